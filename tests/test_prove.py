@@ -123,17 +123,35 @@ def test_seeded_faults_are_found(chromium: str) -> None:
         assert not differences((original,), original, promised)
 
 
+BY_MARKUP, BY_SHEET = PAGE.replace("map.png", "photo.jpg"), CSS + "main { background: url(photo.jpg); height: 300px }\n"
+
+
 @pytest.mark.parametrize("kind", ["avif", "webp"])
-def test_a_wrong_image_in_another_format_is_found(chromium: str, tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("level", "name", "page", "sheet"),
+    [
+        ("web", "pictures", BY_MARKUP, CSS),
+        ("web", "sheet-pictures", PAGE, BY_SHEET),
+        ("lossless", "alternates", BY_MARKUP, CSS),
+        ("lossless", "alternates", PAGE, BY_SHEET),
+    ],
+)
+def test_a_wrong_image_in_another_format_is_found(
+    chromium: str, tmp_path: Path, level: str, name: str, page: str, sheet: str, kind: str
+) -> None:
     site = BuiltSite(tmp_path)
     photo = Image.radial_gradient("L").resize((300, 200)).convert("RGB")
-    site.write({"index.html": PAGE.replace("map.png", "photo.jpg"), "site.css": CSS})
-    site.write({"photo.jpg": encoded(photo, "JPEG", quality=98)})
-    settings: dict[str, Any] = {"build__levels": ["web"], "levels__web__pictures__formats": [kind]}
+    site.write({"index.html": page, "site.css": sheet, "photo.jpg": encoded(photo, "JPEG", quality=98)})
+    site.write({"map.png": encoded(drawing())})
+    settings: dict[str, Any] = {
+        "build__levels": [level],
+        f"levels__{level}__{name}__formats": [kind],
+        f"levels__{level}__{name}__target": 0.96,
+    }
     config = site.config(**settings)
     site.build(**settings)
     assert prove(config, [], (), 1, Silent()).is_kept
-    copies = list((site.output / "web/id").rglob("*." + kind))
+    copies = list((site.output / level).rglob("*." + kind))
     assert copies
     for copy in copies:  # the files of trees are links into the cache
         copy.unlink()

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from built_site import BuiltSite
 from decorated_site import photo
+from drawn import drawing, encoded
 
 from adaptc.browser.answers import Answer
 from adaptc.browser.chromium import Chromium, in_chromium
@@ -30,7 +31,7 @@ from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.state import State, state_path
 from adaptc.compile.engine.store import Store
 from adaptc.compile.page.context import PageContext, Report
-from adaptc.compile.view import Asset, Options, Outcome, View
+from adaptc.compile.view import Alternate, Alternates, Asset, Options, Outcome, View
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
@@ -305,6 +306,31 @@ def test_what_was_dropped_is_said(proven: BuiltSite, no_browser: None, capsys: p
     assert "2 pages proven at every level in a browser: 3 broken promises, 3 passes dropped.\n" in summary
     assert run(["explain", "-o", str(proven.output), "index.html"]) == 0
     assert "pass unembed was dropped at extreme: in a browser at 412 pixels shows words: " in capsys.readouterr().out
+
+
+def wrong_alternates(asset: Asset, original: bytes, view: View, options: Options) -> Alternates:
+    """Make another image in place of the same in another format."""
+    return Alternates(
+        (Alternate("webp", encoded(drawing(), "WEBP")),), (Action("alternates", "made", asset.path, "x"),)
+    )
+
+
+@pytest.mark.chromium
+def test_an_image_in_another_format_that_is_wrong_is_dropped(
+    chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, bad = BuiltSite(tmp_path / "good"), BuiltSite(tmp_path / "bad")
+    for site in (good, bad):
+        site.write({"index.html": PAGE, "site.css": CSS, "town.png": photo(300, 200)})
+    good.build(build__levels=["lossless"])
+    wrong = replace(pipeline.BY_NAME["alternates"], version=99, function=wrong_alternates)
+    monkeypatch.setitem(pipeline.BY_NAME, "alternates", wrong)  # type: ignore[misc]
+    build(bad, build__levels=["lossless"], levels__lossless__alternates__formats=["webp"])
+    assert dropped(bad) == {("lossless", "town.png"): ["alternates"]}
+    assert {path: content for path, content in bad.trees().items() if "/id/" in path} == {
+        path: content for path, content in good.trees().items() if "/id/" in path
+    }
+    assert not list(bad.output.rglob("*.webp"))
 
 
 @pytest.mark.chromium

@@ -4,48 +4,75 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from adaptc.core import media
-from adaptc.core.model import IDENTITY
+from adaptc.core.model import IDENTITY, MEDIA_TYPES, is_negotiable, name_in_tree
 from adaptc.core.urls import Reach
 from adaptc.site.site import PAGE_SUFFIX, Site
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a server sends for a URL; an empty media type is not sent."""
+    """What a server sends for a URL; an empty media type is not sent.
+
+    ``alternates`` are an image in other formats, by media type, in the order in which servers prefer them.
+    """
 
     body: bytes
     media_type: str
     headers: tuple[tuple[str, str], ...] = ()
     status: int = 200
+    alternates: tuple[tuple[str, bytes], ...] = ()
+
+    def for_client(self, accept: str) -> Answer:
+        """Return what a client gets by its field ``Accept`` (RFC 9110, section 12.5.1), as from the emitted rules.
+
+        Only a format that the field names counts; browsers forbid none (``q=0``).
+        """
+        named = {each.partition(";")[0].strip().lower() for each in accept.split(",")}
+        for media_type, body in self.alternates:
+            if media_type in named:
+                return replace(self, body=body, media_type=media_type, alternates=())
+        return replace(self, alternates=()) if self.alternates else self
 
 
 # Gives the answer for an absolute URL, None for 404.
 Server = Callable[[str], Answer | None]
 # Reads a file by its path in the docroot.
 Reader = Callable[[str], bytes | None]
+# Reads an image in another format, by the name of the format and the path of the image.
+FormatReader = Callable[[str, str], bytes | None]
 
 
 def docroot_server(docroot: Path, site: Site, headers: Mapping[str, str]) -> Server:
     """Return what answers for the site as it is; ``headers`` go with every page."""
-    return _server((_reader(docroot),), site, headers)
+    return _server((_reader(docroot),), _no_format, site, headers)
 
 
 def level_server(output: Path, docroot: Path, level: str, site: Site, headers: Mapping[str, str]) -> Server:
     """Return what answers for a level: the files of its tree, and where it has none the original."""
-    return candidate_server(_reader(output / level / IDENTITY), docroot, site, headers)
+    tree = output / level
+
+    def read_format(name: str, path: str) -> bytes | None:
+        return _read(tree / name, name_in_tree(name, path))
+
+    return candidate_server(_reader(tree / IDENTITY), read_format, docroot, site, headers)
 
 
-def candidate_server(read: Reader, docroot: Path, site: Site, headers: Mapping[str, str]) -> Server:
-    """Return what answers with what ``read`` returns for a path, and where that is ``None`` with the original."""
-    return _server((read, _reader(docroot)), site, headers)
+def candidate_server(
+    read: Reader, read_format: FormatReader, docroot: Path, site: Site, headers: Mapping[str, str]
+) -> Server:
+    """Return what answers with what ``read`` returns for a path, and where that is ``None`` with the original.
+
+    ``read_format`` returns what clients get in its place whose ``Accept`` names the format.
+    """
+    return _server((read, _reader(docroot)), read_format, site, headers)
 
 
-def _server(readers: tuple[Reader, ...], site: Site, headers: Mapping[str, str]) -> Server:
+def _server(readers: tuple[Reader, ...], read_format: FormatReader, site: Site, headers: Mapping[str, str]) -> Server:
     """Return what answers with the first of ``readers`` that has a file; the last of them reads the docroot."""
 
     def answer(url: str) -> Answer | None:
@@ -60,9 +87,16 @@ def _server(readers: tuple[Reader, ...], site: Site, headers: Mapping[str, str])
         if body is None:
             return None
         media_type = site.sources[path].media_type if path in site.sources else media.by_name(path) or media.BINARY
-        return Answer(body, media_type, tuple(headers.items()) if media_type == media.HTML else ())
+        sent = tuple(headers.items()) if media_type == media.HTML else ()
+        found = [(name, read_format(name, path)) for name in (MEDIA_TYPES if is_negotiable(path) else ())]
+        alternates = tuple((MEDIA_TYPES[name], image) for name, image in found if image is not None)
+        return Answer(body, media_type, sent, alternates=alternates)
 
     return answer
+
+
+def _no_format(name: str, path: str) -> None:
+    """Read no image in another format: the original has none."""
 
 
 def file_at(site: Site, url: str) -> str | None:

@@ -54,7 +54,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Send the answer, encoded where that is usual."""
-        answer = self.server.answer(self.path)
+        answer = self.server.answer(self.path).for_client(self.headers.get("Accept", ""))
         body, headers = answer.body, dict(answer.headers)
         if answer.media_type:
             headers["Content-Type"] = answer.media_type

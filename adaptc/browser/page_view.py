@@ -129,8 +129,9 @@ class Recorder:
 
 
 def answer_digest(answer: Answer | None) -> str:
-    """Return the digest of all that a browser gets; that of no answer is empty."""
+    """Return the digest of all that a browser may get, whatever it accepts; that of no answer is empty."""
     if answer is None:
         return ""
     headers = (f"{name}: {value}" for name, value in answer.headers)
-    return digest_parts(answer.body, answer.media_type, str(answer.status), *headers)
+    alternates = (part for alternate in answer.alternates for part in alternate)
+    return digest_parts(answer.body, answer.media_type, str(answer.status), *headers, *alternates)

@@ -311,6 +311,7 @@ class Tab:
             self.seen.loads.append(Load(url, request.resource_type, 404, 0))
             await route.fulfill(status=404, body="")
             return
+        answer = answer.for_client(request.headers.get("accept", ""))
         self.seen.loads.append(Load(url, request.resource_type, answer.status, len(answer.body)))
         headers = dict(answer.headers)
         if answer.media_type:

@@ -128,10 +128,15 @@ class Assets:
     def alternates(self, level: str, path: str, original: bytes, content: bytes, view: RecordingView) -> Alternates:
         """Return an image in the other formats of a level; ``content`` is the image at that level.
 
-        Each is that of the level above where that is smaller, or where the level has none of its own.
+        Each is that of the level above where that is smaller, or where the level has none of its own. There are none
+        where a proof drops the pass.
         """
-        alternates, above = self._alternates(level, path, original, content, view), self.above.get(level)
-        if above is None or not self.plans[above].steps_of(AlternatePass, self.sources[path].media_type):
+        media_type, above = self.sources[path].media_type, self.above.get(level)
+        dropped = {demotion.name for demotion in view.demotions(level, path)}
+        if not dropped.isdisjoint(step.name for step in self.plans[level].steps_of(AlternatePass, media_type)):
+            return Alternates()
+        alternates = self._alternates(level, path, original, content, view)
+        if above is None or not self.plans[above].steps_of(AlternatePass, media_type):
             return alternates
         view_above = self._view_of(above)
         higher = self.artifact(above, path, view_above)

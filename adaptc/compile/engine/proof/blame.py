@@ -13,9 +13,11 @@ from adaptc.browser.answers import file_at
 from adaptc.compile.analyse.demotions import Demotion, Demotions, with_demotions
 from adaptc.compile.engine.proof.candidates import CandidateLevel
 from adaptc.compile.engine.proof.verdict import Verdict
+from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.state import Unit
-from adaptc.compile.pipeline import AssetPass, Plan, SidecarPass
+from adaptc.compile.pipeline import AlternatePass, AssetPass, Plan, SidecarPass
 from adaptc.core.media import HTML
+from adaptc.core.model import FORMATS
 
 # A pass of a unit, by name
 Suspect = tuple[Unit, str]
@@ -35,7 +37,8 @@ def suspects(level: CandidateLevel, plan: Plan, page: str, loaded: Sequence[str]
 def _passes(plan: Plan, media_type: str) -> list[str]:
     if media_type == HTML:
         return [step.name for step in plan.steps_for(HTML) if not isinstance(step.pass_, SidecarPass)]
-    return [step.name for step in plan.steps_of(AssetPass, media_type)]
+    own = [step.name for step in plan.steps_of(AssetPass, media_type)]
+    return own + [step.name for step in plan.steps_of(AlternatePass, media_type)]
 
 
 def _is_dropped(demotions: Demotions, unit: Unit, name: str) -> bool:
@@ -49,9 +52,14 @@ def _files(level: CandidateLevel, page: str, loaded: Sequence[str]) -> Iterator[
         path = pending.pop()
         result = level.unit(path) if path not in known else None
         known.add(path)
-        if result is not None and (result.changed or path == page):
+        if result is not None and (_differs(result) or path == page):
             yield path
             pending += result.dependencies
+
+
+def _differs(result: UnitResult) -> bool:
+    """Whether a browser may get other bytes than those of the original."""
+    return result.changed or any(output.coding in FORMATS for output in result.outputs)
 
 
 async def find_culprit(

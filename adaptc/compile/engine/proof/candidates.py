@@ -177,7 +177,8 @@ class CandidateLevel:
 
     def server(self, headers: Mapping[str, str]) -> Server:
         """Return what answers for the level; ``headers`` go with every page."""
-        return candidate_server(self.content, self.candidates.shared.snapshot.docroot, self.site, headers)
+        docroot = self.candidates.shared.snapshot.docroot
+        return candidate_server(self.content, self.in_format, docroot, self.site, headers)
 
     def unit(self, path: str) -> UnitResult | None:
         """Return the unit of a file, ``None`` where the level has none."""
@@ -193,11 +194,20 @@ class CandidateLevel:
         if path.startswith(OWN_DIRECTORY) or path in self._extras:
             digest = self._extras.get(path)
         else:
-            result = self.unit(path)
-            outputs = result.outputs if result is not None else ()
-            digest = next((output.digest for output in outputs if output.coding == IDENTITY), None)
-        if digest is None:
-            return None
+            digest = self._digest(IDENTITY, path)
+        return None if digest is None else self._object(digest, path)
+
+    def in_format(self, name: str, path: str) -> bytes | None:
+        """Return an image of the level in the format ``name``, ``None`` where it has none."""
+        digest = self._digest(name, path)
+        return None if digest is None else self._object(digest, path)
+
+    def _digest(self, coding: str, path: str) -> str | None:
+        result = self.unit(path)
+        outputs = result.outputs if result is not None else ()
+        return next((output.digest for output in outputs if output.coding == coding), None)
+
+    def _object(self, digest: str, path: str) -> bytes:
         content = self.candidates.store.content(digest)
         if content is None:
             raise ObjectGone(path)
