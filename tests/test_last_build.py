@@ -124,3 +124,24 @@ def test_explain_says_an_action_without_a_reason_without_a_colon(folder: Path) -
     lines = run(folder, "explain", "index.html").stdout.splitlines()
     assert "  unembed: linked b.html" in lines
     assert not [line for line in lines if line.rstrip().endswith(":")]
+
+
+def test_explain_says_one_level_or_all_from_the_best(folder: Path) -> None:
+    (folder / "site" / "index.html").write_text(PAGE + "".join(f"<a href=gone{n}.html>a</a>" for n in range(7)))
+    build(folder, "--effort", "fast", "--level", "text", "--level", "lossless", "--level", "full")
+    levels = [line.partition(":")[0] for line in _explained(folder) if line.partition(":")[0].isalpha()]
+    assert levels == ["full", "lossless", "text"]
+    assert not [line for line in _explained(folder, "--level", "text") if line.startswith("lossless")]
+    refused = run(folder, "explain", "index.html", "--level", "tex")
+    assert (refused.returncode, refused.stderr) == (2, "adaptc: level tex was not built, did you mean text?\n")
+
+
+def test_explain_cuts_many_diagnostics_of_one_kind_short(folder: Path) -> None:
+    (folder / "site" / "index.html").write_text(PAGE + "".join(f"<a href=gone{n}.html>a</a>" for n in range(7)))
+    build(folder, "--effort", "fast")
+    assert "  and 2 more [missing-target]; see --verbose" in _explained(folder)
+    assert sum("missing-target" in line for line in _explained(folder, "--verbose")) == 7
+
+
+def _explained(folder: Path, *options: str) -> list[str]:
+    return run(folder, "explain", "index.html", *options).stdout.splitlines()

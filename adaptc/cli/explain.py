@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,35 +19,39 @@ if TYPE_CHECKING:
     from adaptc.core.model import Action
     from adaptc.report.explain import Explanation
 
+# How many diagnostics of one id are printed without --verbose
+_ALIKE = 5
+
 
 @command("explain")
 @click.argument("name", metavar="PAGE|FILE")
 @click.option(
     "-o", "--output", type=click.Path(file_okay=False, path_type=Path), metavar="DIR", help="The output of the build."
 )
-def explain(invocation: Invocation, name: str, output: Path | None) -> ExitCode:
+@click.option("--level", "levels", multiple=True, metavar="NAME", help="Explain this level; may be given again.")
+def explain(invocation: Invocation, name: str, output: Path | None, levels: tuple[str, ...]) -> ExitCode:
     """Say what was done to a page or file at each level, and why.
 
     PAGE is a path inside the docroot, as in docs/index.html, or a URL of the site.
     """
     from adaptc.report.explain import explain as explain_file
 
-    explanation = explain_file(invocation.load({"output": output}), name)
+    explanation = explain_file(invocation.load({"output": output}), name, levels)
     if invocation.format == "json":
         print_json(_record(explanation))
     else:
-        print_text("\n".join(_lines(explanation)), invocation)
+        print_text("\n".join(_lines(explanation, invocation)), invocation)
     return ExitCode.DONE
 
 
-def _lines(explanation: Explanation) -> list[str]:
+def _lines(explanation: Explanation, invocation: Invocation) -> list[str]:
     lines = [f"{printable(explanation.path)}  {explanation.media_type}, {explanation.size:,} bytes"]
     if explanation.alias_of is not None:
         lines.append(f"  a symbolic link to {printable(explanation.alias_of)}")
     lines.extend(f"  {sentence}" for sentence in explanation.decisions)
     if explanation.used_by:
         lines.append(f"  used by {explanation.used_by:,} pages")
-    lines.extend(f"  {diagnostic}" for diagnostic in explanation.diagnostics)
+    lines.extend(_diagnostic_lines(explanation, invocation))
     for result in explanation.levels:
         sizes = ", ".join(f"{output.coding} {output.size:,}" for output in result.outputs) or "the original is served"
         lines.append(f"{result.level}: {sizes}")
@@ -54,6 +61,16 @@ def _lines(explanation: Explanation) -> list[str]:
             lines.append(f"  {action.pass_name}: {action.verb} {printable(action.subject)}{times}{reason}")
         lines.extend(f"  {diagnostic}" for diagnostic in result.diagnostics)
     return lines
+
+
+def _diagnostic_lines(explanation: Explanation, invocation: Invocation) -> Iterator[str]:
+    """Yield what is wrong with the source: a few of each id, since a page of dead links would hide the levels."""
+    for identifier, group in groupby(sorted(explanation.diagnostics, key=attrgetter("id")), attrgetter("id")):
+        alike = list(group)
+        shown = alike if invocation.verbose else alike[:_ALIKE]
+        yield from (f"  {diagnostic}" for diagnostic in shown)
+        if hidden := len(alike) - len(shown):
+            yield f"  and {hidden:,} more [{identifier}]; see --verbose"
 
 
 def _record(explanation: Explanation) -> dict[str, Any]:

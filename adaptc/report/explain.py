@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from adaptc.compile.analyse.decisions import PIN, PLACEMENT, evidence_of
 from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.state import State, last_build
 from adaptc.compile.engine.traffic import last_traffic
+from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config
+from adaptc.config.rulebook import load_levels
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import Diagnostic, UsageError, printable
 from adaptc.core.media import HTML
@@ -20,7 +22,7 @@ from adaptc.site.source_table import as_sources
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A file of the last build: its source, the decisions about it, and its results by level."""
+    """A file of the last build: its source, the decisions about it, and its results, of the best level first."""
 
     path: str
     media_type: str
@@ -32,21 +34,26 @@ class Explanation:
     levels: tuple[UnitResult, ...]
 
 
-def explain(config: Config, name: str) -> Explanation:
-    """Return the explanation of ``name``, a path of the docroot or a URL of the site.
+def explain(config: Config, name: str, levels: Collection[str] = ()) -> Explanation:
+    """Return the explanation of ``name``, a path of the docroot or a URL of the site, at ``levels``, by default all.
 
-    Raises ``UsageError`` when it was not built, and when there is no build in ``config.output``.
+    Raises ``UsageError`` when it or a level was not built, and when there is no build in ``config.output``.
     """
     with last_build(config.output) as state:
-        return _explained(state, config, name)
+        built = state.levels()
+        missing = [f"level {level} was not built{nearest(level, built)}" for level in levels if level not in built]
+        if missing:
+            raise UsageError("\n".join(missing))
+        return _explained(state, config, name, levels or built)
 
 
-def _explained(state: State, config: Config, name: str) -> Explanation:
+def _explained(state: State, config: Config, name: str, levels: Collection[str]) -> Explanation:
     sources = as_sources(state.resources().values())
     path = _path_of(config, name, sources)
     if path is None:
         raise UsageError(f"{name} is not in the last build{nearest(name, sources)}")
-    source = sources[path]
+    source, known = sources[path], [*load_levels(config.levels, KNOWN_PASSES)]
+    results = [result for result in state.results(path) if result.level in levels]
     return Explanation(
         path,
         source.media_type,
@@ -55,7 +62,7 @@ def _explained(state: State, config: Config, name: str) -> Explanation:
         sum(any(target == path for _, target in facts.embeds) for _, facts in state.facts()),
         (*_decisions(state, path), *_popularity(state, path, source.media_type), *_looks(state, path, source)),
         next((facts.diagnostics for source, facts in state.facts() if source == path), ()),
-        tuple(state.results(path)),
+        tuple(sorted(results, key=lambda result: known.index(result.level) if result.level in known else len(known))),
     )
 
 
