@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import re
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -181,6 +183,19 @@ def test_a_store_that_fails_ends_the_build(site: BuiltSite, method: str, monkeyp
         build(site, Distant(), build__remote_cache=f"file://{site.root}/shared")
 
 
+@pytest.mark.parametrize("place", ["exchange_worker.put_artifact", "tracing_store.TracingStore.put"])
+def test_a_worker_whose_disk_is_full_is_named(site: BuiltSite, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/scratch/object")
+
+    monkeypatch.setattr(f"adaptc.compile.engine.{place}", fail)
+    reason = f"the worker on {socket.gethostname()} cannot store what it needs: No space left on device"
+    with pytest.raises(Shortage, match=f"^{re.escape(reason)}$"):
+        build(site, Distant(), build__remote_cache=f"file://{site.root}/shared")
+
+
 def test_a_cache_that_is_only_read_is_none_for_workers(site: BuiltSite) -> None:
     shared = {"build__remote_cache": f"file://{site.root}/shared", "build__remote_cache_readonly": True}
     with pytest.raises(UsageError, match="need a remote cache that this build may write to"):
@@ -277,6 +292,24 @@ def test_a_worker_that_is_killed_costs_time_only(site: BuiltSite, tmp_path: Path
         )
         adaptc.build(config, Killer())
         assert first.wait() == -9
+    assert site.trees() == built_here(site)
+
+
+def test_a_scheduler_that_ends_in_a_build(site: BuiltSite, tmp_path: Path) -> None:
+    dask = pytest.importorskip("dask")
+    with dask_cluster(tmp_path / "cluster") as cluster:
+
+        class Killer(Silent):
+            def advance(self, units: int, size: int, saved: int) -> None:
+                cluster.programs[0].kill()
+
+        config = site.config(build__levels=LEVELS, build__scheduler=cluster.address)
+        with (
+            dask.config.set({"distributed.comm.timeouts.connect": "200ms"}),
+            pytest.raises(Shortage, match=rf"the scheduler {cluster.address} cannot be reached: "),
+        ):
+            adaptc.build(config, Killer(), isolated=False)
+    build(site)
     assert site.trees() == built_here(site)
 
 

@@ -315,6 +315,17 @@ def test_a_publisher_that_lost_its_lock_stops(site: BuiltSite) -> None:
     assert remote.files() == {}
 
 
+def test_a_lock_that_may_not_be_removed_is_told(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: Remote, name: str) -> None:
+        raise RemoteError(Fault.ACCESS, f"{name}: Access Denied")
+
+    monkeypatch.setattr(Remote, "remove", refuse)
+    with pytest.raises(RemoteError, match="Access Denied; what was sent is published, but the lock stays") as raised:
+        publish(site, folder(site))
+    assert raised.value.fault is Fault.ACCESS
+    assert set(files()) < names(site)
+
+
 # ---- S3
 
 

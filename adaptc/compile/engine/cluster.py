@@ -6,6 +6,7 @@ lost. This process asks it which versions its workers have, and whether they see
 
 from __future__ import annotations
 
+import logging
 import os
 import pkgutil
 from collections.abc import Callable, Iterable, Iterator
@@ -74,7 +75,7 @@ def far_workers(spec: BuildSpec, executor: Executor | None, state: State) -> Ite
         if executor is None:
             client = stack.enter_context(_connected(str(scheduler)))
             _check_workers(client, str(scheduler), None if remote_cache else (spec.docroot, spec.private))
-            executor, count = DaskExecutor(client), lambda: len(client.nthreads())
+            executor, count = DaskExecutor(client), partial(_count_workers, client, str(scheduler))
         uses_disk = remote_cache is None or isinstance(executor, (ThreadPoolExecutor, ProcessPoolExecutor))
         if uses_disk:
             yield ExecutorPool(executor, count)
@@ -96,13 +97,11 @@ def _connected(address: str) -> Iterator[Any]:
 
     connect: Any = Client  # without types, where the package is installed
     try:
-        client = connect(address, set_as_default=False)
+        with _reaching(address):
+            client = connect(address, set_as_default=False)
     except ValueError as error:
         raise UsageError(f"{address} is no address of a scheduler: {error}") from None
-    except OSError as error:
-        reason = str(error.__cause__ or error)
-        raise Shortage(f"the scheduler {address} cannot be reached: {reason}") from error
-    with client:
+    with _without_log(), client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
@@ -111,23 +110,52 @@ def _connected(address: str) -> Iterator[Any]:
         yield client
 
 
+@contextmanager
+def _without_log() -> Iterator[None]:
+    """Keep Dask from writing tracebacks of lost connections, which become a sentence here."""
+    log = logging.getLogger("distributed.client")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
+
+
+@contextmanager
+def _reaching(address: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        first: BaseException = error  # Dask's own errors name its classes
+        while first.__cause__ is not None:
+            first = first.__cause__
+        raise Shortage(f"the scheduler {address} cannot be reached: {first}") from error
+
+
+def _count_workers(client: Any, address: str) -> int:
+    with _reaching(address):
+        return len(client.nthreads())
+
+
 def _check_workers(client: Any, address: str, directories: Iterable[Path] | None) -> None:
     """Raise ``UsageError`` for workers of other versions, or that do not see ``directories``."""
-    hint = f"a worker of {address} has no adaptc: install adaptc {VERSION} there"
-    for worker, version in _ask(client, hint, pkgutil.resolve_name, _VERSION):
+    ask = partial(_ask, client, address)
+    for worker, version in ask(pkgutil.resolve_name, _VERSION):
         if version != VERSION:
             raise UsageError(f"worker {worker} has adaptc {version}, and this build {VERSION}")
-    for worker, versions in _ask(client, hint, own_versions):
+    for worker, versions in ask(own_versions):
         if versions != own_versions():
             raise UsageError(f"worker {worker} has {difference(versions, own_versions())}: all must have the same")
     for directory in directories or ():
-        for worker, is_there in _ask(client, hint, os.path.isdir, os.fspath(directory)):
+        for worker, is_there in ask(os.path.isdir, os.fspath(directory)):
             if not is_there:
                 raise UsageError(f"worker {worker} does not see {directory}: without it, set build.remote_cache")
 
 
-def _ask(client: Any, hint: str, function: Callable[..., Any], *arguments: object) -> Iterable[tuple[str, Any]]:
-    answers: dict[str, Any] = client.run(function, *arguments, on_error="return")
+def _ask(client: Any, address: str, function: Callable[..., Any], *arguments: object) -> Iterable[tuple[str, Any]]:
+    with _reaching(address):
+        answers: dict[str, Any] = client.run(function, *arguments, on_error="return")
     if any(isinstance(answer, ImportError) for answer in answers.values()):
-        raise UsageError(hint)
+        raise UsageError(f"a worker of {address} has no adaptc: install adaptc {VERSION} there")
     return answers.items()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 _HEADERS = Headers("application/octet-stream")
 # Requests at a time
 _FETCHES = 8
+# Another worker may have a disk that works, but this one would take batch after batch
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 # Builders begin together
 _opening = threading.Lock()
 
@@ -66,7 +70,7 @@ class RemoteOrder:
     places: tuple[tuple[str, Place], ...]
 
     def carry_out(self) -> Answer:
-        """Do the work. Raises ``ConnectionError`` where the store cannot be reached."""
+        """Do the work, or refuse to for want of disk. Raises ``ConnectionError`` where the store cannot be reached."""
         try:
             with _opening:
                 bench = _bench(self.snapshot.url, self.snapshot.folder)
@@ -74,10 +78,16 @@ class RemoteOrder:
             bench.fetch(self.places)
             bench.sources.digests.update(self.digests)
             answer = perform(self.work, snapshot, self.units)
+            if isinstance(answer.error, OSError):
+                raise answer.error
             results = [result for result in answer.results if isinstance(result, UnitResult)]
             return dataclasses.replace(answer, parcel=bench.pack(results, snapshot.snapshot))
         except RemoteError as error:  # it has arguments of its own, and cannot be pickled
             raise ConnectionError(str(error)) from None
+        except OSError as error:
+            if error.errno not in _DISK_ERRORS:
+                raise
+            return Answer(refusal=f"the worker on {socket.gethostname()} cannot store what it needs: {error.strerror}")
 
 
 class FetchedSources:

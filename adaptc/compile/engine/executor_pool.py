@@ -111,7 +111,7 @@ class ExecutorPool:
 
     def _results(self, answer: Answer, job: Job[T], remaining: deque[Job[T]], lose: Lose[T, R]) -> Iterator[R]:
         if answer.refusal is not None:
-            raise Shortage(f"{answer.refusal}: all must have the same")
+            raise Shortage(answer.refusal)
         self._losses = 0
         yield from answer.results
         if answer.error is not None:

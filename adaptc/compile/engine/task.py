@@ -115,7 +115,8 @@ def run_order(versions: Versions, order: bytes, _name: str) -> Answer:
     """
     own = own_versions()
     if own != versions:
-        return Answer(refusal=f"the worker on {socket.gethostname()} has {difference(own, versions)}")
+        reason = f"{difference(own, versions)}: all must have the same"
+        return Answer(refusal=f"the worker on {socket.gethostname()} has {reason}")
     unpickled: Order = pickle.loads(order)
     return unpickled.carry_out()
 

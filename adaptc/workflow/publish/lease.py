@@ -15,7 +15,7 @@ import socket
 import threading
 from collections.abc import Iterator
 
-from adaptc.core.diagnostics import Busy, RemoteError
+from adaptc.core.diagnostics import Busy, Fault, RemoteError
 from adaptc.core.remote import Headers, Remote
 from adaptc.workflow.publish.record import PRIVATE
 
@@ -72,8 +72,17 @@ def hold_lease(remote: Remote) -> Iterator[Lease]:
         lease.end()
         if thread.is_alive():
             thread.join()  # it must not write the lock once it is removed
-        with contextlib.suppress(RemoteError):  # it expires
-            remote.remove(lease.name)
+        _remove(lease)
+
+
+def _remove(lease: Lease) -> None:
+    try:
+        lease.remote.remove(lease.name)
+    except RemoteError as error:
+        if error.fault is Fault.ACCESS:
+            reason = "the lock stays until it expires, for want of the right to remove objects"
+            raise RemoteError(error.fault, f"{error}; what was sent is published, but {reason}") from error
+        # otherwise it just expires: the connection is lost
 
 
 def _refuse_others(lease: Lease) -> None:
