@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborHTMLParser
 from adaptc.core.model import Action
 from adaptc.report import page_table
 from adaptc.report.charts import count_ticks, log_axis
-from adaptc.report.figures import FileFigures, PageFigures, TrafficFigures, TypeFigures, capacity_factor
+from adaptc.report.figures import FileFigures, PageFigures, ScriptFigures, TrafficFigures, TypeFigures, capacity_factor
 from adaptc.report.first_steps import first_steps
 from adaptc.report.html_report import FIRST_ROWS
 from adaptc.report.page_table import tabulate_pages
@@ -367,6 +367,17 @@ def test_files_with_most_of_the_bytes_of_pages_are_named():
     )
     assert "`adaptc explain 'an app.js'`" in steps[1].remedy
     assert not any("rare.png" in step.finding for step in steps)
+
+
+def test_scripts_of_which_little_ran_are_named():
+    scripts = (
+        ScriptFigures("lib.js", 60_000, 0.25, 3),
+        ScriptFigures("used.js", 60_000, 0.75, 3),
+        ScriptFigures("small.js", 900, 0.1, 3),
+    )
+    figures = replace(site(diagnostics=()), scripts=scripts)
+    (said,) = [step.finding for step in first_steps(figures, [("a.html", 1)], 1) if "little ran" in step.finding]
+    assert said.endswith("looked: lib.js (60 kB, 25.0 % of it at most, on 3 pages).")
 
 
 def test_a_group_with_most_of_the_bytes_is_named():

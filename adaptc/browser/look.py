@@ -6,7 +6,7 @@ import asyncio
 import base64
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from adaptc.browser.answers import Server
@@ -14,6 +14,13 @@ from adaptc.browser.chromium import Chromium
 from adaptc.browser.covers import BarePage, look_without_scripts
 from adaptc.browser.evidence import HEIGHTS, WIDTHS, ImageSeen, PageEvidence, WidthEvidence
 from adaptc.browser.interaction import interact
+from adaptc.browser.script_coverage import (
+    RanParts,
+    ScriptCoverage,
+    count_functions,
+    parts_that_ran,
+    script_coverage,
+)
 from adaptc.browser.tab import RESTLESS, BrowserError, Load, Tab, script
 
 # What libraries make of the clock that freeze.js shows: names that no other load has
@@ -29,11 +36,15 @@ PathOf = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What was seen of a page: its evidence, its markup after scripts, and the URLs that it asked for."""
+    """What was seen of a page: its evidence, its markup after scripts, and the URLs that it asked for.
+
+    ``scripts`` say how much of its script files ran; no pass asks for it.
+    """
 
     evidence: PageEvidence
     document: bytes | None
     urls: frozenset[str]
+    scripts: tuple[ScriptCoverage, ...] = ()
 
     def evidence_with(self, document: str | None) -> PageEvidence:
         """Return the evidence with the digest of the document."""
@@ -60,12 +71,11 @@ async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf) 
         narrow, others = await _visit(browser, server, phone, lambda tab: _views(tab, server, url, path_of))
         views, urls = [*narrow, *views], urls | others
     view, widths = views[-1], tuple(view.evidence for view in views)
-    if view.document is None:
-        return Look(PageEvidence(widths), None, urls)
+    scripts = script_coverage(view.scripts for view in views)
     if bare is None:
-        return Look(PageEvidence(widths), view.document, urls)
+        return Look(PageEvidence(widths), view.document, urls, scripts)
     widths = tuple(replace(seen, covers=bare.covers[seen.width]) for seen in widths)
-    return Look(PageEvidence(widths, None, bare.shown == view.shown), view.document, urls)
+    return Look(PageEvidence(widths, None, bare.shown == view.shown), view.document, urls, scripts)
 
 
 async def _in_one_tab(
@@ -112,6 +122,7 @@ async def _visit(
             await tab.send("Page.enable")
             source = {"source": script("observe"), "worldName": "adaptc"}
             await tab.send("Page.addScriptToEvaluateOnNewDocument", source)
+            await count_functions(tab)
             seen = await look(tab)
         except (BrowserError, TimeoutError) as error:
             if not browser.is_running:
@@ -122,11 +133,12 @@ async def _visit(
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A page at one width, its markup after scripts and what it shows (``show.js``)."""
+    """A page at one width, its markup after scripts, what it shows (``show.js``), and what ran of its scripts."""
 
     evidence: WidthEvidence
     document: bytes | None
     shown: str
+    scripts: Mapping[str, RanParts] = field(default_factory=dict)
 
 
 async def _views(tab: Tab, server: Server, url: str, path_of: PathOf, also: int | None = None) -> list[_View]:
@@ -145,7 +157,9 @@ async def _patient_views(tab: Tab, server: Server, url: str, path_of: PathOf, al
         return [_View(evidence, None, shown) for evidence in await _at_both_widths(tab, also, path_of)]
     await interact(tab, has_scripts=document is not None)
     evidence = _evidence(tab.width, await tab.run(_RESULT), tab.seen.loads, path_of)
-    return [_View(evidence, None if document is None else document.encode("utf-8", "replace"), shown)]
+    if document is None:
+        return [_View(evidence, None, shown)]
+    return [_View(evidence, document.encode("utf-8", "replace"), shown, await parts_that_ran(tab, path_of))]
 
 
 async def _at_both_widths(tab: Tab, also: int, path_of: PathOf) -> list[WidthEvidence]:

@@ -14,6 +14,7 @@ from adaptc.cli.command import Invocation, command
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import diagnostic_records, print_json, print_text
 from adaptc.core.diagnostics import printable
+from adaptc.core.quantities import written_plural, written_share
 
 if TYPE_CHECKING:
     from adaptc.core.model import Action
@@ -49,6 +50,9 @@ def _lines(explanation: Explanation, invocation: Invocation) -> list[str]:
     if explanation.alias_of is not None:
         lines.append(f"  a symbolic link to {printable(explanation.alias_of)}")
     lines.extend(f"  {sentence}" for sentence in explanation.decisions)
+    if (script := explanation.seen) is not None:
+        pages = written_plural(script.pages, "page")
+        lines.append(f"  at most {written_share(script.share)} of it ran on {pages} at which a browser looked")
     if explanation.used_by:
         lines.append(f"  used by {explanation.used_by:,} pages")
     lines.extend(_diagnostic_lines(explanation, invocation))
@@ -74,12 +78,14 @@ def _diagnostic_lines(explanation: Explanation, invocation: Invocation) -> Itera
 
 
 def _record(explanation: Explanation) -> dict[str, Any]:
+    script = explanation.seen
     return {
         "path": explanation.path,
         "media_type": explanation.media_type,
         "size": explanation.size,
         "alias_of": explanation.alias_of,
         "used_by": explanation.used_by,
+        "ran": script and {"characters": script.ran, "of": script.size, "pages": script.pages},
         "decisions": list(explanation.decisions),
         "diagnostics": diagnostic_records(explanation.diagnostics),
         "levels": [

@@ -17,6 +17,7 @@ from adaptc.compile.analyse.demotions import demotions_of
 from adaptc.compile.engine.damage import MALFORMED, discard, is_damage
 from adaptc.compile.engine.proof.records import ProofRecord, last_proof, proof_diagnostics, proven_views
 from adaptc.compile.engine.reporting import looking_diagnostics
+from adaptc.compile.engine.scripts_seen import scripts_seen
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.touched import note_documents
 from adaptc.config.config import recipe_text, with_severities
@@ -35,6 +36,7 @@ from adaptc.report.figures import (
     FileFigures,
     LevelFigures,
     PageShots,
+    ScriptFigures,
     SiteFigures,
     TrafficFigures,
     TypeFigures,
@@ -220,6 +222,7 @@ class DocumentWriter:
             dictionaries=tuple(_dictionary_figures(self.state, self.spec.cost)),
             browser=_browser_figures(self.state, resources) if config.browser.pages else None,
             proof=last_proof(self.state),
+            scripts=_script_figures(self.state, ledger, self.spec.levels[0].name),
         )
 
     def _screenshots(self, ledger: Ledger) -> tuple[PageShots, ...]:
@@ -259,6 +262,18 @@ def _browser_figures(state: State, resources: Iterable[Resource]) -> BrowserFigu
     return BrowserFigures(seen, inferred, len(pages) - seen - inferred)
 
 
+# Scripts of which it is said that little of them runs
+_SCRIPTS = 3
+
+
+def _script_figures(state: State, ledger: Ledger, level: str) -> tuple[ScriptFigures, ...]:
+    found = [
+        ScriptFigures(path, ledger.transfer(path, (level,)), script.share, script.pages)
+        for path, script in scripts_seen(state).items()
+    ]
+    return tuple(sorted(found, key=lambda each: (-each.transfer * (1 - each.share), each.path))[:_SCRIPTS])
+
+
 def _dictionary_figures(state: State, cost: DeliveryCost) -> Iterator[DictionaryFigures]:
     from adaptc.compile.engine.dictionary_records import dictionary_records
 
@@ -291,6 +306,7 @@ def unpack_figures(values: dict[str, Any], diagnostics: tuple[Diagnostic, ...]) 
     plain["traffic"] = plain["traffic"] and TrafficFigures(**plain["traffic"])
     plain["browser"] = plain["browser"] and BrowserFigures(**plain["browser"])
     plain["proof"] = plain["proof"] and ProofRecord(**plain["proof"])
+    plain["scripts"] = tuple(ScriptFigures(*row) for row in plain["scripts"])
     return SiteFigures(**plain)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from adaptc.compile.analyse.decisions import PIN, PLACEMENT, evidence_of
 from adaptc.compile.engine.results import UnitResult
+from adaptc.compile.engine.scripts_seen import ScriptSeen, scripts_seen
 from adaptc.compile.engine.state import State, last_build
 from adaptc.compile.engine.traffic import last_traffic
 from adaptc.compile.pipeline import KNOWN_PASSES
@@ -22,7 +23,10 @@ from adaptc.site.source_table import as_sources
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A file of the last build: its source, the decisions about it, and its results, of the best level first."""
+    """A file of the last build: its source, the decisions about it, and its results, of the best level first.
+
+    ``seen`` is how much of a script ran where a browser looked.
+    """
 
     path: str
     media_type: str
@@ -32,6 +36,7 @@ class Explanation:
     decisions: tuple[str, ...]
     diagnostics: tuple[Diagnostic, ...]
     levels: tuple[UnitResult, ...]
+    seen: ScriptSeen | None = None
 
 
 def explain(config: Config, name: str, levels: Collection[str] = ()) -> Explanation:
@@ -63,6 +68,7 @@ def _explained(state: State, config: Config, name: str, levels: Collection[str])
         (*_decisions(state, path), *_popularity(state, path, source.media_type), *_looks(state, path, source)),
         next((facts.diagnostics for source, facts in state.facts() if source == path), ()),
         tuple(sorted(results, key=lambda result: known.index(result.level) if result.level in known else len(known))),
+        scripts_seen(state).get(path),
     )
 
 

@@ -172,6 +172,18 @@ class BrowserFigures:
     unseen: int
 
 
+class ScriptFigures(NamedTuple):
+    """A script: its bytes in the best coding, and the share of it that ran, at most, on ``pages`` with it.
+
+    These are the pages at which a browser looked.
+    """
+
+    path: str
+    transfer: int
+    share: float
+    pages: int
+
+
 @dataclass(frozen=True, slots=True)
 class DiagnosticFigures:
     """How often one kind of diagnostic was met, and the first of them: at most ``SAMPLES``."""
@@ -192,7 +204,8 @@ class SiteFigures:
     ``levels`` go from the highest quality down; the others are compared with the first (``full``).
     ``view_ms``, ``request_ms`` and ``kilobyte_ms`` are the coefficients that the capacity factors were computed with.
     ``traffic`` is None when the means are over pages: there are no access logs, or no page views in them. ``browser``
-    is None where no browser was wanted, ``proof`` where nothing was proven.
+    is None where no browser was wanted, ``proof`` where nothing was proven. ``scripts`` are those of which most bytes
+    did not run where a browser looked, these first.
     """
 
     name: str
@@ -211,6 +224,7 @@ class SiteFigures:
     dictionaries: tuple[DictionaryFigures, ...] = ()
     browser: BrowserFigures | None = None
     proof: ProofRecord | None = None
+    scripts: tuple[ScriptFigures, ...] = ()
 
 
 def restricted_levels(figures: SiteFigures) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shlex import quote
 
 from adaptc.core.diagnostics import Severity
-from adaptc.core.quantities import written_bytes, written_share
+from adaptc.core.quantities import written_bytes, written_plural, written_share
 from adaptc.report.figures import LevelFigures, SiteFigures
 
 __all__ = ["FirstStep", "first_steps"]
@@ -15,6 +15,8 @@ __all__ = ["FirstStep", "first_steps"]
 _PAGES, _KINDS = 3, 3
 # From this share of the bytes of a mean page on, a file is named
 _MUCH = 0.05
+# A script of which at most this share runs, and that has so many bytes as sent, is named
+_LITTLE, _LARGE = 0.5, 10_000
 # What makes a group of files smaller, where it has most of the bytes
 _BY_GROUP = {
     "images": "The level `web` encodes them again at a measured similarity, as AVIF and WebP; so does "
@@ -49,7 +51,7 @@ def first_steps(figures: SiteFigures, heaviest: Sequence[tuple[str, int]], shown
     if shown < 0 or not heaviest:
         return []
     level = figures.levels[shown]
-    return [*_pages(level, heaviest), *_files(level), *_groups(level), *_refusals(figures)]
+    return [*_pages(level, heaviest), *_files(level), *_scripts(figures), *_groups(level), *_refusals(figures)]
 
 
 def _pages(level: LevelFigures, heaviest: Sequence[tuple[str, int]]) -> Iterator[FirstStep]:
@@ -71,6 +73,21 @@ def _files(level: LevelFigures) -> Iterator[FirstStep]:
         yield FirstStep(
             f"Files with most of the bytes of pages at {level.level}: {', '.join(named)}.",
             f"`adaptc explain {quote(level.heaviest[0].path)}` says what was done to it.",
+        )
+
+
+def _scripts(figures: SiteFigures) -> Iterator[FirstStep]:
+    idle = [each for each in figures.scripts if each.share <= _LITTLE and each.transfer >= _LARGE]
+    if idle:
+        listed = ", ".join(
+            f"{each.path} ({written_bytes(each.transfer)}, {written_share(each.share)} of it at most, "
+            f"on {written_plural(each.pages, 'page')})"
+            for each in idle
+        )
+        yield FirstStep(
+            f"Scripts of which little ran where a browser looked: {listed}.",
+            "Load them on the pages that need them, or take smaller builds of them. No level leaves out a part of a "
+            "script, since nobody knows what visitors will do.",
         )
 
 

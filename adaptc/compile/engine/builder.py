@@ -39,6 +39,7 @@ from adaptc.compile.engine.output import TIMES, SourceTimes, output_lock, wait_f
 from adaptc.compile.engine.proof.records import store_proof
 from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
 from adaptc.compile.engine.scanned import ScannedDocroot
+from adaptc.compile.engine.scripts_seen import store_scripts_seen
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State, TreeDirectories, Unit
 from adaptc.compile.engine.store import Store
@@ -277,6 +278,7 @@ class Builder:
         count = self.spec.config.browser.pages
         if not count:
             state.set_meta(LOOKING, None)
+            store_scripts_seen(state, ())
             return None
         from adaptc.compile.engine.looking import LookStage
         from adaptc.compile.engine.templates import Templates, find_skeletons

@@ -7,13 +7,14 @@ all of them are as they were.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from typing import Any
 
 from adaptc.browser.answers import file_at
 from adaptc.browser.evidence import code_digest
 from adaptc.browser.look import Look
+from adaptc.browser.script_coverage import ScriptCoverage
 from adaptc.compile.engine.page_evidence import PageEvidenceStore
 from adaptc.compile.engine.publish import ObjectGone
 from adaptc.compile.engine.store import Store
@@ -25,10 +26,11 @@ _MISSING = ""
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of a look at a page: the key of its evidence, or why there is none."""
+    """Of a look at a page: the key of its evidence, or why there is none, and how much of its scripts ran."""
 
     key: str | None
     reason: str | None = None
+    scripts: tuple[ScriptCoverage, ...] = ()
 
 
 class LookRecords:
@@ -47,7 +49,8 @@ class LookRecords:
         record: Any = self.store.record(self._key(path))
         if record is None or self._loads(record["loads"]) != record["loads"]:
             return None
-        outcome = Outcome(record["evidence"], record["reason"])
+        scripts = tuple(ScriptCoverage(*script) for script in record["scripts"])
+        outcome = Outcome(record["evidence"], record["reason"], scripts)
         return outcome if outcome.key is None or self._is_complete(outcome.key) else None
 
     def _is_complete(self, key: str) -> bool:
@@ -61,14 +64,20 @@ class LookRecords:
     def put(self, path: str, look: Look) -> Outcome:
         """Store what was seen of a page."""
         document = None if look.document is None else self.store.put(look.document)
-        return self._put(path, look.urls, Outcome(self.page_evidence.put(look.evidence_with(document))))
+        key = self.page_evidence.put(look.evidence_with(document))
+        return self._put(path, look.urls, Outcome(key, scripts=look.scripts))
 
     def put_failure(self, path: str, urls: Iterable[str], reason: str) -> None:
         """Store that a page cannot be looked at."""
         self._put(path, urls, Outcome(None, reason))
 
     def _put(self, path: str, urls: Iterable[str], outcome: Outcome) -> Outcome:
-        record = {"loads": self._loads(sorted(urls)), "evidence": outcome.key, "reason": outcome.reason}
+        record = {
+            "loads": self._loads(sorted(urls)),
+            "evidence": outcome.key,
+            "reason": outcome.reason,
+            "scripts": [astuple(script) for script in outcome.scripts],
+        }
         self.store.put_record(self._key(path), record)
         return outcome
 

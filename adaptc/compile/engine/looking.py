@@ -15,6 +15,7 @@ from adaptc.compile.analyse.decisions import EvidenceKey, evidence_of
 from adaptc.compile.engine.look_records import LookRecords, Outcome, look_recipe
 from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
 from adaptc.compile.engine.results import pack_diagnostics
+from adaptc.compile.engine.scripts_seen import store_scripts_seen
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State
 from adaptc.compile.engine.store import Store
@@ -100,7 +101,10 @@ class LookStage:
         self.diagnostics.append(diagnose("browser-failed", program=self.program, reason=reason, loss=_LOSS))
 
     def record(self, report: BuildReport) -> None:
-        """Record the diagnostics in the state (``looking_diagnostics``). A browser that failed is tried again."""
+        """Record the diagnostics in the state (``looking_diagnostics``), and what scripts ran.
+
+        A browser that failed is tried again.
+        """
         report.is_blind = bool(self.diagnostics)
         unseen = [
             diagnose("page-not-seen", Location(path), reason=outcome.reason)
@@ -108,6 +112,7 @@ class LookStage:
             if outcome.key is None
         ]
         self.state.set_meta(LOOKING, pack_diagnostics((*self.diagnostics, *unseen)) or None)
+        store_scripts_seen(self.state, (outcome.scripts for outcome in self.outcomes.values()))
 
 
 def major_version(program: str) -> str:
