@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import socket
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -294,6 +295,59 @@ def test_the_browser_is_found_by_name_path_and_variable(tmp_path: Path, monkeypa
 def test_a_browser_that_cannot_be_started_says_so() -> None:
     with pytest.raises(BrowserError, match="gone/chromium"):
         visit("/gone/chromium", "", text)
+
+
+@pytest.mark.parametrize(("user", "sandboxed"), [(1000, [True, False]), (0, [False])])
+def test_the_browser_runs_in_its_sandbox_unless_it_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, sandboxed: list[bool]
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    starts = arguments_of_starts(tmp_path, reaches_loopback=False)
+    assert ["--no-sandbox" not in arguments for arguments in starts] == sandboxed
+
+
+@pytest.mark.parametrize(("reaches", "excluded"), [(False, ""), (True, ", EXCLUDE 127.0.0.1")])
+def test_the_browser_knows_no_host(tmp_path: Path, reaches: bool, excluded: str) -> None:
+    for arguments in arguments_of_starts(tmp_path, reaches_loopback=reaches):
+        assert f"--host-resolver-rules=MAP * ~NOTFOUND{excluded}" in arguments
+        assert "--mute-audio" in arguments
+
+
+def arguments_of_starts(directory: Path, *, reaches_loopback: bool) -> list[list[str]]:
+    """Start a browser that writes down its arguments and ends; return those of each start."""
+    program = directory / "chromium"
+    program.write_text(f'#!/bin/sh\nprintf "%s\\t" "$@" >> {directory}/log\necho >> {directory}/log\nexit 1\n')
+    program.chmod(0o755)
+
+    async def work(browser: Chromium) -> None:
+        await browser.start()
+
+    with pytest.raises(BrowserError):
+        in_chromium(str(program), work, reaches_loopback=reaches_loopback)
+    return [line.split("\t") for line in (directory / "log").read_text().splitlines()]
+
+
+REACHING = """<link rel=preconnect href=http://{host}/><link rel=dns-prefetch href=//{host}/><body><p>words</p>
+<img src=http://{host}/a.png><iframe src=http://{host}/f></iframe><script src=http://{host}/a.js></script><script>
+  fetch('http://{host}/b', {{ mode: 'no-cors' }}).catch(() => 0)
+  navigator.sendBeacon('http://{host}/c', 'x')
+  new WebSocket('ws://{host}/d')
+  new EventSource('http://{host}/e')
+  const turn = {{ urls: 'turn:{host}?transport=tcp', username: 'u', credential: 'p' }}
+  const peer = new RTCPeerConnection({{ iceServers: [turn] }})
+  peer.createDataChannel('x')
+  peer.createOffer().then((offer) => peer.setLocalDescription(offer))
+  new Worker(URL.createObjectURL(new Blob(["fetch('http://{host}/g', {{ mode: 'no-cors' }})"])))
+</script>"""
+
+
+def test_no_page_reaches_a_server(chromium: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(0)
+        page = REACHING.format(host=f"127.0.0.1:{listener.getsockname()[1]}")
+        assert visit(chromium, page, text) == "words"
+        with pytest.raises(BlockingIOError):
+            listener.accept()
 
 
 def test_pages_done_are_said_in_the_thread_of_the_caller(chromium: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from built_site import BuiltSite
 import adaptc
 from adaptc.browser.answers import Server, docroot_server
 from adaptc.browser.evidence import PageEvidence
+from adaptc.browser.tab import Tab
 from adaptc.cli.build import DEFAULT_PAGES, build
 from adaptc.compile.analyse.decisions import evidence_of
 from adaptc.compile.engine.page_evidence import PageEvidenceStore
@@ -346,6 +348,27 @@ def test_a_page_that_leaves_or_hangs_costs_itself_its_evidence(
     again = site.build(browser__pages="all")
     assert not again.built
     assert again.diagnostics == result.diagnostics
+
+
+@pytest.mark.chromium
+def test_a_page_that_crashes_costs_itself_its_evidence(
+    chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def crash(tab: Tab, *, has_scripts: bool) -> None:
+        if await tab.run("() => document.body.id") == "crash":
+            sent = asyncio.ensure_future(tab.send("Page.crash"))
+            while not tab.seen.is_crashed:
+                await asyncio.sleep(0.01)
+            sent.cancel()
+        await tab.idle(5)
+
+    monkeypatch.setattr("adaptc.browser.look.interact", crash)
+    site = site_of(tmp_path, {"a.html": "words", "b.html": "<body id=crash>words", "c.html": SCRIPT})
+    result = site.build(browser__pages="all")
+    said = {each.location.path: each.message for each in result.diagnostics if each.id == "page-not-seen"}
+    assert list(said) == ["b.html"]
+    assert "crash" in said["b.html"]
+    assert list(evidence(site)) == ["a.html", "c.html"]
 
 
 # ---- the command line
