@@ -218,6 +218,33 @@ def test_a_link_that_was_an_icon_gets_words():
     assert "<a href=#><i></i></a>" in text
 
 
+@pytest.mark.parametrize(
+    ("button", "shown"),
+    [
+        ("<button><i class=material-icons>arrow_forward</i></button>", "</i>arrow forward</button>"),
+        ("<button title=Up><i class=material-icons>&#xE2C4;</i></button>", "</i>Up</button>"),
+        ("<button aria-label=Close><span>\ue001</span></button>", "</span>Close</button>"),
+        ("<button><i class='fa fa-search'></i></button>", "</i>search</button>"),
+        ("<button><i class=material-icons>face</i> Me</button>", "</i> Me</button>"),
+        ("<a href=b.html><i class=material-icons>code</i></a>", "</i>code</a>"),
+        ("<a href=b.html>\ue001<i></i></a>", "</i>b.html</a>"),
+        ("<button><span class=bar></span></button>", "<span class=bar></span></button>"),
+    ],
+)
+def test_a_control_that_was_an_icon_keeps_a_name(button, shown):
+    text = made(f"<p class=a>text {button}", head=LINKS, files={"css/a.css": ".a{color:red}", "b.html": ""})
+    assert shown in text
+    assert "<button style=display:none" not in text
+
+
+def test_a_button_without_a_name_is_hidden_where_it_does_nothing():
+    icon = "<i class=material-icons>&#xE2C4;</i>"
+    body = f"<p class=a>text <button>{icon}</button><form><button>{icon}</button></form>"
+    text = made(body, head=LINKS, files={"css/a.css": ".a{color:red}"})
+    assert text.count("<button style=display:none>") == 1
+    assert "<form><button><i" in text
+
+
 # ---- pages with scripts
 
 

@@ -263,7 +263,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("unembed", 2, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
         "used-styles",
-        11,
+        12,
         _HTML,
         "used_styles:inline_used_styles",
         _USED_STYLES,

@@ -218,7 +218,7 @@ def link_name(element: Element) -> str:
         return text
     inner = (each.attr("aria-label") or each.attr("title") for each in element.select("[aria-label], [title]"))
     names = (element.attr("aria-label"), element.attr("title"), *map(_svg_title, element.select("svg")), *inner)
-    return next((fold_space(name) for name in names if name and name.strip()), "") or _icon_name(element) or text
+    return next((fold_space(name) for name in names if name and name.strip()), "") or icon_name(element) or text
 
 
 def media_target(element: Element) -> tuple[str, str] | None:
@@ -261,7 +261,7 @@ def _svg_title(element: Element) -> str | None:
     return element.attr("aria-label") or (title.text if title is not None else None)
 
 
-def _icon_name(element: Element) -> str:
+def icon_name(element: Element) -> str:
     """Return the name of the glyph of an icon font: "twitter" for ``fa-twitter``."""
     classes = " ".join(each.attr("class") or "" for each in element.select("i, span"))
     return next((name for name in _ICON.findall(classes) if name not in _ICON_OPTIONS), "")

@@ -101,8 +101,8 @@ class _UsedStyles:
         report.actions += [Action(NAME, KEPT, _subject(style), style.reason) for style in styles if style.text is None]
         if not self.keep_images:
             self._attributes()
-        if not self.keep_fonts and (labelled := hide_icons(self.editor, [style.text or "" for style in styles])):
-            report.actions.append(Action(NAME, "labelled", "links that were an icon", count=labelled))
+        if not self.keep_fonts:
+            self._icons([style.text or "" for style in styles], report)
 
     def _used(self, narrower: Mapping[int, Container[str]]) -> Sequence[str]:
         used = prune_sheets(
@@ -168,6 +168,10 @@ class _UsedStyles:
         for style, piece in zip(run, texts, strict=True):
             used = "in use; the rest comes when it is needed" if is_late and style.path is not None else "used"
             report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are {used}"))
+
+    def _icons(self, sheets: list[str], report: Report) -> None:
+        if labelled := hide_icons(self.editor, sheets, has_scripts=self.reach is not None):
+            report.actions.append(Action(NAME, "labelled", "links and buttons that were an icon", count=labelled))
 
     def _attributes(self) -> None:
         """Remove the images of style attributes and ``background`` attributes."""

@@ -1,4 +1,4 @@
-"""Icons of fonts that are not loaded: they are hidden, and links that were only an icon show their name."""
+"""Icons of fonts that are not loaded: they are hidden; links and buttons that were only an icon show their name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adaptc.formats.css.fonts import has_private_use
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import text_markup
-from adaptc.formats.html.visible_text import content_texts, is_followable, link_label
+from adaptc.formats.html.visible_text import content_texts, icon_name, is_followable, link_label, link_name
 
 if TYPE_CHECKING:
     from turbohtml import Element, Text
@@ -30,17 +30,28 @@ _SEEN = (
 _WIDTHS = (412, 1280)
 
 
-def hide_icons(editor: Editor, sheets: Iterable[str]) -> int:
-    """Hide icons of fonts, and give links that were only an icon a text; returns the number of these links.
+def hide_icons(editor: Editor, sheets: Iterable[str], *, has_scripts: bool) -> int:
+    """Hide icons of fonts, and give links and buttons that were only an icon a text; returns the number of these.
 
-    ``sheets`` are those of the page: at some widths they may hide the text next to an icon.
+    ``sheets`` are those of the page: at some widths they may hide the text next to an icon. Without scripts a button
+    that is in no form does nothing: one that has no name either is hidden.
     """
     for element in editor.tree.select("i, span, a, em, b, div"):
         if _is_icon(element):
-            style = (element.attr("style") or "").rstrip("; ")
-            editor.set_attribute(element, "style", f"{style};display:none" if style else "display:none")
+            _hide(editor, element)
     cascade = Cascade(editor.tree, tuple(sheets))
-    return sum(_name_link(editor, link, cascade) for link in _links(editor))
+    named = sum(_name_control(editor, link, cascade) for link in _links(editor))
+    for button in _buttons(editor):
+        if _name_control(editor, button, cascade):
+            named += 1
+        elif not has_scripts and _is_inert(button) and not _visible_texts(button):
+            _hide(editor, button)
+    return named
+
+
+def _hide(editor: Editor, element: Element) -> None:
+    style = (element.attr("style") or "").rstrip("; ")
+    editor.set_attribute(element, "style", f"{style};display:none" if style else "display:none")
 
 
 def _links(editor: Editor) -> Iterator[Element]:
@@ -50,21 +61,51 @@ def _links(editor: Editor) -> Iterator[Element]:
             yield link
 
 
-def _name_link(editor: Editor, link: Element, cascade: Cascade) -> bool:
-    """Give a link that shows nothing its name, or show the text in it that is hidden."""
-    texts = [text for text in content_texts(link) if any(map(_is_character, text.data))]
+def _buttons(editor: Editor) -> Iterator[Element]:
+    """Yield the buttons with an icon of a font, which those that style sheets draw are not."""
+    for button in editor.tree.select("button"):
+        if button.select_one(_PICTURES) is None and (icon_name(button) or any(map(_is_icon, button.select("*")))):
+            yield button
+
+
+def _is_inert(button: Element) -> bool:
+    is_wired = any(name in button.attrs for name in ("form", "popovertarget", "commandfor"))
+    return not is_wired and all(getattr(each, "tag", "") != "form" for each in button.ancestors)
+
+
+def _name_control(editor: Editor, control: Element, cascade: Cascade) -> bool:
+    """Give a link or button that shows nothing its name, or show the text in it that is hidden."""
+    texts = _visible_texts(control)
     if not texts:
-        label = link_label(link)
+        label = _label(control)
         if any(map(str.isalnum, label)):
-            editor.append(link, text_markup(label))
+            editor.append(control, text_markup(label))
         return any(map(str.isalnum, label))
-    hidden = [element for text in texts if (element := _hidden_around(text, link, cascade)) is not None]
-    if len(hidden) < len(texts) or all(each.text.strip() for each in link.select("*") if not _is_icon(each)):
+    hidden = [element for text in texts if (element := _hidden_around(text, control, cascade)) is not None]
+    if len(hidden) < len(texts) or all(each.text.strip() for each in control.select("*") if not _is_icon(each)):
         return False
     for element in dict.fromkeys(hidden):
         style = (element.attr("style") or "").rstrip("; ")
         editor.set_attribute(element, "style", f"{style};{_SEEN}" if style else _SEEN)
     return True
+
+
+def _visible_texts(control: Element) -> list[Text]:
+    return [text for text in content_texts(control) if any(map(_is_character, text.data))]
+
+
+def _label(control: Element) -> str:
+    """Return what a control without visible text is called: its name, that of its icon, or of what it leads to."""
+    name = link_name(control)
+    if any(map(str.isalnum, name)):
+        return name
+    return _ligature(control) or (link_label(control) if control.tag == "a" else "")
+
+
+def _ligature(control: Element) -> str:
+    """Return the words of an icon whose font draws them as one picture."""
+    words = (each.text.strip().replace("_", " ") for each in control.select("*") if _is_ligature(each))
+    return next((each for each in words if any(map(_is_character, each))), "")
 
 
 def _is_character(character: str) -> bool:
@@ -89,5 +130,8 @@ def _is_icon(element: Element) -> bool:
     text = element.text.strip() if len(element.children) == 1 else ""
     if not text:
         return False
-    is_ligature = _LIGATURES.search(element.attr("class") or "") is not None
-    return is_ligature or (element.tag != "a" and all(has_private_use(c) or c.isspace() for c in text))
+    return _is_ligature(element) or (element.tag != "a" and all(has_private_use(c) or c.isspace() for c in text))
+
+
+def _is_ligature(element: Element) -> bool:
+    return _LIGATURES.search(element.attr("class") or "") is not None
