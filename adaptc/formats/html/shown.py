@@ -18,6 +18,7 @@ from turbohtml import Element, Text
 from adaptc.formats.html.cascade import HIDING, Cascade
 from adaptc.formats.html.consent import consent_bars
 from adaptc.formats.html.forms import Forms, find_forms
+from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.visible_text import TextLengths, is_followable, walk
 
 if TYPE_CHECKING:
@@ -79,6 +80,13 @@ class ShownPage:
     def text_length(self, width: float) -> int:
         """Return the count of visible characters, white space left out."""
         return self._sight(width).text_length
+
+    def content_length(self, width: float) -> int:
+        """Return the count of visible characters outside of the navigation, of which levels leave parts out."""
+        if self.body is None:
+            return 0
+        unseen = self._hidden(width).union(self.body.select(_UNSHOWN_ELEMENTS))
+        return TextLengths(self.body, unseen.union(find_landmarks(self._tree).navigation)).of(self.body)
 
     def links(self, width: float) -> frozenset[str]:
         """Return the ``href`` of the links that show something, of those that lead anywhere without scripts."""
@@ -189,9 +197,13 @@ def _hidden(before: ShownPage, after: ShownPage, width: int) -> Iterator[str]:
     controls = before.control_names(width) - after.control_names(width)
     if controls:
         yield f"controls are hidden or disabled at {width} pixels: {', '.join(sorted(controls)[:_NAMED])}"
-    old, new = before.text_length(width), after.text_length(width)
-    if new < _LEAST_SHARE * old and old - new > _FEWEST_LOST:
-        yield f"{new:,} of {old:,} characters are visible at {width} pixels"
+    lengths = before.text_length(width), after.text_length(width)
+    if _is_lost(*lengths) and _is_lost(before.content_length(width), after.content_length(width)):
+        yield f"{lengths[1]:,} of {lengths[0]:,} characters are visible at {width} pixels"
+
+
+def _is_lost(before: int, after: int) -> bool:
+    return after < _LEAST_SHARE * before and before - after > _FEWEST_LOST
 
 
 _NAMED = 3  # items that a sentence names
