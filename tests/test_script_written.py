@@ -117,6 +117,7 @@ def shown(body: str, css: str = "") -> ShownPage:
 
 
 LINK = "<a href=a.html><button title=A><svg></svg></button></a>"
+TREE = "<ul>" + "".join(f"<li><a href=n{n}.html>Section {n}</a>" for n in range(300)) + "</ul>"
 FORM = "<form action=/find><input name=q><button>Find</button></form>"
 
 
@@ -153,6 +154,7 @@ def test_what_a_page_hides_now_is_named(before: str, after: str, css: str, reaso
         (f"<div hidden>{LINK}</div>", f"<div hidden>{LINK}</div>"),
         (f"<p>x{LINK}", "<p>x"),  # what is gone is for the checks of the tree
         (ARTICLE, ARTICLE + ARTICLE),
+        (f"<nav>{TREE}</nav><main>{ARTICLE}</main>", f"<nav><a href=n0.html>Section 0</a></nav><main>{ARTICLE}</main>"),
     ],
 )
 def test_what_stays_visible_is_no_violation(before: str, after: str) -> None:

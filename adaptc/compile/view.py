@@ -103,8 +103,8 @@ class DerivedFile:
 class Settings:
     """The configuration as far as passes know it.
 
-    ``csp`` is the Content-Security-Policy header that the server sends; ``crowd_limit`` is that of
-    ``adaptc.compile.analyse.decisions.DeliveryCost``.
+    ``csp`` is the Content-Security-Policy header that the server sends; ``crowd_limit`` and ``request_worth`` are
+    those of ``adaptc.compile.analyse.decisions.DeliveryCost``, in bytes.
     """
 
     effort: Effort = "fast"
@@ -113,6 +113,7 @@ class Settings:
     data_uri_budget: int = 8192
     data_uri_max: int = 2048
     crowd_limit: int = 58_000
+    request_worth: float = 25_000
 
 
 class Labelling(Protocol):

@@ -1,9 +1,10 @@
-"""A page at a level is never larger than at the level above: if it would be, it stays as it is there.
+"""A page at a level is never dearer than at the level above: if it would be, it stays as it is there.
 
 Verification compares each pass with the source already (``adaptc.compile.rewrite``). But two levels process a page
 differently: one inlines a sheet that the other can no longer reduce. So a page of a degrading level is compared with
-that of the level above, with all the files that a browser loads, for every kind of client. The files themselves are
-compared likewise (``assets``), so that a page that stays as it is above does not load larger images than there.
+that of the level above, with all the files that a browser loads, for every kind of client. It may need a request more,
+as for its logo, where that saves more bytes than a request is worth. The files themselves are compared likewise
+(``assets``), so that a page that stays as it is above does not load larger images than there.
 """
 
 from __future__ import annotations
@@ -34,13 +35,21 @@ class PageWeight:
         """The bytes of a page in the best coding, for clients without other formats of images."""
         return min(self.sizes[: len(self.sizes) // 2])
 
-    def excess(self, other: PageWeight) -> str | None:
-        """Return in words by what this page is larger, or ``None``. Each request that it saves counts as some bytes."""
-        if self.requests > other.requests:
-            return f"{self.requests} requests instead of {other.requests}"
-        saved = (other.requests - self.requests) * REQUEST_BYTES
-        larger = ((own, size) for own, size in zip(self.sizes, other.sizes, strict=True) if own > size + saved)
-        return next((f"{own:,} bytes instead of {size:,}" for own, size in larger), None)
+    def excess(self, other: PageWeight, request_worth: float) -> str | None:
+        """Return in words by what this page is dearer, or ``None``.
+
+        Each request that it saves counts as its header fields. For each one more it must save ``request_worth`` bytes.
+        """
+        more = self.requests - other.requests
+        added = more * (request_worth if more > 0 else REQUEST_BYTES)
+        dearer = [(own, size) for own, size in zip(self.sizes, other.sizes, strict=True) if own + added > size]
+        if not dearer:
+            return None
+        own, size = dearer[0]
+        if more <= 0:
+            return f"{own:,} bytes instead of {size:,}"
+        less = f" for {size - own:,} bytes less" if size > own else ""
+        return f"{self.requests} requests instead of {other.requests}{less}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -207,13 +207,13 @@ class UnitBuilder:
             return as_above(result, higher, demotion, "level-demoted")
         if refusal is not None:
             return as_above(result, higher, refusal, "page-needs-scripts")
-        limit = self.asset_weigher.page(higher, view)
-        excess = self.asset_weigher.page(result, view).excess(limit)
+        limit, worth = self.asset_weigher.page(higher, view), self.snapshot.settings.request_worth
+        excess = self.asset_weigher.page(result, view).excess(limit, worth)
         if excess is None:
             return result
         for budget in smaller_budgets(result.actions):
             smaller, _ = self._page(result.level, result.path, view, budget)
-            if self.asset_weigher.page(smaller, view).excess(limit) is None:
+            if self.asset_weigher.page(smaller, view).excess(limit, worth) is None:
                 return smaller
         return as_above(result, higher, excess, "level-larger")
 
