@@ -52,6 +52,11 @@ def test_no_punctuation_is_left_around_a_year_that_a_script_writes():
     assert "<p>© made by us" in rewritten(page).content.decode()
 
 
+def test_numbers_up_to_which_a_script_counts_are_written():
+    page = PAGE.replace("</main>", "<p><span data-count=70>0</span>+ users<script>count()</script></main>")
+    assert "70+ users" in rewritten(page).content.decode()
+
+
 def test_what_was_left_out_is_reported():
     subjects = {
         (action.verb, action.subject): action.count for action in rewritten().actions if action.pass_name == "reading"

@@ -9,6 +9,7 @@ import pytest
 from small_site import SmallSite
 
 from adaptc.compile.pipeline import BY_NAME, Step
+from adaptc.formats.html.static_text import static_text
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 # What it costs pays for all that the pass may write
@@ -711,3 +712,27 @@ def test_no_punctuation_is_left_around_a_year_that_a_script_writes():
     assert "&copy; made by us" in text and "(c) 2015 We" in text and "Since here" in text
     assert "made on , 5" in made("<p>made on <script>document.write(day())</script>, 5")
     assert year in made(f"<p>t<textarea>{year}, </textarea>")
+
+
+@pytest.mark.parametrize(
+    ("markup", "shown"),
+    [
+        ("<b><span id=a countTo=70>0</span>+</b>", ">70</span>+"),
+        (
+            "<span data-purecounter-start=0 data-purecounter-end='1463' data-purecounter-duration=1> 0 </span>",
+            "> 1463 <",
+        ),
+        ("<h2 data-count=2.5>0.0</h2>", ">2.5</h2>"),
+        ("<p data-to=9 data-count=9>0</p>", ">9</p>"),
+        ("<p data-to=9 data-count=8>0</p>", ">0</p>"),  # which of them is unknown
+        ("<p data-target=#menu>0</p>", ">0</p>"),
+        ("<p data-count=3>10</p>", ">10</p>"),
+        ("<button data-count=3>0</button>", ">0</button>"),  # that of a reader's clicks
+    ],
+)
+def test_a_number_up_to_which_a_script_counts_is_shown(markup: str, shown: str) -> None:
+    assert shown in made(f"<p>Words{markup}{RUN}")
+
+
+def test_without_scripts_nothing_counts() -> None:
+    assert static_text("<p data-count=3>0</p>") == "<p data-count=3>0</p>"
