@@ -124,6 +124,31 @@ def test_each_width_is_seen_as_if_for_the_first_time(
     assert not windows
 
 
+MEASURING = """<img src=a.gif id=dot><script src=wait.js></script>
+<script>document.body.className = 'high' + document.getElementById('dot').height</script>"""
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("late", ["a.gif", "wait.js"])
+def test_what_scripts_measure_does_not_depend_on_how_fast_images_come(
+    chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
+    def slow(*given: Any) -> Server:
+        answer = docroot_server(*given)
+
+        def answer_late(url: str) -> Any:
+            if url.endswith(late):
+                time.sleep(0.3)
+            return answer(url)
+
+        return answer_late
+
+    monkeypatch.setattr("adaptc.compile.engine.looking.docroot_server", slow)
+    site = site_of(tmp_path, {"index.html": MEASURING}).write({"wait.js": ""})
+    assert look(site) == []
+    assert all("high0" in width.names for width in evidence(site)["index.html"].widths)
+
+
 LATE = """<button onclick="box.innerHTML = '<img src=late.gif>'">A</button>
 <button class=b onclick="begin()">B</button><div id=box></div><script>
 const turn = () => { box.classList.toggle('turn'); requestAnimationFrame(turn) }

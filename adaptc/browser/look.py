@@ -123,6 +123,7 @@ async def _visit(
             source = {"source": script("observe"), "worldName": "adaptc"}
             await tab.send("Page.addScriptToEvaluateOnNewDocument", source)
             await count_functions(tab)
+            tab.hold_images()
             seen = await look(tab)
         except (BrowserError, TimeoutError) as error:
             if not browser.is_running:

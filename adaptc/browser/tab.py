@@ -39,6 +39,8 @@ _OPENING, _SLOWEST, _SLOWEST_QUIET = 0.5, 8.0, 4.0
 RESTLESS = "it does not come to rest"
 # How large a tab draws of which no picture is taken. Layout stays, and drawing was a quarter of the CPU time of a look
 _SKETCH = 0.1
+# What is held until a document was parsed, if that is wanted, by Playwright's names, and for how many seconds at most
+_HELD, _LONGEST_HOLD = frozenset({"image", "font", "media"}), 2.0
 _SHARED = "adaptcShared"
 _FORGET = """() => {
   window.name = ''
@@ -112,6 +114,7 @@ class Tab:
         self._world: int | None = None
         self._answers: set[asyncio.Task[Any]] = set()
         self._failure: Exception | None = None
+        self._parsed: asyncio.Event | None = None
 
     @classmethod
     async def opened(cls, browser: Browser, server: Server, width: int, height: int, *, is_drawn: bool) -> Tab:
@@ -166,6 +169,15 @@ class Tab:
         """Take the next answers from another server; ``runs_scripts`` says whether pages of it run any."""
         self._server, self._quiet = server, _QUIET if runs_scripts else _QUIET_WITHOUT_SCRIPTS
 
+    def hold_images(self) -> None:
+        """Have images and fonts from now on come once the document was parsed.
+
+        What scripts measure while it is does not depend then on how fast these come. A proof compares pages in which
+        some of them are inside the page with pages in which they are not, and holds none.
+        """
+        self._parsed = parsed = asyncio.Event()
+        self._page.on("domcontentloaded", lambda _: parsed.set())
+
     async def resize(self, width: int, height: int) -> None:
         """Give the window another size, in CSS pixels; a phone obeys what the page says of its viewport."""
         self.width, is_phone = width, width < PHONE
@@ -187,6 +199,8 @@ class Tab:
         from playwright.async_api import TimeoutError as Late
 
         self._url, self._world = urldefrag(url).url, None
+        if self._parsed is not None:
+            self._parsed.clear()
         with saying_why():
             try:
                 await self._page.goto(url, wait_until="load", timeout=1000 * _LOAD * self.pace)
@@ -301,6 +315,9 @@ class Tab:
             self.seen.departure = self.seen.departure or url
             await route.fulfill(status=204)  # no content: the page stays
             return
+        if self._parsed is not None and request.resource_type in _HELD:
+            with contextlib.suppress(TimeoutError):  # a module may wait for a font while the document waits for it
+                await asyncio.wait_for(self._parsed.wait(), _LONGEST_HOLD * self.pace)
         try:
             answer = await asyncio.to_thread(self._server, url)  # a file of a level may have to be built first
         except Exception as error:  # a full disk, as a rule: ``idle`` raises it
