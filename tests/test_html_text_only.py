@@ -215,6 +215,24 @@ def test_controls_that_need_scripts_go() -> None:
     assert body == "<p>y</p><p>z</p>"
 
 
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<h2><button type=button aria-controls=a>Why?</button></h2><div id=a>So</div>", "<h2>Why?</h2><p id=a>So</p>"),
+        ("<dl><dt><button>Why?</button><dd>So</dl>", "<dl><dt>Why?<dd>So</dl>"),
+        (
+            "<button><svg></svg><b>404 </b><div><p>No such book</p></div></button>",
+            "<p><b>404 </b></p><p>No such book</p>",
+        ),
+        ("<h2>Why? <button>Copy</button></h2><p>So", "<h2>Why?</h2><p>So</p>"),
+        ("<h2><button hidden>Why?</button></h2><p>So", "<p>So</p>"),
+        ("<p>a</p><button>Copy</button>", "<p>a</p>"),
+    ],
+)
+def test_buttons_that_hold_a_heading_or_paragraphs_are_content(source: str, expected: str) -> None:
+    assert content(source) == expected
+
+
 def test_below_an_added_heading_no_rank_is_skipped() -> None:
     """Lighthouse and axe find ``heading-order``: the page had an ``<h5>`` as its first heading, and no ``<h1>``."""
     assert read(

@@ -252,6 +252,7 @@ def test_the_command_says_by_its_exit_code_what_it_found(
     assert code == 1
     assert said.splitlines()[1].split() == ["index.html", "ok", "ok", "blank,", "covered"]
     page = report.read_text("utf-8")
+    assert "<h1><bdi>News</bdi></h1>" in page  # as the home page says it, and the report
     broken, _, kept = page.partition("<h2>Pages</h2>")
     assert broken.count('<img src="data:image/webp;base64,') == 4  # at two widths
     assert "it is blank" in broken

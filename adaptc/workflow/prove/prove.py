@@ -29,6 +29,7 @@ from adaptc.core.media import HTML
 from adaptc.core.urls import Reach
 from adaptc.report.comparisons import ProofViews
 from adaptc.report.proof_page import ProofFigures, stream_proof
+from adaptc.report.site_name import site_name
 from adaptc.site.docroot import site_of
 from adaptc.site.site import Site
 from adaptc.workflow.configuration import known_levels
@@ -107,7 +108,8 @@ def write_report(config: Config, proof: Proof, file: Path | None) -> Path:
     Raises ``OSError`` when it cannot be written.
     """
     views = ProofViews.of(tuple(views_of(proof.verdicts)), proof.dropped, proof.store.content)
-    name = config.site.base_url or Path(os.path.abspath(config.docroot or "")).name
+    docroot = Path(os.path.abspath(config.docroot or ""))
+    name = site_name(docroot, config.site.index) or config.site.base_url or docroot.name
     figures = ProofFigures(name, proof.pages, proof.levels, views, proof.line, proof.paints)
     path = file or config.output / PROOF
     chunks = (chunk.encode("utf-8", "replace") for chunk in stream_proof(figures))

@@ -21,6 +21,8 @@ _EMPHASIS = {name: name for name in (
 # A tag of a block in written markup
 BLOCK_MARKUP = re.compile(r"</?(?:p|ul|li|div|h[1-6]|table|tr|td)\b[^>]*>")
 _TEX = "math/tex"
+_TITLES = "h1, h2, h3, h4, h5, h6, dt, summary, [role=heading]"
+_PARAGRAPHS = "p, h1, h2, h3, h4, h5, h6, ul, ol, dl, table, pre, blockquote"
 
 
 def _add_emphasis(flow: Flow, element: Element, blocks: Blocks) -> None:
@@ -118,6 +120,8 @@ def _add_object(flow: Flow, element: Element, blocks: Blocks) -> None:
 
 def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
     if not flow.forms.is_working(element) or not works_without_script(element):
+        if element.tag == "button" and _holds_content(element):
+            flow.add_transparent(element, blocks)
         return
     name = element.attr("id")
     identity = f" {attribute_markup('id', name)}" if name and flow.ids.claim(name) else ""
@@ -127,6 +131,17 @@ def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
     else:
         blocks.add_inline(markup)
         blocks.add_inline(" ", is_content=False)
+
+
+def _holds_content(button: Element) -> bool:
+    """Whether the text of a button, which does nothing without scripts, is content: all of a heading, or paragraphs.
+
+    So it is in accordions; other such buttons say what a click would do.
+    """
+    title = button.closest(_TITLES)
+    if title is not None and fold_space(title.text) == fold_space(button.text):
+        return True
+    return button.select_one(_PARAGRAPHS) is not None
 
 
 def _add_datalist(flow: Flow, element: Element, blocks: Blocks) -> None:
