@@ -15,7 +15,7 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from built_site import BuiltSite
@@ -29,7 +29,8 @@ from adaptc.workflow.publish.lease import EXPIRY, hold_lease
 from adaptc.workflow.publish.publish import Publication, publish_site
 from adaptc.workflow.publish.record import RECORD
 
-pytest.importorskip("fsspec")
+fsspec = pytest.importorskip("fsspec")
+MemoryFileSystem = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n<title>A page</title>\n<link rel=stylesheet href={sheet}>\n<p>words"
 
@@ -426,16 +427,73 @@ def test_the_result_for_programs(built: BuiltSite, bucket: Bucket, capsys: pytes
     ],
 )
 def test_each_store_gets_header_fields_in_its_own_words(protocol: str, options: dict[str, Any]) -> None:
-    memory = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem
     said: list[dict[str, Any]] = []
 
     def pipe_file(_self: object, _path: str, _content: bytes, **options: Any) -> None:
         said.append(options)
 
-    kind = type("Recording", (memory,), {"protocol": protocol, "pipe_file": pipe_file})
-    pytest.importorskip("fsspec").register_implementation(protocol, kind, clobber=True)
+    kind = type("Recording", (MemoryFileSystem,), {"protocol": protocol, "pipe_file": pipe_file})
+    fsspec.register_implementation(protocol, kind, clobber=True)
     Remote(f"{protocol}://bucket").write("name", b"", Headers("a/b", "gzip", "no-store"))
     assert said == [options]
+
+
+class Google(MemoryFileSystem):  # type: ignore[misc]
+    """A store in memory that takes header fields as gcsfs does."""
+
+    protocol = "gs"
+    store: ClassVar[dict[str, Any]] = {}
+    pseudo_dirs: ClassVar[list[str]] = [""]
+    headers: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    def pipe_file(self, path: str, value: bytes, *_: object, **options: Any) -> None:
+        self.headers[os.path.basename(path)] = options
+        super().pipe_file(path, value)
+
+    def put_file(self, lpath: str, rpath: str, **options: Any) -> None:
+        self.pipe_file(rpath, Path(lpath).read_bytes(), **options)
+
+
+@pytest.fixture
+def google() -> type[Google]:
+    fsspec.register_implementation("gs", Google, clobber=True)
+    Google.store.clear()
+    return Google
+
+
+def test_a_store_as_google_has_it(site: BuiltSite, google: type[Google]) -> None:
+    shared = {"build__remote_cache": "gs://bucket/cache", "build__levels": ["full"]}
+    first, second = site.clean("one"), site.clean("two")
+    for machine in (first, second):
+        problems = {each.id for each in machine.build(**shared).diagnostics}
+        assert "remote-cache-failed" not in problems
+    assert second.trees() == first.trees()
+    assert set(publish(second, "gs://bucket/site", {"publish__encodings": "gzip"}).sent) == set(files())
+    sheet = {"content_encoding": "gzip", "cache_control": "max-age=0, must-revalidate"}
+    assert google.headers["a.css"] == {"content_type": "text/css", "fixed_key_metadata": sheet}
+    second.remove("note.bin")
+    second.write({"index.html": PAGE}).build(**shared)
+    done = publish(second, "gs://bucket/site", {"publish__encodings": "gzip"}, removes=True)
+    assert (done.sent, done.removed, done.kept) == (("index.html",), ("note.bin",), 2)
+
+
+@pytest.mark.parametrize(
+    ("error", "fault", "sentence"),
+    [
+        (FileNotFoundError("http://host/storage/v1/b/bucket/o"), Fault.MISSING, "there is no such bucket, folder or"),
+        (OSError("Forbidden: http://host/o\nno access"), Fault.ACCESS, "Forbidden: http://host/o no access"),
+    ],
+)
+def test_what_google_says_is_made_clear(
+    google: type[Google], error: OSError, fault: Fault, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pipe_file(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr(google, "pipe_file", pipe_file)
+    with pytest.raises(RemoteError, match=f"^gs://bucket/name: {sentence}") as raised:
+        Remote("gs://bucket").write("name", b"", Headers("a/b"))
+    assert raised.value.fault is fault
 
 
 def test_what_azure_says_of_a_missing_container_is_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,12 +206,14 @@ def _fault_of(error: BaseException) -> Fault:
     names = "".join(kind.__name__ for kind in type(error).__mro__)
     if isinstance(error, PermissionError) or any(name in names for name in _ACCESS):
         return Fault.ACCESS
-    if getattr(error, "code", None) in _REFUSED:
+    if getattr(error, "code", None) in _REFUSED or str(error).startswith("Forbidden:"):  # gcsfs
         return Fault.ACCESS
     is_missing = isinstance(error, FileNotFoundError) or "ResourceNotFound" in names
     return Fault.MISSING if is_missing else Fault.FAILED
 
 
 def _sentence(error: BaseException) -> str:
+    if isinstance(error, FileNotFoundError) and not error.strerror:  # gcsfs says the address of its request
+        return "there is no such bucket, folder or file"
     reason = getattr(error, "strerror", None) or str(error).partition("\nRequestId:")[0]  # Azure adds its answer
     return " ".join(reason.split()) or type(error).__name__
