@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import psutil
@@ -78,8 +79,8 @@ class Workers:
         worker.kill()
         worker.wait()
 
-    def end(self) -> None:
-        """Kill all."""
+    def close(self) -> None:
+        """Kill all: a cluster that ends its workers by asking them waits in vain on a busy machine."""
         for worker in self.running:
             self._end(worker)
 
@@ -117,16 +118,19 @@ def main() -> None:
     parser.add_argument("--pause", type=float, default=4.0, help="seconds between two of them, in the mean")
     parser.add_argument("--kind", choices=KINDS, action="append", help="workers of this kind only")
     options = parser.parse_args()
-    cluster = LocalCluster(n_workers=options.workers, threads_per_worker=1, dashboard_address=None)
     print(f"{'site':20} {'workers':8} {'units':>6} {'lost':>5} {'CPU s':>7} {'wall s':>7} different")
-    for docroot in options.docroots:
-        with tempfile.TemporaryDirectory() as work:
-            for number in range(options.rounds):
-                for kind in options.kind or KINDS:
-                    row(docroot, Path(work), kind, f"{kind}{number}", cluster.scheduler_address)
-            if options.kills:
-                disturbed(docroot, Path(work), options)
-    cluster.close()
+    with (
+        LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        closing(Workers(options.workers, cluster.scheduler_address)) as workers,
+    ):
+        cluster.wait_for_workers(options.workers)
+        for docroot in options.docroots:
+            with tempfile.TemporaryDirectory() as work:
+                for number in range(options.rounds):
+                    for kind in options.kind or KINDS:
+                        row(docroot, Path(work), kind, f"{kind}{number}", cluster.scheduler_address)
+                if options.kills:
+                    disturbed(docroot, Path(work), options, workers)
 
 
 def row(docroot: str, work: Path, kind: str, name: str, scheduler: str) -> float:
@@ -143,22 +147,16 @@ def row(docroot: str, work: Path, kind: str, name: str, scheduler: str) -> float
     return done["wall"]
 
 
-def disturbed(docroot: str, work: Path, options: argparse.Namespace) -> None:
+def disturbed(docroot: str, work: Path, options: argparse.Namespace, workers: Workers) -> None:
     """Build while workers are killed."""
-    with LocalCluster(n_workers=0, dashboard_address=None) as cluster:
-        scheduler = cluster.scheduler_address
-        workers = Workers(options.workers, scheduler)
-        kind = (options.kind or ["store"])[-1]
-        done, killed = threading.Event(), list[int]()
-        row(docroot, work, kind, "undisturbed", scheduler)
-        killer = threading.Thread(
-            target=lambda: killed.extend(kill_workers(options.kills, options.pause, workers, done))
-        )
-        killer.start()
-        row(docroot, work, kind, "disturbed", scheduler)
-        done.set()
-        killer.join()
-        workers.end()
+    kind = (options.kind or ["store"])[-1]
+    done, killed = threading.Event(), list[int]()
+    row(docroot, work, kind, "undisturbed", workers.scheduler)
+    killer = threading.Thread(target=lambda: killed.extend(kill_workers(options.kills, options.pause, workers, done)))
+    killer.start()
+    row(docroot, work, kind, "disturbed", workers.scheduler)
+    done.set()
+    killer.join()
     print(f"{len(killed)} workers were killed", flush=True)
 
 
