@@ -223,7 +223,7 @@ class Builder:
         state, report, before = reading.state, reading.report, reading.before
         remote = self._open_remote_cache()
         state.begin()
-        read = reading.gather(touched, workers, self.progress)
+        read = reading.gather(touched, workers, self.progress, remote)
         sources = self.spec.sources(report.resources, lambda path: read.get(path) or before[path][1])
         gone = [path for path in before if path not in report.resources]
         for path in gone:

@@ -44,6 +44,7 @@ class RemoteCache:
     def __init__(self, url: str, store: Store, *, is_readonly: bool) -> None:
         self.url, self.store, self.is_readonly = url, store, is_readonly
         self.problem: Diagnostic | None = None
+        self._pending: dict[str, list[str]] = {}
         self._known: set[str] = set()
         self._lock = threading.Lock()
         self._remote: Remote | None = None
@@ -116,6 +117,11 @@ class RemoteCache:
 
     # ---- what was made here
 
+    def share_later(self, key: str, record: str) -> None:
+        """Have ``share`` store a record that was made now by the trace ``key``, even if an older one was fetched."""
+        self._known.discard(record)
+        self._pending[key] = [record]
+
     def share(self, traces: Mapping[str, Sequence[str]]) -> None:
         """Store the artifacts and records of these traces, where something of a unit was not fetched before."""
         remote, places = self._remote, threading.Semaphore(_UPLOADS)
@@ -132,7 +138,7 @@ class RemoteCache:
 
         with ThreadPoolExecutor(_UPLOADS, "share") as threads:
             uploads = []
-            for pack, index in self._packs(traces):
+            for pack, index in self._packs({**traces, **self._pending}):
                 places.acquire()  # no more of them in memory than are stored at a time
                 uploads.append(threads.submit(upload, pack, index))
         for each in uploads:

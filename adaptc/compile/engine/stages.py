@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
-from typing import NoReturn, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from adaptc.compile.analyse.decisions import NO_DECISIONS
 from adaptc.compile.analyse.facts import Facts, affected_targets
@@ -28,6 +29,10 @@ from adaptc.core.shortage import Shortage
 from adaptc.site.site import Source
 from adaptc.site.source_table import ResourceSources
 
+if TYPE_CHECKING:
+    from adaptc.compile.engine.remote_cache import RemoteCache
+    from adaptc.compile.engine.source_records import SourceRecords
+
 
 def phase_of(source: Source) -> int:
     """Return 0 for assets, 1 for pages, which may inline assets, 2 for aliases, which may become links to either."""
@@ -37,6 +42,7 @@ def phase_of(source: Source) -> int:
 
 
 Before = Mapping[str, tuple[Resource, str]]
+Find = Callable[[dict[str, int]], Iterator[tuple[str, Facts | str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +56,24 @@ class ReadStage:
     started: int
     sums: RunningSums
 
-    def gather(self, touched: FileChanges, workers: Workers, progress: Progress) -> dict[str, str]:
+    def gather(
+        self, touched: FileChanges, workers: Workers, progress: Progress, remote: RemoteCache | None = None
+    ) -> dict[str, str]:
         """Read files, record their facts in the state, and return their digests.
 
+        What the ``remote`` cache knows of is not read by workers here; what those of a cluster read is not sent there.
         Unreadable files are removed from the report's resources. Files that refer to them are read again: their
         references are broken now.
         """
         digests: dict[str, str] = {}
         wanted = {*touched.touched, *self._referring(touched.appeared | touched.disappeared)}
         while wanted:
-            wanted = self._referring(self._read(wanted, digests, workers, progress))
+            find = partial(self._find, workers, None if workers.far else remote)
+            wanted = self._referring(self._read(wanted, digests, find, progress))
         self.report.count = len(self.report.resources)
         return digests
 
-    def _read(self, wanted: Set[str], digests: dict[str, str], workers: Workers, progress: Progress) -> frozenset[str]:
+    def _read(self, wanted: Set[str], digests: dict[str, str], find: Find, progress: Progress) -> frozenset[str]:
         """Read files and add their digests; return those that are unreadable."""
         report = self.report
         # a link comes right after what it leads to: equal pages are read once
@@ -71,7 +81,7 @@ class ReadStage:
         sizes = [(path, report.resources[path].size) for path in paths]
         progress.begin("reading", len(sizes), sum(size for _, size in sizes))
         unreadable: dict[str, str] = {}
-        for path, facts in workers.run(gather_batch, self._snapshot(), sizes, _refuse_to_read):
+        for path, facts in find(dict(sizes)):
             progress.advance(1, report.resources[path].size, 0)
             if isinstance(facts, str):
                 unreadable[path] = facts
@@ -85,6 +95,20 @@ class ReadStage:
             del report.resources[path]
             digests.pop(path, None)
         return frozenset(unreadable)
+
+    def _find(
+        self, workers: Workers, remote: RemoteCache | None, sizes: dict[str, int]
+    ) -> Iterator[tuple[str, Facts | str]]:
+        """Yield the facts of files of these ``sizes``, or why one cannot be read."""
+        snapshot = self._snapshot()
+        records = None if remote is None else _records(remote, snapshot.snapshot)
+        for path, facts in () if records is None else records.find(tuple(sizes)):
+            del sizes[path]
+            yield path, facts
+        for path, found in workers.run(gather_batch, snapshot, tuple(sizes.items()), _refuse_to_read):
+            if records is not None and isinstance(found, Facts):
+                records.put(path, found)
+            yield path, found
 
     def _referring(self, paths: frozenset[str]) -> set[str]:
         """Return the files that refer to those that appeared or disappeared."""
@@ -101,6 +125,12 @@ class ReadStage:
     def _note(self, resource: Resource, facts: Facts) -> None:
         self.state.set_source(racily_clean(resource, self.started), facts.digest)
         self.sums.set_facts(resource, facts)
+
+
+def _records(remote: RemoteCache, snapshot: Snapshot) -> SourceRecords:
+    from adaptc.compile.engine.source_records import SourceRecords  # few builds need it
+
+    return SourceRecords(remote, snapshot)
 
 
 def _refuse_to_read(path: str, reason: str) -> NoReturn:
