@@ -153,8 +153,7 @@ def test_killed_at_any_moment(site: BuiltSite, truth: Truth, parent_only: bool) 
 
 def test_workers_end_with_their_build(site: BuiltSite) -> None:
     build = start(site)
-    wait_until(begun(site))
-    assert len(alive(build.pid)) > 2
+    wait_until(lambda: len(alive(build.pid)) > 2)
     os.kill(build.pid, signal.SIGKILL)
     build.communicate()
     wait_until(lambda: not alive(build.pid))
