@@ -7,7 +7,7 @@ import os
 import re
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -26,9 +26,12 @@ from adaptc.compile.engine import cluster as cluster_module
 from adaptc.compile.engine import executor_pool
 from adaptc.compile.engine.exchange import Exchange
 from adaptc.compile.engine.executor_pool import ExecutorPool
+from adaptc.compile.engine.packs import pack_bundle
 from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.task import Answer, difference, own_versions, run_order
+from adaptc.compile.engine.tracing_store import OBJECT
 from adaptc.core.diagnostics import Fault, RemoteError, UsageError
+from adaptc.core.digest import digest_bytes
 from adaptc.core.remote import Remote
 from adaptc.core.shortage import Shortage
 from adaptc.core.version import VERSION
@@ -144,6 +147,22 @@ def test_a_source_that_a_worker_lacks_is_sent(site: BuiltSite, monkeypatch: pyte
     pytest.importorskip("fsspec")
     monkeypatch.setattr(Exchange, "related", lambda *_: frozenset())
     build(site, Distant(), build__remote_cache=f"file://{site.root}/shared")
+    assert site.trees() == built_here(site)
+
+
+def test_a_source_is_sent_once_to_be_read_and_built(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+    sent: list[str] = []
+
+    def noting(bundle: Mapping[str, bytes]) -> bytes:
+        sent.extend(bundle)
+        return pack_bundle(bundle)
+
+    (site.docroot / "alias.html").unlink()  # threads may send equal files at the same moment
+    monkeypatch.setattr("adaptc.compile.engine.exchange.pack_bundle", noting)
+    build(site, Distant(), build__remote_cache=f"file://{site.root}/shared")
+    sources = {OBJECT + digest_bytes(file.read_bytes()) for file in site.docroot.iterdir()}
+    assert {name: sent.count(name) for name in sources} == dict.fromkeys(sources, 1)
     assert site.trees() == built_here(site)
 
 

@@ -45,6 +45,8 @@ _HEADERS = Headers("application/octet-stream")
 _WEEK = 7 * 24 * 3600.0
 # Sources whose embedded files are remembered, and the largest file that is sent before a worker asks for it
 _REMEMBERED, _LARGEST_AHEAD = 4096, 8 << 20
+# Files of a site whose pages are sent once, to be read and to be built: 0.5 kB of memory for each
+_FEW = 1 << 17
 
 # The work that is done by such workers: the path of a unit of it
 PATHS: dict[Work[Any, Any], Callable[[Any], str]] = {gather_batch: lambda unit: unit, build_batch: lambda unit: unit[1]}
@@ -60,7 +62,7 @@ class Exchange:
         self.url, self.store = url, store
         self.embeds = lru_cache(_REMEMBERED)(lambda path: tuple(embeds(path)))
         self.folder = f"{WORK}/{os.urandom(8).hex()}"
-        self._located: dict[str, tuple[str, Place]] = {}  # bundles of what pages share
+        self._located: dict[str, tuple[str, Place]] = {}  # bundles that later batches need, too
         self._begun: tuple[SharedSnapshot, RemoteSnapshot] | None = None
         try:
             self.remote = Remote(url)
@@ -171,7 +173,9 @@ class _Loading:
         if self.reads_only:
             content = self.tree.read(path)
             digest = self.digests[path] = digest_bytes(content)
-            self.bundles[digest] = {OBJECT + digest: content}
+            self._add(digest, source.media_type, lambda: self._kept(content, digest))
+            if len(self.snapshot.sources) <= _FEW:
+                self.shared.add(digest)
             return
         self._add(source.digest, source.media_type, partial(self._source, path))
         for recipe in self.snapshot.recipes.values():
@@ -200,6 +204,9 @@ class _Loading:
         content, digest = self.tree.read(path), self.snapshot.sources[path].digest
         if digest_bytes(content) != digest:
             raise ChangedWhileRead(path)
+        return self._kept(content, digest)
+
+    def _kept(self, content: bytes, digest: str) -> Mapping[str, bytes]:
         if self.snapshot.complete:  # a level that leaves it as it is has it as its file: no worker sends it back
             self.store.put(content, digest)
         return {OBJECT + digest: content}

@@ -122,7 +122,7 @@ class _Bench:
         self.store = Store(self.directory / "cache")
         self.sources = FetchedSources(self.store)
         self.snapshot = lru_cache(maxsize=1)(self._snapshot)
-        self._fetched: set[tuple[str, Place]] = set()
+        self._fetched: set[str] = set()  # digests of bundles
         self._known: set[str] = set()  # artifacts that the build has
         self._threads = ThreadPoolExecutor(_FETCHES, "fetch")
 
@@ -156,8 +156,9 @@ class _Bench:
     def fetch(self, places: Iterable[tuple[str, Place]]) -> None:
         """Fetch bundles, but for those that were fetched before."""
         wanted: dict[str, list[Place]] = {}
-        for pack, place in set(places) - self._fetched:
-            wanted.setdefault(pack, []).append(place)
+        for pack, place in set(places):
+            if place.digest not in self._fetched:
+                wanted.setdefault(pack, []).append(place)
         spans = [
             (pack, span) for pack, found in wanted.items() for span in spans_of((each.digest, each) for each in found)
         ]
@@ -173,7 +174,7 @@ class _Bench:
             for name, artifact in bundle.items():
                 put_artifact(self.store, name, artifact)
             self._known.update(bundle)
-            self._fetched.add((pack, place))
+            self._fetched.add(place.digest)
 
     def pack(self, results: Iterable[UnitResult], snapshot: Snapshot) -> Parcel | None:
         """Write what the build does not have of the artifacts of units."""
