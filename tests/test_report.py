@@ -15,7 +15,15 @@ from selectolax.lexbor import LexborHTMLParser
 from adaptc.core.model import Action
 from adaptc.report import page_table
 from adaptc.report.charts import count_ticks, log_axis
-from adaptc.report.figures import FileFigures, PageFigures, ScriptFigures, TrafficFigures, TypeFigures, capacity_factor
+from adaptc.report.figures import (
+    BrowserFigures,
+    FileFigures,
+    PageFigures,
+    ScriptFigures,
+    TrafficFigures,
+    TypeFigures,
+    capacity_factor,
+)
 from adaptc.report.first_steps import first_steps
 from adaptc.report.html_report import FIRST_ROWS
 from adaptc.report.page_table import tabulate_pages
@@ -367,6 +375,13 @@ def test_files_with_most_of_the_bytes_of_pages_are_named():
     )
     assert "`adaptc explain 'an app.js'`" in steps[1].remedy
     assert not any("rare.png" in step.finding for step in steps)
+
+
+@pytest.mark.parametrize(("browser", "option"), [(None, "--browser`"), (BrowserFigures(2, 0, 3), "--browser=all`")])
+def test_pages_that_need_scripts_need_a_browser_that_looks_at_them(browser, option):
+    figures = site(diagnostics=(found("page-needs-scripts", 2, "a.html", name="extreme", above="web", reason="x"),))
+    steps = first_steps(replace(figures, browser=browser), [("a.html", 1)], 1)
+    assert steps[-1].remedy.startswith(f"`adaptc build {option} makes such pages")
 
 
 def test_scripts_of_which_little_ran_are_named():

@@ -36,6 +36,8 @@ _BY_DIAGNOSTIC = {
     "missing-target": "Correct the links, or leave the files out with `site.exclude`.",
     "export-name-taken": "`--encodings parallel` or `none`.",
 }
+# The same where a browser looked at some of the pages
+_UNSEEN = "`adaptc build --browser=all` makes such pages of what a browser saw after their scripts."
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,4 +105,7 @@ def _refusals(figures: SiteFigures) -> Iterator[FirstStep]:
     order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
     known = [each for each in figures.diagnostics if each.id in _BY_DIAGNOSTIC and each.count]
     for each in sorted(known, key=lambda each: (order[each.severity], -each.count, each.id))[:_KINDS]:
-        yield FirstStep(f"{each.id}, {each.count:,} times.", _BY_DIAGNOSTIC[each.id])
+        remedy = _BY_DIAGNOSTIC[each.id]
+        if each.id == "page-needs-scripts" and figures.browser is not None and figures.browser.unseen:
+            remedy = _UNSEEN
+        yield FirstStep(f"{each.id}, {each.count:,} times.", remedy)
