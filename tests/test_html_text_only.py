@@ -226,6 +226,10 @@ def test_controls_that_need_scripts_go() -> None:
         ),
         ("<h2>Why? <button>Copy</button></h2><p>So", "<h2>Why?</h2><p>So</p>"),
         ("<h2><button hidden>Why?</button></h2><p>So", "<p>So</p>"),
+        ("<button aria-expanded=false>Why?</button> <div>So</div>", "<p>Why?</p><p>So</p>"),
+        ("<nav><button aria-expanded=false>Menu</button><ul><li>a</ul></nav>", "<ul><li>a</ul>"),
+        ("<button aria-expanded=false aria-haspopup=menu>Act</button><div>x</div>", "<p>x</p>"),
+        ("<button aria-expanded=false>More</button><span>x</span>", "<p>x</p>"),
         ("<p>a</p><button>Copy</button>", "<p>a</p>"),
     ],
 )

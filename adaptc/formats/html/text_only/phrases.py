@@ -8,7 +8,15 @@ from turbohtml import Element
 
 from adaptc.formats.html.forms import control_markup, option_markup, works_without_script
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
-from adaptc.formats.html.text_only.flow import LINE_BREAK, Blocks, Flow, Writer, holds_block, language_attributes
+from adaptc.formats.html.text_only.flow import (
+    BLOCK_TAGS,
+    LINE_BREAK,
+    Blocks,
+    Flow,
+    Writer,
+    holds_block,
+    language_attributes,
+)
 from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, link_label, math_text, media_target
 
 __all__ = ["BLOCK_MARKUP", "WRITERS"]
@@ -134,14 +142,22 @@ def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
 
 
 def _holds_content(button: Element) -> bool:
-    """Whether the text of a button, which does nothing without scripts, is content: all of a heading, or paragraphs.
+    """Whether the text of a button, which does nothing without scripts, is content.
 
-    So it is in accordions; other such buttons say what a click would do.
+    So it is in accordions: all of a heading, paragraphs, or the title of the block that follows it (WAI-ARIA Authoring
+    Practices, "Disclosure"). Other such buttons say what a click would do.
     """
     title = button.closest(_TITLES)
     if title is not None and fold_space(title.text) == fold_space(button.text):
         return True
-    return button.select_one(_PARAGRAPHS) is not None
+    return button.select_one(_PARAGRAPHS) is not None or _is_disclosure(button)
+
+
+def _is_disclosure(button: Element) -> bool:
+    if "aria-expanded" not in button.attrs or "aria-haspopup" in button.attrs or button.closest("nav, header"):
+        return False
+    following = next((each for each in button.next_siblings if isinstance(each, Element)), None)
+    return following is not None and following.tag in BLOCK_TAGS and bool(fold_space(following.text))
 
 
 def _add_datalist(flow: Flow, element: Element, blocks: Blocks) -> None:
