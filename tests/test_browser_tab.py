@@ -203,6 +203,22 @@ def test_an_animated_image_is_shown_at_its_first_frame(chromium: str) -> None:
     assert Image.open(io.BytesIO(png)).convert("RGB").getpixel((150, 100)) == RED
 
 
+def test_what_is_fetched_for_later_pages_gives_a_page_no_more_time(chromium: str) -> None:
+    page = """<body><script>
+      let ticks = 0
+      setInterval(() => { document.body.textContent = ++ticks }, 500)
+      setTimeout(() => { const link = document.createElement('link'); link.rel = 'RELATION'; link.href = 'a.js'
+        link.as = 'script'; document.head.append(link) }, 700)
+    </script>"""
+    files = {"a.js": "", "index.html": ""}
+    ticks = {
+        relation: visit(chromium, site({**files, "index.html": page.replace("RELATION", relation)}), text)
+        for relation in ("next", "prefetch", "preload")
+    }
+    assert ticks["prefetch"] == ticks["next"]
+    assert int(ticks["preload"]) > int(ticks["next"])
+
+
 # ---- pages that misbehave
 
 

@@ -39,6 +39,8 @@ _OPENING, _SLOWEST, _SLOWEST_QUIET = 0.5, 8.0, 4.0
 RESTLESS = "it does not come to rest"
 # How large a tab draws of which no picture is taken. Layout stays, and drawing was a quarter of the CPU time of a look
 _SKETCH = 0.1
+# Playwright's name of requests for icons and of what is fetched for later pages
+_BY_BROWSER = "other"
 # What is held until a document was parsed, if that is wanted, by Playwright's names, and for how many seconds at most
 _HELD, _LONGEST_HOLD = frozenset({"image", "font", "media"}), 2.0
 _SHARED = "adaptcShared"
@@ -211,11 +213,15 @@ class Tab:
     async def advance(self, steps: int) -> None:
         """Have the timers and frames of the page go on by ``steps`` of 50 ms, and again while it loads something."""
         for _ in range(_ROUNDS):
-            known = len(self.seen.loads)
+            known = self._noticed_loads()
             await self.run(script("advance"), {"steps": steps})
             await self.idle(_IDLE)
-            if len(self.seen.loads) == known:
+            if self._noticed_loads() == known:
                 return
+
+    def _noticed_loads(self) -> int:
+        """Return how many requests a page may wait for: not that for its icon, which the browser makes at some time."""
+        return sum(load.kind != _BY_BROWSER for load in self.seen.loads)
 
     async def scroll(self) -> None:
         """Scroll through the page and back to its top."""
