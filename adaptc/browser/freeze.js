@@ -4,8 +4,8 @@
 // load. A loop that waits for a time reads the clock until it moves. The first event
 // "adaptc:step" stops all timers and frames, and each runs those that are due within 50 ms of the clock, in frames of the
 // page as well, so that what they do does not depend on the time that the machine takes; it is cancelled if something moved
-// since the one before. Timers of a quarter of a second and more wait for steps from the start: a page that was quiet for as
-// long is loaded. "adaptc:busy" is cancelled while the page draws or changes something.
+// since the one before. Frames, and timers of a quarter of a second and more, wait for steps from the start: a page that was
+// quiet for as long is loaded. "adaptc:busy" is cancelled while the page draws or changes something.
 (() => {
   const QUIET = 250, LONG = 2000, NEVER = 1e8, STEP = 50, MOST_TIMERS = 50
   const now = performance.now.bind(performance), report = window.reportError.bind(window)
@@ -32,7 +32,7 @@
   Clock.prototype.constructor = Frozen
   window.Date = Frozen
 
-  // ---- timers and frames: by the machine until the page is still, then by steps
+  // ---- timers: by the machine until the page is still, then by steps; frames: by steps
 
   const timers = new Map(), frames = new Map()
   const ofPage = performance.now
@@ -62,7 +62,7 @@
   window.requestAnimationFrame = function requestAnimationFrame(f) {
     if (typeof f !== 'function') return frame.call(window, f)
     const run = (t) => { frames.delete(id); lastChange = now(); moveTo(clock + FRAME); f(t) }
-    const id = frame.call(window, (t) => { if (!isStill) run(t) })
+    const id = frame.call(window, () => {}) // for its number; how many frames a machine draws is no matter of the page
     frames.set(id, run)
     return id
   }
