@@ -234,7 +234,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("strip-sheets", 4, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
     AssetPass(
         "styles",
-        8,
+        9,
         _CSS,
         "styles:rewrite_sheet",
         {"flatten": Option(True), **_MINIFY},
@@ -293,7 +293,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 4, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
-    EditPass("embedded", 5, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
+    EditPass("embedded", 6, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 2, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 14, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 4, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),

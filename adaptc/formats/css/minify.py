@@ -28,10 +28,43 @@ def minify_sheet(text: str) -> str | None:
 
     if beyond_limits(text):
         return None
+    names = _families(text)
+
+    def minify(part: str) -> str:
+        return _with_families(minify_css(part), names)
+
     try:
-        return _compact_sheet(text) if _has_late_import(text) else _minify_sheet(text, minify_css)
+        return _compact_sheet(text) if _has_late_import(text) else _minify_sheet(text, minify)
     except OutlineTooLargeError:
         return None
+
+
+# A declaration of a font
+_FONT = re.compile(r"(?<![\w-])(?:font|font-family)\s*:([^;}]*)", re.IGNORECASE)
+
+
+def _families(text: str) -> dict[str, str]:
+    """Return the families that the sheet names with capitals, by their names in lower case."""
+    names = {_last_family(part.strip()) for value in _FONT.finditer(text) for part in value[1].split(",")}
+    return {name.lower(): name for name in sorted(names) if name != name.lower()}
+
+
+def _last_family(part: str) -> str:
+    """Return the family at the end of a part of a value: what is quoted, or the words after a size."""
+    if part[-1:] in ("'", '"'):
+        return part[part.rfind(part[-1], 0, -1) + 1 : -1]
+    words = part.split()
+    first = max((number for number, word in enumerate(words, 1) if not word[0].isalpha()), default=0)
+    return " ".join(words[first:])
+
+
+def _with_families(shorter: str, names: dict[str, str]) -> str:
+    """Return a sheet with the families as they were: the minifier writes them in lower case."""
+    if not names:
+        return shorter
+    known = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    pattern = re.compile(rf"(?<![\w-])(?:{known})(?![\w-])")
+    return _FONT.sub(lambda value: pattern.sub(lambda name: names[name[0]], value[0]), shorter)
 
 
 def _minify_sheet(text: str, minify_css: Callable[[str], str]) -> str | None:

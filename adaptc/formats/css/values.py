@@ -236,7 +236,8 @@ def _drop_initial_words(tokens: list[Entry]) -> list[Entry]:
     words = list(takewhile(lambda token: token[0] == "ident", tokens))
     if len(words) == len(tokens):  # one keyword: inherit, or a system font
         return tokens
-    forms = [_FONT_WEIGHTS.get(word[1].lower(), word) for word in words if word[1].lower() != "normal"]
+    lower = [(kind, word.lower()) for kind, word in words]
+    forms = [_FONT_WEIGHTS.get(word[1], word) for word in lower if word[1] != "normal"]
     return forms + tokens[len(words) :]
 
 
@@ -244,18 +245,27 @@ _FONT_WEIGHTS: dict[str, Entry] = {"bold": ("number", 700.0)}
 
 
 def _join_families(tokens: list[Entry]) -> Iterator[Entry]:
-    """Join the words of a family name in lower case; quotes do not matter where a name is valid without them."""
+    """Join the words of a family name; quotes do not matter where a name is valid without them.
+
+    Its case does: Chromium finds a font by a name in any case, but knows by "Lucida Grande" and "Helvetica" in theirs
+    how wide a text field is.
+    """
     words: list[str] = []
     for token in tokens:
         if token[0] == "ident":
-            words.append(token[1].lower())
+            words.append(token[1])
             continue
         if words:
-            yield ("family", " ".join(words))
+            yield _family(words)
             words = []
         yield _unquoted_family(token)
     if words:
-        yield ("family", " ".join(words))
+        yield _family(words)
+
+
+def _family(words: list[str]) -> Entry:
+    name = " ".join(words)
+    return ("family", name.lower() if name.lower() in _FAMILY_KEYWORDS else name)
 
 
 def _unquoted_family(token: Entry) -> Entry:
@@ -263,7 +273,7 @@ def _unquoted_family(token: Entry) -> Entry:
         return token
     folded = token[1].lower()
     is_valid = _FAMILY.fullmatch(folded) and not _FAMILY_KEYWORDS.intersection(folded.split(" "))
-    return ("family", folded) if is_valid else token
+    return ("family", token[1]) if is_valid else token
 
 
 def _words(*words: str | int) -> Entry:
