@@ -37,6 +37,20 @@ def test_the_page_is_its_text_in_one_request():
     )
 
 
+@pytest.mark.parametrize(
+    ("doctype", "written"),
+    [
+        ("<!doctype html>", "<!DOCTYPE html><html"),
+        ('<!DOCTYPE HTML PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "x.dtd">', "<!DOCTYPE html><html"),
+        ('<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.01 Transitional//EN">', "<html"),
+        ("", "<html"),
+    ],
+)
+def test_the_page_keeps_its_document_mode(doctype: str, written: str):
+    page = PAGE.replace("<!doctype html>", doctype)
+    assert rewritten(page).content.decode().startswith(written)
+
+
 def test_streamed_parts_are_in_their_places():
     page = PAGE.replace("</main>", '<!--$?--><template id="B:0"></template><p>Loading</p><!--/$--></main>').replace(
         "</body>", '<div hidden id="S:0"><p>late part</p></div><script>$RC("B:0","S:0")</script></body>'

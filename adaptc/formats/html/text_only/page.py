@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from turbohtml import Document, Element
 
-from adaptc.formats.html.document import parse
+from adaptc.formats.html.document import is_forced_quirks, is_quirks, parse
 from adaptc.formats.html.encoding import sniff_encoding
 from adaptc.formats.html.forms import find_forms
 from adaptc.formats.html.landmarks import (
@@ -261,9 +261,10 @@ _NO_ICON = "<link rel=icon href=data:,>"
 
 
 def _head_markup(tree: Document, source: str, body: str) -> str:
-    """Return everything before the markup of the body's content, doctype included."""
+    """Return everything before the markup of the body's content, with a doctype where that keeps the document mode."""
     return "".join([
-        f"<!DOCTYPE html><html{_root_language(tree.root)}>",
+        "" if is_quirks(tree) or is_forced_quirks(source) else "<!DOCTYPE html>",
+        f"<html{_root_language(tree.root)}>",
         "<head>",
         _charset(source),
         *_metadata(tree),
