@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from email.message import Message
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from urllib.parse import quote
 
@@ -43,6 +45,34 @@ def s3_server() -> Iterator[str]:
         yield f"http://{host}:{port}"
     finally:
         server.stop()
+
+
+@contextmanager
+def refusing_server(status: int, code: str) -> Iterator[str]:
+    """Yield the endpoint of a server that answers every request with an error of S3."""
+    body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>It says {code}.</Message></Error>".encode()
+
+    class Refusing(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"  # in which a client may ask first whether to send a file
+
+        def answer(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_GET = do_PUT = do_POST = do_DELETE = answer
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
 
 
 def new_bucket(endpoint: str) -> Bucket:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 
 import pytest
 from built_site import BuiltSite
-from s3_server import Bucket, new_bucket, s3_server, use_endpoint
+from s3_server import Bucket, new_bucket, refusing_server, s3_server, use_endpoint
 
 from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
@@ -398,6 +398,27 @@ def test_what_is_wrong_is_said_in_a_line_and_by_the_exit_code(
     said = capsys.readouterr().err
     assert complaint in said
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(("status", "error", "code"), [(403, "AccessDenied", 6), (503, "SlowDown", 8)])
+def test_a_store_that_refuses(
+    status: int,
+    error: str,
+    code: int,
+    built: BuiltSite,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setattr("s3fs.S3FileSystem.retries", 1)
+    with refusing_server(status, error) as endpoint:
+        use_endpoint(monkeypatch, endpoint)
+        assert run(["publish", "s3://bucket", os.fspath(built.docroot), "-o", os.fspath(built.output)]) == code
+        said = capsys.readouterr().err
+        assert re.fullmatch(rf"adaptc: s3://bucket/\.adaptc/locks/\w+: It says {error}\.\n", said)
+        result = built.clean(error).build(build__remote_cache="s3://bucket/cache")
+    (warning,) = (each for each in result.diagnostics if each.id == "remote-cache-failed")
+    assert f"It says {error}." in str(warning)
 
 
 def test_the_result_for_programs(built: BuiltSite, bucket: Bucket, capsys: pytest.CaptureFixture[str]) -> None:
