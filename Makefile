@@ -26,6 +26,9 @@ demo: $(VENV)/installed
 test: $(VENV)/tests-installed
 	$(BIN)/pytest -n 2
 
+recipes: $(VENV)/tests-installed
+	$(BIN)/pytest -m npm tests/test_static_hosts.py
+
 check: $(VENV)/checks-installed
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check

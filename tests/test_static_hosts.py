@@ -32,6 +32,33 @@ PROJECTS = {
     },
 }
 
+# Those of npm: the packages and the least project
+NPM_PROJECTS = {
+    "Eleventy": (
+        ["@11ty/eleventy@3"],
+        {
+            "index.md": f"---\nlayout: page.html\n---\n{WORDS}\n",
+            "_includes/page.html": "<!doctype html>\n<html lang=en>\n<title>t</title>\n\n\n{{ content }}\n</html>\n",
+            ".eleventyignore": "opt\npublic\n",
+        },
+    ),
+    "Astro": (
+        ["astro@5"],
+        {
+            "src/pages/index.astro": "---\n---\n<!doctype html>\n<html lang=en>\n<head>\n<title>t</title>\n</head>\n"
+            f"<body>\n\n    <p>{WORDS}</p>\n\n\n</body>\n</html>\n",
+            "astro.config.mjs": "export default { compressHTML: false }\n",
+        },
+    ),
+    "Next.js": (
+        ["next@16", "react@19", "react-dom@19"],
+        {
+            "next.config.mjs": 'export default { output: "export" }\n',
+            "pages/index.jsx": f"export default function Home() {{ return <p>{WORDS}</p> }}\n",
+        },
+    ),
+}
+
 
 def commands(section: str) -> str:
     """The commands of a section."""
@@ -44,29 +71,49 @@ def all_text(page: Path) -> str:
     return " ".join(re.sub(r"<[^>]*>", " ", page.read_text("utf-8")).split())
 
 
-@pytest.mark.parametrize("name", PROJECTS)
-def test_a_generated_site_is_adapted_and_exported(name: str, tmp_path: Path, program: Callable[[str], str]) -> None:
-    for path, text in PROJECTS[name].items():
-        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / path).write_text(text)
-    tools = tmp_path / "bin"
+def prepare(folder: Path, files: dict[str, str]) -> None:
+    """Write a project, and the programs that a person has installed."""
+    for path, text in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    tools = folder / "bin"
     tools.mkdir()
     for tool, module in (("adaptc", "adaptc.cli"), ("mkdocs", "mkdocs"), ("sphinx-build", "sphinx")):
         (tools / tool).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m {module} "$@"\n')
         (tools / tool).chmod(0o755)
-    script = commands(name)
-    if not (tools / script.split()[0]).exists():
-        program(script.split()[0])
-    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}
+
+
+def follow(folder: Path, script: str, output: str = "site") -> None:
+    """Run the commands, and see what they publish."""
+    quiet = {"ASTRO_TELEMETRY_DISABLED": "1", "NEXT_TELEMETRY_DISABLED": "1"}
+    environment = {**os.environ, **quiet, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     done = subprocess.run(
-        ["sh", "-e", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        ["sh", "-e", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    made, public = tmp_path / "site", tmp_path / "public"
+    made, public = folder / output, folder / "public"
     files = [file.relative_to(made) for file in made.rglob("*") if file.is_file() and "/." not in str(file)]
     assert [each for each in files if not (public / each).is_file()] == []
     assert WORDS in all_text(public / "index.html")
     assert any((public / each).stat().st_size < (made / each).stat().st_size for each in files)
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_a_generated_site_is_adapted_and_exported(name: str, tmp_path: Path, program: Callable[[str], str]) -> None:
+    prepare(tmp_path, PROJECTS[name])
+    script = commands(name)
+    if not (tmp_path / "bin" / script.split()[0]).exists():
+        program(script.split()[0])
+    follow(tmp_path, script)
+
+
+@pytest.mark.npm
+@pytest.mark.parametrize("name", NPM_PROJECTS)
+def test_a_site_that_node_generates_is_adapted_and_exported(name: str, tmp_path: Path) -> None:
+    packages, files = NPM_PROJECTS[name]
+    prepare(tmp_path, {**files, "package.json": '{"private": true}'})
+    subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent", *packages], cwd=tmp_path, check=True)
+    follow(tmp_path, commands(name), "out" if name == "Next.js" else "site")
 
 
 def test_every_recipe_ends_with_the_same_two_commands() -> None:
