@@ -1,5 +1,6 @@
 # make demo    build the example site and show what came of it
 # make test    run the tests
+# make recipes the recipes of docs/static-hosts.md that need Node.js 20 and npm
 # make check   format, lint, types, direction of imports
 # make docs    the documentation as a site, adapted by adaptc, in documentation/public
 # make papers  repeat the papers, docs/papers; PART=gopshtein one of them. An hour, root, Debian's apache2
@@ -15,7 +16,7 @@ SOURCES := $(shell find adaptc rules templates -type f -not -name '*.pyc') setup
 SITE := examples/newsroom/site
 LEVELS := full lossless moderate extreme text
 
-.PHONY: demo test check docs papers clean
+.PHONY: demo test recipes check docs papers clean
 
 demo: $(VENV)/installed
 	$(BIN)/adaptc build $(SITE) -o demo $(LEVELS:%=--level %)

@@ -62,11 +62,11 @@ def refusing_server(status: int, code: str) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(body)
 
-        do_GET = do_PUT = do_POST = do_DELETE = answer
-
         def log_message(self, *_: object) -> None:
             pass
 
+    for method in ("GET", "PUT", "POST", "DELETE"):
+        setattr(Refusing, f"do_{method}", Refusing.answer)
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
         threading.Thread(target=server.serve_forever).start()
         try:

@@ -38,7 +38,8 @@ NPM_PROJECTS = {
         ["@11ty/eleventy@3"],
         {
             "index.md": f"---\nlayout: page.html\n---\n{WORDS}\n",
-            "_includes/page.html": "<!doctype html>\n<html lang=en>\n<title>t</title>\n\n\n{{ content }}\n</html>\n",
+            "_includes/page.html": "<!doctype html>\n<html lang=en>\n<head>\n<title>t</title>\n</head>\n"
+            "<body>\n\n    {{ content }}\n\n\n</body>\n</html>\n",
             ".eleventyignore": "opt\npublic\n",
         },
     ),
