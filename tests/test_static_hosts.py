@@ -38,15 +38,15 @@ NPM_PROJECTS = {
         ["@11ty/eleventy@3"],
         {
             "index.md": f"---\nlayout: page.html\n---\n{WORDS}\n",
-            "_includes/page.html": "<!doctype html>\n<html lang=en>\n<head>\n<title>t</title>\n</head>\n"
-            "<body>\n\n    {{ content }}\n\n\n</body>\n</html>\n",
+            "_includes/page.html": "<!doctype html>\n<html lang=en>\n<title>t</title>\n<style>\n  p {\n"
+            "    color : #aabbcc ;\n    margin : 0px ;\n  }\n</style>\n\n\n  {{ content }}\n</html>\n",
             ".eleventyignore": "opt\npublic\n",
         },
     ),
     "Astro": (
         ["astro@5"],
         {
-            "src/pages/index.astro": "---\n---\n<!doctype html>\n<html lang=en>\n<head>\n<title>t</title>\n</head>\n"
+            "src/pages/index.astro": "---\n---\n<!doctype html>\n<html lang=en>\n<head>\n<title>t</title>\n"
             f"<body>\n\n    <p>{WORDS}</p>\n\n\n</body>\n</html>\n",
             "astro.config.mjs": "export default { compressHTML: false }\n",
         },
