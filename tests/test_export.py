@@ -111,6 +111,32 @@ def test_a_file_for_jekyll_of_somebody_else_stays(site: BuiltSite) -> None:
     assert read(site, ".nojekyll") == b"mine"
 
 
+def with_a_copy(site: BuiltSite) -> BuiltSite:
+    own = site.output / "lossless" / "id" / "_adaptc"
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "0123.webp").write_bytes(b"small")
+    return site
+
+
+def test_hosts_hear_that_copies_never_change(site: BuiltSite) -> None:
+    export(site)
+    assert "_headers" not in names(site)
+    export(with_a_copy(site))
+    assert read(site, "_headers") == b"/_adaptc/:file\n  Cache-Control: public, max-age=31536000, immutable\n"
+    assert export(site).written == 0
+
+
+def test_the_rules_of_a_site_for_its_host_stay_as_they_are(site: BuiltSite) -> None:
+    site.write({"_headers": "/*\n  X-Frame-Options: DENY\n"}).build()
+    export(with_a_copy(site))
+    assert read(site, "_headers") == b"/*\n  X-Frame-Options: DENY\n"
+
+
+def test_no_host_reads_rules_beside_trees(site: BuiltSite) -> None:
+    export(with_a_copy(site), encodings="parallel")
+    assert "_headers" not in names(site)
+
+
 def test_names_of_any_bytes(tmp_path: Path) -> None:
     odd = {"a b%41.html": PAGE, "ümlaut.html": PAGE, os.fsdecode(b"latin-\xe4.html"): PAGE, 'quo"te\n.html': PAGE}
     site = BuiltSite(tmp_path).write(odd)
@@ -334,7 +360,9 @@ def test_the_destination_is_neither_docroot_nor_output(site: BuiltSite, to: str)
 
 
 def test_a_level_that_was_not_built(site: BuiltSite) -> None:
-    with pytest.raises(UsageError, match=r"level extreme is not in .*; there are: full, lossless"):
+    with pytest.raises(
+        UsageError, match=r"level extreme is not in .*; there are: full, lossless; to build it: .* --level extreme"
+    ):
         export(site, "extreme")
 
 

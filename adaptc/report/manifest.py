@@ -113,7 +113,8 @@ class Manifest:
         """Raise ``UsageError`` when ``level`` was not built."""
         if level not in self.level_names:
             built = ", ".join(self.level_names)
-            raise UsageError(f"level {level} is not in {self.output}; there are: {built}")
+            hint = f"to build it: adaptc build --level {level}"
+            raise UsageError(f"level {level} is not in {self.output}; there are: {built}; {hint}")
 
     def _read(self, read: Callable[[], T]) -> T:
         try:

@@ -15,10 +15,10 @@ from adaptc.core.quantities import written_plural
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.api import build_spec, plan
 from adaptc.workflow.export.destination import ExportRecord, write_items
+from adaptc.workflow.export.host_files import with_host_files
 from adaptc.workflow.export.items import export_items
 from adaptc.workflow.export.ladder_items import LadderItems, had_ladder
 from adaptc.workflow.export.layout import LAYOUTS
-from adaptc.workflow.export.no_jekyll import without_jekyll
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def export_site(
             ladder_items = LadderItems(config, manifest, docroot, layout)
             added, unregistered = ladder_items.added_to(items, level) if ladder else ladder_items.withdrawn_from(items)
             items, left_out = added, [*left_out, *unregistered]
-        items = without_jekyll(items, Store(build_spec(config).cache), target, record)
+        items = with_host_files(items, Store(build_spec(config).cache), target, record)
         tally = write_items(items, target, record, progress)
     diagnostics = (*stale, *left_out, *tally.diagnostics)
     return Export(destination, tally.written, tally.kept, tally.removed, tally.size, tally.encoded, diagnostics)
