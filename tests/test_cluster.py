@@ -143,6 +143,27 @@ def test_workers_without_a_common_directory(site: BuiltSite, monkeypatch: pytest
     assert site.trees() == built_here(site)
 
 
+def test_what_workers_packed_is_shared_as_it_is(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("fsspec")
+    packed: list[str] = []
+
+    def noting(bundle: Mapping[str, bytes]) -> bytes:
+        packed.extend(bundle)
+        return pack_bundle(bundle)
+
+    for module in ("exchange_worker", "remote_cache"):
+        monkeypatch.setattr(f"adaptc.compile.engine.{module}.pack_bundle", noting)
+    site.write({"equal.html": PAGE.format(n=1)})  # two files, and one trace
+    settings = {"build__remote_cache": f"file://{site.root.parent}/shared", "build__levels": ["full", "lossless"]}
+    adaptc.build(site.config(**settings), isolated=False, executor=Distant())
+    pages = [OBJECT + digest_bytes(site.read(f"{n}.html")) for n in (0, *range(2, 9))]
+    assert 1 in {packed.count(name) for name in pages}  # of those that found what pages share in memory
+    monkeypatch.setattr("adaptc.formats.codings.encode_if_smaller", None)  # nothing is encoded elsewhere
+    other = site.clean("second")
+    other.build(**settings)
+    assert other.trees() == site.trees()
+
+
 def test_a_source_that_a_worker_lacks_is_sent(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fsspec")
     monkeypatch.setattr(Exchange, "related", lambda *_: frozenset())

@@ -157,16 +157,17 @@ class Builder:
             scanned.record(state, report)
             return report
         state.check()
-        with self._workers(state) as workers:
+        remote = self._open_remote_cache()
+        with self._workers(state, remote) as workers:
             sizes = [report.resources[path].size for path in touched.touched]
-            if self.spec.config.build.remote_cache is None:  # otherwise there may be nothing to build
+            if remote is None:  # otherwise there may be nothing to build
                 workers.prepare(sizes * len(self.spec.levels))
             from adaptc.compile.engine.running_sums import RunningSums
             from adaptc.compile.engine.stages import ReadStage
 
             reading = ReadStage(self.spec, state, report, before, scanned.started, RunningSums(state, before))
             last = self.trees.unchanged_directories(state)
-            done = self._build(reading, touched, not last, workers)
+            done = self._build(reading, touched, not last, workers, remote)
         self._note_complete(scanned, reading, last, done)
         report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
         return report
@@ -195,24 +196,26 @@ class Builder:
         return True
 
     @contextlib.contextmanager
-    def _workers(self, state: State) -> Iterator[Workers]:
+    def _workers(self, state: State, remote: RemoteCache | None) -> Iterator[Workers]:
         from adaptc.compile.engine.executor import available_cpus, worker_pool
 
         jobs, lock = self.spec.config.build.jobs or available_cpus(), self.spec.private / _WORKERS
         isolated = self.is_isolated or has_memory_limit()
         modules = [unit_work.MODULE, *modules_of(self.spec.levels)]
         with ExitStack() as stack:
-            far = stack.enter_context(self._far_workers(state))
+            far = stack.enter_context(self._far_workers(state, remote))
             yield stack.enter_context(worker_pool(jobs, lock, modules, is_isolated=isolated, far=far))
 
-    def _far_workers(self, state: State) -> AbstractContextManager[WorkerPool | None]:
+    def _far_workers(self, state: State, remote: RemoteCache | None) -> AbstractContextManager[WorkerPool | None]:
         if self.executor is None and self.spec.config.build.scheduler is None:
             return contextlib.nullcontext()
         from adaptc.compile.engine.cluster import far_workers
 
-        return far_workers(self.spec, self.executor, state)
+        return far_workers(self.spec, self.executor, state, remote)
 
-    def _build(self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers) -> bool:
+    def _build(
+        self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers, remote: RemoteCache | None
+    ) -> bool:
         """Read what was ``touched``, and build what is outdated; return whether every unit could be published.
 
         With ``unknown`` the trees may contain anything.
@@ -221,7 +224,6 @@ class Builder:
         from adaptc.compile.engine.unit_records import UnitRecords
 
         state, report, before = reading.state, reading.report, reading.before
-        remote = self._open_remote_cache()
         state.begin()
         read = reading.gather(touched, workers, self.progress, remote)
         sources = self.spec.sources(report.resources, lambda path: read.get(path) or before[path][1])

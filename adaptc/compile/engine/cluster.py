@@ -20,9 +20,9 @@ from typing import Any
 from adaptc.compile.engine.exchange import Exchange
 from adaptc.compile.engine.executor import available_cpus
 from adaptc.compile.engine.executor_pool import ExecutorPool
+from adaptc.compile.engine.remote_cache import RemoteCache
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state import State
-from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.task import difference, own_versions
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.shortage import Shortage
@@ -61,26 +61,27 @@ def _pass_on(answer: Future[Any], done: Any) -> None:
 
 
 @contextmanager
-def far_workers(spec: BuildSpec, executor: Executor | None, state: State) -> Iterator[ExecutorPool]:
+def far_workers(
+    spec: BuildSpec, executor: Executor | None, state: State, remote: RemoteCache | None
+) -> Iterator[ExecutorPool]:
     """Provide the workers of ``executor``, or else of ``build.scheduler``.
 
-    The ``state`` knows what sources embed. Raises ``UsageError`` for workers that cannot build the same, and
-    ``Shortage`` where there are none.
+    The ``state`` knows what sources embed; what workers made is shared by ``remote``. Raises ``UsageError`` for workers
+    that cannot build the same, and ``Shortage`` where there are none.
     """
-    scheduler, remote_cache = spec.config.build.scheduler, spec.config.build.remote_cache
-    if remote_cache is not None and spec.config.build.remote_cache_readonly:
+    scheduler = spec.config.build.scheduler
+    if remote is not None and remote.is_readonly:
         raise UsageError("workers elsewhere need a remote cache that this build may write to")
     with ExitStack() as stack:
         count: Callable[[], int] = partial(int, spec.config.build.jobs or available_cpus())
         if executor is None:
             client = stack.enter_context(_connected(str(scheduler)))
-            _check_workers(client, str(scheduler), None if remote_cache else (spec.docroot, spec.private))
+            _check_workers(client, str(scheduler), None if remote else (spec.docroot, spec.private))
             executor, count = DaskExecutor(client), partial(_count_workers, client, str(scheduler))
-        uses_disk = remote_cache is None or isinstance(executor, (ThreadPoolExecutor, ProcessPoolExecutor))
-        if uses_disk:
+        if remote is None or isinstance(executor, (ThreadPoolExecutor, ProcessPoolExecutor)):  # by their common disk
             yield ExecutorPool(executor, count)
             return
-        exchange = Exchange(str(remote_cache), Store(spec.cache), partial(_embedded_files, state))
+        exchange = Exchange(remote.url, remote.store, partial(_embedded_files, state), remote.adopt)
         stack.callback(exchange.close)
         yield ExecutorPool(executor, count, exchange)
 

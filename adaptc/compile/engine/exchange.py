@@ -55,11 +55,15 @@ PATHS: dict[Work[Any, Any], Callable[[Any], str]] = {gather_batch: lambda unit: 
 class Exchange:
     """The folder for one build below ``url``; ``store`` is the cache, ``embeds`` returns what a source embeds.
 
+    ``share`` takes the key of a trace and the packed bundle of all that is known by it.
+
     Raises ``Shortage`` where the folder cannot be reached or written, here and in every method.
     """
 
-    def __init__(self, url: str, store: Store, embeds: Callable[[str], Iterable[str]]) -> None:
-        self.url, self.store = url, store
+    def __init__(
+        self, url: str, store: Store, embeds: Callable[[str], Iterable[str]], share: Callable[[str, bytes], None]
+    ) -> None:
+        self.url, self.store, self.share = url, store, share
         self.embeds = lru_cache(_REMEMBERED)(lambda path: tuple(embeds(path)))
         self.folder = f"{WORK}/{os.urandom(8).hex()}"
         self._located: dict[str, tuple[str, Place]] = {}  # bundles that later batches need, too
@@ -130,11 +134,14 @@ class Exchange:
         except RemoteError as error:
             raise _unreachable(error) from error
         for key, place in read_index(parcel.places).items():
-            bundle = unpack_bundle((content or b"")[place.start : place.end], place.digest)
+            packed = (content or b"")[place.start : place.end]
+            bundle = unpack_bundle(packed, place.digest)
             if bundle is None:
                 raise Shortage(f"{self.url}/{parcel.pack} is damaged")
             for name, artifact in bundle.items():
                 put_artifact(self.store, name, artifact)
+            if key not in parcel.partial:
+                self.share(key, packed)
             if key in parcel.shared:
                 self._located[key] = parcel.pack, place
 

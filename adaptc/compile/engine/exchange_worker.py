@@ -43,11 +43,15 @@ _opening = threading.Lock()
 
 
 class Parcel(NamedTuple):
-    """What a batch made: its ``pack``, the index of that, and the keys of bundles that other batches may need."""
+    """What a batch made: its ``pack``, the index of that, and keys of bundles.
+
+    ``shared`` are those that other batches may need, ``partial`` those without what the build had.
+    """
 
     pack: str
     places: bytes
     shared: frozenset[str]
+    partial: frozenset[str]
 
 
 class RemoteSnapshot(NamedTuple):
@@ -178,7 +182,8 @@ class _Bench:
 
     def pack(self, results: Iterable[UnitResult], snapshot: Snapshot) -> Parcel | None:
         """Write what the build does not have of the artifacts of units."""
-        bundles, shared, packed = dict[str, dict[str, bytes]](), set[str](), set[str]()
+        bundles, packed = dict[str, dict[str, bytes]](), set[str]()
+        shared, partial = set[str](), set[str]()
         for result in results:
             source = snapshot.sources[result.path]
             key = trace_key(snapshot.recipes[result.level], source.media_type, source.digest)
@@ -186,8 +191,11 @@ class _Bench:
             names.add(record_name(result.level, result.path, snapshot.recipes[result.level], source.digest))
             names.update(OBJECT + output.key for _, output in result.files())
             # equal files have one key: what the first of them brought is packed
-            bundles.setdefault(key, {}).update(artifacts(self.store, sorted(names - self._known - packed)))
+            bundle = bundles.setdefault(key, {})
+            bundle.update(artifacts(self.store, sorted(names - self._known - packed)))
             packed |= names
+            if not names - {OBJECT + source.digest} <= bundle.keys():
+                partial.add(key)
             if source.media_type != media.HTML:
                 shared.add(key)
         if not bundles:
@@ -195,7 +203,7 @@ class _Bench:
         content, index = pack_index((key, pack_bundle(bundle)) for key, bundle in bundles.items())
         name = f"{self.folder}/{digest_bytes(content)}"
         self.remote.write(name, content, _HEADERS)
-        return Parcel(name, index, frozenset(shared))
+        return Parcel(name, index, frozenset(shared), frozenset(partial))
 
 
 @lru_cache(maxsize=1)

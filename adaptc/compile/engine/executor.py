@@ -25,6 +25,8 @@ _READING = 8
 # The size of a batch: bytes of pages, and the maximum of units
 _BATCH_BYTES = 256 * 1024
 _BATCH_UNITS = 64
+# Batches for workers elsewhere are so many times as large: to send one costs this process and Dask's some 10 ms
+_FAR = 4
 # The minimum of batches for each worker: at the end of a stage some workers are idle
 _LEAST_BATCHES = 4
 
@@ -93,8 +95,9 @@ class Workers:
             for _, batch in _batches(units, _BATCH_BYTES, _BATCH_UNITS):
                 yield from _run_here(work, snapshot, batch, lose)
             return
-        size = min(_BATCH_BYTES, sum(weights) // (pool.jobs * _LEAST_BATCHES) + 1)
-        yield from pool.run(work, snapshot, batches_by_size(units, size, _BATCH_UNITS), lose)
+        scale = _FAR if pool is self.far else 1
+        size = min(scale * _BATCH_BYTES, sum(weights) // (pool.jobs * _LEAST_BATCHES) + 1)
+        yield from pool.run(work, snapshot, batches_by_size(units, size, scale * _BATCH_UNITS), lose)
 
     def _pool_for(self, work: Work[T, R], weights: Sequence[int]) -> WorkerPool | None:
         if self.far is not None and work in (gather_batch, build_batch):

@@ -46,6 +46,9 @@ class RemoteCache:
         self.problem: Diagnostic | None = None
         self._pending: dict[str, list[str]] = {}
         self._known: set[str] = set()
+        self._adopted: set[str] = set()
+        self._packed: list[tuple[str, bytes]] = []  # what is adopted and not stored yet, and its bytes
+        self._packed_size = 0
         self._lock = threading.Lock()
         self._remote: Remote | None = None
         try:
@@ -122,6 +125,21 @@ class RemoteCache:
         self._known.discard(record)
         self._pending[key] = [record]
 
+    def adopt(self, key: str, packed: bytes) -> None:
+        """Store the bundle of a trace that a worker packed, with others: ``share`` need not pack it. For threads."""
+        with self._lock:
+            self._adopted.add(key)
+            self._packed.append((key, packed))
+            self._packed_size += len(packed)
+            if self._packed_size < _PACK_SIZE:
+                return
+            bundles, self._packed, self._packed_size = self._packed, [], 0
+        if self._remote is not None:
+            try:
+                _upload(self._remote, *pack_index(bundles))
+            except RemoteError as error:
+                self._give_up(error)
+
     def share(self, traces: Mapping[str, Sequence[str]]) -> None:
         """Store the artifacts and records of these traces, where something of a unit was not fetched before."""
         remote, places = self._remote, threading.Semaphore(_UPLOADS)
@@ -129,10 +147,8 @@ class RemoteCache:
             return
 
         def upload(pack: bytes, index: bytes) -> None:
-            name = f"{_PACKS}/{digest_bytes(index)}"
             try:
-                remote.write(name + _PACK, pack, _HEADERS)
-                remote.write(name + _INDEX, index, _HEADERS)
+                _upload(remote, pack, index)
             finally:
                 places.release()
 
@@ -148,9 +164,11 @@ class RemoteCache:
                 self._give_up(error)
 
     def _packs(self, traces: Mapping[str, Sequence[str]]) -> Iterator[tuple[bytes, bytes]]:
-        bundles: list[tuple[str, bytes]] = []
-        size = 0
+        bundles, size = self._packed, self._packed_size
+        self._packed, self._packed_size = [], 0
         for key, records in traces.items():
+            if key in self._adopted and len(records) == 1:  # equal files have one trace, and may be of two workers
+                continue
             names = dict.fromkeys([*(self.store.record(key) or ()), *records])
             bundle = {} if self._known.issuperset(names) else dict(artifacts(self.store, names))
             if not bundle:
@@ -172,3 +190,9 @@ class RemoteCache:
 
     def _note(self, reason: str) -> None:
         self.problem = self.problem or diagnose("remote-cache-failed", reason=reason)
+
+
+def _upload(remote: Remote, pack: bytes, index: bytes) -> None:
+    name = f"{_PACKS}/{digest_bytes(index)}"
+    remote.write(name + _PACK, pack, _HEADERS)
+    remote.write(name + _INDEX, index, _HEADERS)
