@@ -364,6 +364,8 @@ def test_a_level_that_was_not_built(site: BuiltSite) -> None:
         UsageError, match=r"level extreme is not in .*; there are: full, lossless; to build it: .* --level extreme"
     ):
         export(site, "extreme")
+    with pytest.raises(UsageError, match=r"level losless is not in .*, did you mean lossless\?"):
+        export(site, "losless")
 
 
 # ---- the command

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import IDENTITY
 
@@ -113,8 +114,9 @@ class Manifest:
         """Raise ``UsageError`` when ``level`` was not built."""
         if level not in self.level_names:
             built = ", ".join(self.level_names)
-            hint = f"to build it: adaptc build --level {level}"
-            raise UsageError(f"level {level} is not in {self.output}; there are: {built}; {hint}")
+            hint = nearest(level, self.level_names)
+            hint = hint or f"; there are: {built}; to build it: adaptc build --level {level}"
+            raise UsageError(f"level {level} is not in {self.output}{hint}")
 
     def _read(self, read: Callable[[], T]) -> T:
         try:
