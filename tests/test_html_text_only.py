@@ -107,6 +107,10 @@ def test_no_embedded_object_is_left() -> None:
         ("<p>a <em>b</em><tt>c</tt> &lt;d&gt; &amp;amp;", "<p>a <em>b</em><code>c</code> &lt;d> &amp;amp;</p>"),
         ("<p lang=fr>un</p><p>x <span lang=he dir=rtl>y</span>",
          "<div lang=fr><p>un</p></div><p>x <span lang=he dir=rtl>y</span></p>"),
+        ("<p>x <label for=c title=Linux>&#xf17c;/&#xf179;</label> <i class=fa>&#xf015;</i>y&#xf179;",
+         "<p>x <label for=c>Linux</label> y&#61817;</p>"),
+        ("<p>x <a href=/h title=Home><i>&#xf015;</i></a> <button disabled>&#xf0c9;</button>z",
+         "<p>x <a href=/h>Home</a> z</p>"),
         ("<p>x<ruby>漢<rt>かん</rt></ruby><abbr title=World>W</abbr><sub>2</sub>",
          "<p>x<ruby>漢<rt>かん</rt></ruby><abbr title=World>W</abbr><sub>2</sub></p>"),
         # headings, lists, quotes

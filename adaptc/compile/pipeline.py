@@ -295,7 +295,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 4, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
     EditPass("embedded", 6, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 2, _HTML, "base_only:remove_objects"),
-    WholePagePass("reading", 15, _HTML, "reading:write_reading_page", needs_content=True),
+    WholePagePass("reading", 16, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 4, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 

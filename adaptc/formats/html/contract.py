@@ -17,7 +17,7 @@ from turbohtml import Document, Element, Node, Text
 from adaptc.formats.html.document import is_limited_quirks, is_quirks
 from adaptc.formats.html.forms import Forms, find_forms
 from adaptc.formats.html.landmarks import Landmarks, content_links, content_nodes, find_landmarks, navigation_links
-from adaptc.formats.html.visible_text import fold_space, rendered_texts, walk
+from adaptc.formats.html.visible_text import fold_space, is_icons, rendered_texts, walk
 
 __all__ = [
     "CONTRACT_CHECKS", "ContractCheck", "FormContent", "PageContent", "article_violations", "content_violations",
@@ -325,9 +325,9 @@ def _missing(pieces: Iterator[str], text: str) -> Iterator[str]:
 
 
 def _article_pieces(root: Node, landmarks: Landmarks) -> Iterator[str]:
-    """Yield the text nodes that a visitor reads, without white space."""
+    """Yield the text nodes that a visitor reads, without white space; icons are none."""
     for child in content_nodes(root, landmarks):
-        if isinstance(child, Text) and (piece := "".join(child.data.split())):
+        if isinstance(child, Text) and (piece := "".join(child.data.split())) and not is_icons(piece):
             yield piece
 
 

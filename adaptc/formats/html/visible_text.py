@@ -40,6 +40,7 @@ _MEANINGLESS = frozenset({
     "the", "a", "of", "thumbnail", "banner", "avatar", "*", "-", ".", "|", "[]", "graphic", "figure", "decoration",
     "line", "hr",
 })  # fmt: skip
+_PRIVATE_USE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _SCRIPTED = re.compile(r"[\s\x00-\x1f]*(?:javascript|vbscript|data)[\s]*:", re.IGNORECASE)
 
 _DROPPED = str.maketrans("", "", "\t\n\r")  # anywhere in a URL (URL Standard, "basic URL parser")
@@ -185,6 +186,11 @@ def _class_sign(value: str) -> object:
     if not _GUTTER.isdisjoint(value.split()):
         return _GUTTER
     return _SKIPS if _SKIPS.search(value) else None
+
+
+def is_icons(text: str) -> bool:
+    """Whether a text is characters that mean nothing but in an icon font (Unicode, private use areas)."""
+    return _PRIVATE_USE.search(text) is not None and not any(map(str.isalnum, text))
 
 
 def is_followable(href: str | None) -> bool:

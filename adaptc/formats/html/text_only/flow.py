@@ -15,7 +15,7 @@ from turbohtml import Element, Namespace, Node, Text
 
 from adaptc.formats.html.forms import Forms
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
-from adaptc.formats.html.visible_text import UNSEEN, is_hidden
+from adaptc.formats.html.visible_text import UNSEEN, is_hidden, is_icons
 
 __all__ = [
     "BLOCK_TAGS",
@@ -41,6 +41,8 @@ BLOCK_TAGS = frozenset({
 })  # fmt: skip
 HEADING_TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 LINE_BREAK = "<br>"
+# Links have names of their own, and buttons that do nothing say nothing
+_NAMED = ("a", "area", "button")
 _KEEPS_ID = frozenset({
     "h1", "h2", "h3", "h4", "h5", "h6", "dt", "dd", "li", "a", "p", "pre", "table", "tr", "td", "th", "section",
     "article", "figure", "dl", "ol", "ul", "span", "blockquote", "details", "code", "caption", "fieldset", "nav",
@@ -234,8 +236,8 @@ class Flow:
                 blocks.add_inline(" ", is_content=False)
             previous = node
             if isinstance(node, Text):
-                text = text_markup(_SPACE.sub(" ", node.data))
-                blocks.add_inline(text, is_content=bool(node.data.strip(" \t\n\r\f")))
+                data = _SPACE.sub(" ", _without_icons(node))
+                blocks.add_inline(text_markup(data), is_content=bool(data.strip(" ")))
             elif isinstance(node, Element) and not self.skips(node):
                 self._add_element(node, blocks)
 
@@ -318,6 +320,16 @@ class Flow:
             blocks.add_inline(f"<{tag}{self.ids.next_attribute()}{attributes}>{inner}</{tag}>")
         else:
             blocks.add_inline(" " if inner.startswith(" ") else "", is_content=False)
+
+
+def _without_icons(text: Text) -> str:
+    """Return a text, or what its element is called where the text is characters that only an icon font draws."""
+    if not is_icons(text.data):
+        return text.data
+    element = text.parent
+    if not isinstance(element, Element) or element.tag in _NAMED:
+        return ""
+    return element.attr("aria-label") or element.attr("title") or ""
 
 
 Writer = Callable[[Flow, Element, Blocks], None]
