@@ -34,13 +34,13 @@ CATEGORIES = (
         "files",
         (
             "adaptc/core/fs.py",
-            "adaptc/compile/engine/publish.py",
-            "adaptc/compile/engine/store.py",
+            "adaptc/compile/engine/trees/publish.py",
+            "adaptc/compile/engine/cache/store.py",
             "os.py",
             "posixpath.py",
         ),
     ),
-    ("state", ("adaptc/compile/engine/state.py", "adaptc/compile/engine/results.py")),
+    ("state", ("adaptc/compile/engine/state/state.py", "adaptc/compile/engine/state/results.py")),
     ("imports of modules", ("<frozen importlib", ":<module>")),
     ("engine, passes, rules", ("adaptc/",)),
 )

@@ -31,7 +31,7 @@ import servers
 from browser import Browser
 
 import adaptc
-from adaptc.compile.engine.state import last_build
+from adaptc.compile.engine.state.state import last_build
 from adaptc.config.config import Config
 from adaptc.report.manifest import Manifest, read_manifest
 from adaptc.serve.configuration import render

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import adaptc
-from adaptc.compile.engine.state import State, state_path
+from adaptc.compile.engine.state.state import State, state_path
 from adaptc.core.model import name_in_tree
 from adaptc.workflow.check.check import check
 from benchmarks.recorded_writes import MODELS, Disk, Recording, lose_power, record

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import adaptc
-from adaptc.compile.engine.state import LONGEST_PATH, state_path
+from adaptc.compile.engine.state.state import LONGEST_PATH, state_path
 from adaptc.config.config import Config
 from adaptc.core.model import CODINGS
 from adaptc.formats.codings import decode

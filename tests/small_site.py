@@ -10,8 +10,8 @@ from functools import cache
 from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.analyse.decisions import Decisions, EvidenceKey, Placement
 from adaptc.compile.analyse.facts import gather
-from adaptc.compile.engine.derived import describe_copy
-from adaptc.compile.engine.recording_view import RecordingView
+from adaptc.compile.engine.cache.derived import describe_copy
+from adaptc.compile.engine.unit.recording_view import RecordingView
 from adaptc.compile.pipeline import KNOWN_PASSES, AssetPass, Plan, Step, plan_level
 from adaptc.compile.rewrite import PageResult, rewrite_page
 from adaptc.compile.view import Asset, DerivedFile, Options, Outcome, Settings

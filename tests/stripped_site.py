@@ -12,7 +12,7 @@ from small_site import SmallSite
 from adaptc.compile.analyse.decisions import Decisions
 from adaptc.compile.analyse.decorations.evidence import SiteUsage, image_evidence
 from adaptc.compile.analyse.decorations.rules import load_decoration_rules
-from adaptc.compile.engine.recording_view import Labelling, RecordingView
+from adaptc.compile.engine.unit.recording_view import Labelling, RecordingView
 from adaptc.compile.page.context import page_context
 from adaptc.compile.pipeline import BY_NAME
 from adaptc.config.toml import parse_toml

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from built_site import BuiltSite
 
-from adaptc.compile.engine.unit_builder import UnitBuilder
+from adaptc.compile.engine.unit.unit_builder import UnitBuilder
 
 LEVELS = ["lossless", "moderate", "extreme", "text"]
 PAGE = "<!doctype html><title>T</title><link rel=stylesheet href=a.css><h1>{}</h1><p class=a>Words<script>f()</script>"

@@ -17,8 +17,8 @@ import pytest
 from built_site import LEVELS, BuiltSite, decoded, far_output, files_below
 
 import adaptc
-from adaptc.compile.engine.output import output_lock
-from adaptc.compile.engine.state import LONGEST_PATH
+from adaptc.compile.engine.state.state import LONGEST_PATH
+from adaptc.compile.engine.trees.output import output_lock
 from adaptc.core.diagnostics import Busy, Severity, UsageError
 
 PAGE = "<!DOCTYPE html>\n<html>\n<head><title>{title}</title>\n{head}\n</head>\n<body>\n{body}\n</body>\n</html>\n"
@@ -733,7 +733,7 @@ def test_outputs_that_were_cut_short_with_the_cache_are_restored(site: BuiltSite
 
 
 def test_a_cache_that_another_build_empties_all_the_time(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adaptc.compile.engine.publish import Publisher
+    from adaptc.compile.engine.trees.publish import Publisher
 
     place, gone = Publisher._place, set[str]()
 
@@ -896,7 +896,7 @@ def test_a_name_that_the_output_cannot_hold(tmp_path: Path) -> None:
 
 
 def test_a_bug_on_one_page_does_not_cost_the_others(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adaptc.compile.engine import unit_builder
+    from adaptc.compile.engine.unit import unit_builder
 
     rewrite_page, gather = unit_builder.rewrite_page, unit_builder.gather
 

@@ -22,14 +22,14 @@ from PIL import Image
 import adaptc
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run as run_command
-from adaptc.compile.engine import cluster as cluster_module
-from adaptc.compile.engine import executor_pool
-from adaptc.compile.engine.exchange import Exchange
-from adaptc.compile.engine.executor_pool import ExecutorPool
-from adaptc.compile.engine.packs import pack_bundle
+from adaptc.compile.engine.cache.packs import pack_bundle
+from adaptc.compile.engine.cache.tracing import OBJECT
 from adaptc.compile.engine.reporting import Silent
-from adaptc.compile.engine.task import Answer, difference, own_versions, run_order
-from adaptc.compile.engine.tracing_store import OBJECT
+from adaptc.compile.engine.workers import cluster as cluster_module
+from adaptc.compile.engine.workers import executor_pool
+from adaptc.compile.engine.workers.exchange import Exchange
+from adaptc.compile.engine.workers.executor_pool import ExecutorPool
+from adaptc.compile.engine.workers.task import Answer, difference, own_versions, run_order
 from adaptc.core.diagnostics import Fault, RemoteError, UsageError
 from adaptc.core.digest import digest_bytes
 from adaptc.core.remote import Remote
@@ -180,7 +180,7 @@ def test_a_source_is_sent_once_to_be_read_and_built(site: BuiltSite, monkeypatch
         return pack_bundle(bundle)
 
     (site.docroot / "alias.html").unlink()  # threads may send equal files at the same moment
-    monkeypatch.setattr("adaptc.compile.engine.exchange.pack_bundle", noting)
+    monkeypatch.setattr("adaptc.compile.engine.workers.exchange.pack_bundle", noting)
     build(site, Distant(), build__remote_cache=f"file://{site.root}/shared")
     sources = {OBJECT + digest_bytes(file.read_bytes()) for file in site.docroot.iterdir()}
     assert {name: sent.count(name) for name in sources} == dict.fromkeys(sources, 1)
@@ -198,7 +198,7 @@ def test_large_sources_are_for_the_building_machine(site: BuiltSite) -> None:
 
 def test_equal_files_in_one_batch(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fsspec")
-    monkeypatch.setattr("adaptc.compile.engine.executor._LEAST_BATCHES", 1)
+    monkeypatch.setattr("adaptc.compile.engine.workers.executor._LEAST_BATCHES", 1)
     site.write({f"{name}/a.js": (site.docroot / "a.js").read_bytes() for name in "xyz"})
     build(site, Distant(), build__remote_cache=f"file://{site.root}/shared")
     assert site.trees() == built_here(site)

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 from built_site import BuiltSite
 
-from adaptc.compile.engine.state import State, last_build, state_path
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.state.state import State, last_build, state_path
 from adaptc.core.diagnostics import UsageError
 from adaptc.report.manifest import read_manifest
 from adaptc.serve.emitter import emit

@@ -15,8 +15,8 @@ from built_site import BuiltSite
 
 from adaptc.compile.analyse.decisions import DeliveryCost
 from adaptc.compile.analyse.dictionary_search import FIELDS, SampledPage, search
-from adaptc.compile.engine.gate import Gate
 from adaptc.compile.engine.reporting import Silent
+from adaptc.compile.engine.trees.gate import Gate
 from adaptc.core.quantities import written_bytes
 from adaptc.formats.codings import CodingError
 from adaptc.formats.dictionary import MAGIC, DictionaryCodec, name_of, nameable

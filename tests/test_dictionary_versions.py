@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from built_site import BuiltSite
 
-from adaptc.compile.engine.earlier import Version, coding_of
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.dictionaries.versions import Version, coding_of
 from adaptc.compile.engine.reporting import Silent
-from adaptc.compile.engine.store import Store
 from adaptc.core.hashed_names import pattern_of
 from adaptc.core.model import MOST_SLASHES, dictionary_coding, is_servable_coding, name_of_coding
 from adaptc.formats.dictionary import DictionaryCodec, name_of

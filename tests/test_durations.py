@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from built_site import BuiltSite
 
-from adaptc.compile.engine import durations
-from adaptc.compile.engine.durations import note_duration, weigh, weight_of
-from adaptc.compile.engine.executor import Workers, batches_by_size
-from adaptc.compile.engine.results import UnitResult
-from adaptc.compile.engine.state import State, Unit, last_build
+from adaptc.compile.engine.state.results import UnitResult
+from adaptc.compile.engine.state.state import State, Unit, last_build
+from adaptc.compile.engine.workers import durations
+from adaptc.compile.engine.workers.durations import note_duration, weigh, weight_of
+from adaptc.compile.engine.workers.executor import Workers, batches_by_size
 from adaptc.core import media
 from adaptc.core.model import Resource
 from adaptc.site.site import Source

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from stripped_site import picture
 
-from adaptc.compile.engine.derived import EvidenceStore
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.cache.derived import EvidenceStore
+from adaptc.compile.engine.cache.store import Store
 from adaptc.core.digest import digest_bytes
 from adaptc.site.site import Source
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from fragile_work import fragile
 
-from adaptc.compile.engine.executor import Workers, batches_by_size, worker_pool
-from adaptc.compile.engine.pool import Pool
+from adaptc.compile.engine.workers.executor import Workers, batches_by_size, worker_pool
+from adaptc.compile.engine.workers.pool import Pool
 from adaptc.core.shortage import Shortage, has_memory_limit
 
 
@@ -144,13 +144,13 @@ def test_a_bug_of_a_worker_is_raised_with_its_place(workers: Workers) -> None:
 
 
 def test_workers_that_all_end_end_the_work(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adaptc.compile.engine.pool._MOST_DEATHS", 2)
+    monkeypatch.setattr("adaptc.compile.engine.workers.pool._MOST_DEATHS", 2)
     with pytest.raises(Shortage, match="2 worker processes ended one after the other"):
         run(workers, *["exits"] * 4)
 
 
 def test_without_a_program_to_run_workers_are_a_shortage(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adaptc.compile.engine.pool.get_executable", lambda: "/nowhere/python")
+    monkeypatch.setattr("adaptc.compile.engine.workers.pool.get_executable", lambda: "/nowhere/python")
     with pytest.raises(Shortage, match="worker processes cannot be started: No such file or directory"):
         run(workers, "a")
 

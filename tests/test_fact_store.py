@@ -10,10 +10,9 @@ from built_site import BuiltSite, files_below
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptc.compile.engine import fact_store
-from adaptc.compile.engine.fact_store import FactStore
-from adaptc.compile.engine.store import Store
-from adaptc.core.bounded import BoundedCache
+from adaptc.compile.engine.cache import facts as fact_store
+from adaptc.compile.engine.cache.facts import BoundedCache, FactStore
+from adaptc.compile.engine.cache.store import Store
 from adaptc.core.facts import FactKind, pack_facts, unpack_facts
 from adaptc.formats.script import script
 from adaptc.formats.script.facts import SCRIPT, script_facts

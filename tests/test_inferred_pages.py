@@ -12,10 +12,10 @@ from built_site import BuiltSite
 from adaptc.browser.evidence import PageEvidence, WidthEvidence
 from adaptc.browser.look import Look
 from adaptc.compile.analyse.decisions import EvidenceKey, evidence_of
-from adaptc.compile.engine.looking import Visit
-from adaptc.compile.engine.page_evidence import PageEvidenceStore
-from adaptc.compile.engine.state import State
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.cache.evidence import PageEvidenceStore
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.evidence.stage import Visit
+from adaptc.compile.engine.state.state import State
 from adaptc.report.explain import explain
 from adaptc.report.summary import render_summary
 
@@ -43,9 +43,9 @@ class FakeBrowser:
 @pytest.fixture
 def browser(monkeypatch: pytest.MonkeyPatch) -> FakeBrowser:
     fake = FakeBrowser()
-    monkeypatch.setattr("adaptc.compile.engine.looking.find_chromium", lambda _: "chromium")
-    monkeypatch.setattr("adaptc.compile.engine.looking.major_version", lambda _: "99")
-    monkeypatch.setattr("adaptc.compile.engine.looking.in_chromium", fake)
+    monkeypatch.setattr("adaptc.compile.engine.evidence.stage.find_chromium", lambda _: "chromium")
+    monkeypatch.setattr("adaptc.compile.engine.evidence.stage.major_version", lambda _: "99")
+    monkeypatch.setattr("adaptc.compile.engine.evidence.stage.in_chromium", fake)
     return fake
 
 

@@ -315,7 +315,7 @@ def test_a_full_disk_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     import errno
     import sqlite3
 
-    from adaptc.compile.engine.state import State
+    from adaptc.compile.engine.state.state import State
 
     def full(*_: object) -> None:
         error = sqlite3.OperationalError("database or disk is full")

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from built_site import BuiltSite
 
-from adaptc.compile.engine import left, state
-from adaptc.compile.engine.damage import check_state, check_values
-from adaptc.compile.engine.state import STATE_FILE
+from adaptc.compile.engine.state import damage as left
+from adaptc.compile.engine.state import state
+from adaptc.compile.engine.state.damage import check_state, check_values
+from adaptc.compile.engine.state.state import STATE_FILE
 from adaptc.report import ledger
 from adaptc.report.documents import LEDGER
 
@@ -110,7 +111,7 @@ def test_files_whose_time_cannot_be_set_are_checked(
         set_time(path, *times, **named)
 
     with monkeypatch.context() as patch:
-        patch.setattr("adaptc.compile.engine.left.os.utime", refuse)
+        patch.setattr("adaptc.compile.engine.state.damage.os.utime", refuse)
         site.build()
     site.write({"a.html": "<!DOCTYPE html><title>c</title>"}).build()
     assert checked == FILES

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
-from adaptc.compile.engine.page_weight import levels_above
-from adaptc.compile.pipeline import KNOWN_PASSES, plan_level
+from adaptc.compile.pipeline import KNOWN_PASSES, levels_above, plan_level
 from adaptc.config.rulebook import choose_levels, load_levels
 from adaptc.core import media
 

@@ -16,9 +16,9 @@ from adaptc.browser.evidence import PageEvidence
 from adaptc.browser.tab import Tab
 from adaptc.cli.build import DEFAULT_PAGES, build
 from adaptc.compile.analyse.decisions import evidence_of
-from adaptc.compile.engine.page_evidence import PageEvidenceStore
-from adaptc.compile.engine.state import State
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.cache.evidence import PageEvidenceStore
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.state.state import State
 from adaptc.workflow.check.check import check
 
 PAGE = "<!DOCTYPE html><title>t</title><link rel=stylesheet href=s.css><body class=plain><h1>A</h1>{}"
@@ -143,7 +143,7 @@ def test_what_scripts_measure_does_not_depend_on_how_fast_images_come(
 
         return answer_late
 
-    monkeypatch.setattr("adaptc.compile.engine.looking.docroot_server", slow)
+    monkeypatch.setattr("adaptc.compile.engine.evidence.stage.docroot_server", slow)
     site = site_of(tmp_path, {"index.html": MEASURING}).write({"wait.js": ""})
     assert look(site) == []
     assert all("high0" in width.names for width in evidence(site)["index.html"].widths)
@@ -171,7 +171,7 @@ def test_what_follows_a_click_does_not_depend_on_the_time_that_things_take(
         answer = docroot_server(*given)
         return lambda url: (time.sleep(next(waits, 0.0) if "late" in url else 0.0), answer(url))[1]
 
-    monkeypatch.setattr("adaptc.compile.engine.looking.docroot_server", slow)
+    monkeypatch.setattr("adaptc.compile.engine.evidence.stage.docroot_server", slow)
     seen = []
     for name in "ab":
         site = site_of(tmp_path / name, {"index.html": LATE}).write({"late.gif": DOT})
@@ -247,7 +247,7 @@ def test_a_page_without_scripts_is_loaded_once_for_both_widths(
         answer = docroot_server(*given)
         return lambda url: asked.append(url) or answer(url)
 
-    monkeypatch.setattr("adaptc.compile.engine.looking.docroot_server", noting)
+    monkeypatch.setattr("adaptc.compile.engine.evidence.stage.docroot_server", noting)
     head = "<meta name=viewport content='width=device-width'>"
     site = site_of(tmp_path, {"index.html": head + NARROW + more}).write({f"{name}.gif": DOT for name in "bcde"})
     look(site)
@@ -275,9 +275,9 @@ def test_outdated_files_are_removed_before_pages_are_looked_at(tmp_path: Path, m
     def look_at_nothing(*_: object) -> None:
         existed.append((page.exists(), (site.output / "lossless/id/b.html").exists()))
 
-    monkeypatch.setattr("adaptc.compile.engine.looking.find_chromium", lambda _: "chromium")
-    monkeypatch.setattr("adaptc.compile.engine.looking.major_version", lambda _: "99")
-    monkeypatch.setattr("adaptc.compile.engine.looking.in_chromium", look_at_nothing)
+    monkeypatch.setattr("adaptc.compile.engine.evidence.stage.find_chromium", lambda _: "chromium")
+    monkeypatch.setattr("adaptc.compile.engine.evidence.stage.major_version", lambda _: "99")
+    monkeypatch.setattr("adaptc.compile.engine.evidence.stage.in_chromium", look_at_nothing)
     site.write({"index.html": PAGE.format("other")})
     look(site)
     assert existed == [(False, True)]

@@ -9,9 +9,9 @@ import pytest
 from built_site import BuiltSite
 
 from adaptc.cli.main import run
-from adaptc.compile.engine.output import SourceTimes
-from adaptc.compile.engine.publish import Publisher
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.trees.output import SourceTimes
+from adaptc.compile.engine.trees.publish import Publisher
 from adaptc.core.model import Resource
 from adaptc.core.outward import OutwardLink, outward_part
 from adaptc.daemons.run_directory import RunDirectory

@@ -10,9 +10,9 @@ from drawn import drawing, encoded
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
-from adaptc.compile.engine.page_choice import MadePage, choose_page
-from adaptc.compile.engine.page_weight import PageWeight
-from adaptc.compile.engine.results import UnitResult
+from adaptc.compile.engine.state.results import UnitResult
+from adaptc.compile.engine.unit.choices import MadePage, choose_page
+from adaptc.compile.engine.unit.weights import PageWeight
 from adaptc.config.rulebook import Level
 
 WORDS = "<p>Some words about the picture, which are long enough to make up the story of this page.</p>" * 3

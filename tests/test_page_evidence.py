@@ -10,9 +10,8 @@ from small_site import SmallSite
 
 from adaptc.browser.evidence import CoverSeen, ImageSeen, PageEvidence, WidthEvidence
 from adaptc.compile.analyse.decisions import NO_DECISIONS, EvidenceKey, changed_decisions, decision_rows, evidence_of
-from adaptc.compile.engine.page_evidence import PageEvidenceStore
-from adaptc.compile.engine.publish import ObjectGone
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.cache.evidence import PageEvidenceStore
+from adaptc.compile.engine.cache.store import ObjectGone, Store
 
 SEEN = PageEvidence(
     (

@@ -12,7 +12,7 @@ import pytest
 from built_site import BuiltSite
 from drawn import drawing, encoded
 
-from adaptc.compile.engine.page_weight import PageWeight, client_sizes, total
+from adaptc.compile.engine.unit.weights import PageWeight, client_sizes, total
 from adaptc.workflow.api import BuildResult
 
 SIZE = (300, 225)

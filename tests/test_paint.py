@@ -15,11 +15,11 @@ from adaptc.browser.chromium import Chromium
 from adaptc.browser.loopback import loopback_host
 from adaptc.browser.paint import LINES, Paint, median_paint
 from adaptc.cli.prove import LINE_NAMES, paint_rows
+from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.proof import paints
 from adaptc.compile.engine.proof.paints import PagePaint, Painter
 from adaptc.compile.engine.proof.prover import Levels
 from adaptc.compile.engine.reporting import Silent
-from adaptc.compile.engine.store import Store
 from adaptc.report.comparisons import NO_VIEWS
 from adaptc.report.proof_page import ProofFigures, stream_proof
 from adaptc.workflow.prove.prove import Proof

@@ -24,12 +24,12 @@ from adaptc.cli.main import run
 from adaptc.compile import pipeline
 from adaptc.compile.analyse.demotions import Demotion, Demotions, demotions_of, with_demotions
 from adaptc.compile.engine.builder import Builder
+from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.proof import prover, search, stage
-from adaptc.compile.engine.proof.blame import Suspect, find_culprit
+from adaptc.compile.engine.proof.search import Suspect, find_culprit
 from adaptc.compile.engine.proof.verdict import UNLOADABLE, Answers, Case, Verdict, VerdictStore
 from adaptc.compile.engine.reporting import Silent
-from adaptc.compile.engine.state import State, state_path
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.state.state import State, state_path
 from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.view import Alternate, Alternates, Asset, Options, Outcome, View
 from adaptc.core.diagnostics import UsageError

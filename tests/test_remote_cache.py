@@ -12,7 +12,7 @@ from built_site import BuiltSite
 from PIL import Image
 from s3_server import new_bucket, s3_server, use_endpoint
 
-from adaptc.compile.engine.packs import pack_bundle, pack_index, read_index
+from adaptc.compile.engine.cache.packs import pack_bundle, pack_index, read_index
 from adaptc.core.diagnostics import Fault, RemoteError, UsageError
 from adaptc.core.digest import digest_bytes
 from adaptc.core.remote import Remote

@@ -11,7 +11,7 @@ import pytest
 from built_site import BuiltSite
 
 from adaptc.compile.engine import spec
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.state.state import State
 from adaptc.core.fs import DiskTree, Entry
 from adaptc.site.docroot import Selection
 from adaptc.site.scan import scan_directory

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from built_site import BuiltSite
 
-from adaptc.compile.engine.state import last_build
+from adaptc.compile.engine.state.state import last_build
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import DiskTree, MemoryTree
 from adaptc.formats.directives import apache_directives, directives_with_includes

@@ -11,10 +11,10 @@ import pytest
 from built_site import BuiltSite, files_below
 
 from adaptc.compile.engine.builder import Builder
-from adaptc.compile.engine.gate import Gate, GatedPublisher, Pending
 from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.session import NeedsFullBuild, Session
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.state.state import State
+from adaptc.compile.engine.trees.gate import Gate, GatedPublisher, Pending
 from adaptc.workflow.api import bring_up_to_date, engine_of
 
 PAGE = (

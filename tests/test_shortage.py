@@ -188,7 +188,7 @@ def test_facts_that_memory_is_short_for_end_the_build_and_are_gathered_by_the_ne
     site: BuiltSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("adaptc.compile.engine.unit_builder.gather", failing(MemoryError()))
+        patch.setattr("adaptc.compile.engine.unit.unit_builder.gather", failing(MemoryError()))
         with pytest.raises(Shortage, match=r"a\.html cannot be read: not enough memory"):
             site.build()
     assert len(site.build().built) == 2 * len(FILES)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from built_site import BuiltSite
 
-from adaptc.compile.engine import unit_builder
+from adaptc.compile.engine.unit import unit_builder
 
 pytest.importorskip("fsspec")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.cache.store import Store
 from adaptc.core.digest import digest_bytes
 
 

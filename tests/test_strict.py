@@ -17,11 +17,11 @@ from built_site import BuiltSite, files_below
 from served_site import ServedSite, decoded
 from servers import UNPRIVILEGED, Server
 
-from adaptc.compile.engine.gate import Gate
-from adaptc.compile.engine.output import SourceTimes
 from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.session import Session
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.state.state import State
+from adaptc.compile.engine.trees.gate import Gate
+from adaptc.compile.engine.trees.output import SourceTimes
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import Resource
 from adaptc.serve.emitter import emit

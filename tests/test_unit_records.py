@@ -13,11 +13,11 @@ from built_site import BuiltSite
 
 from adaptc.compile.analyse.decisions import Decisions, EvidenceKey, Placement
 from adaptc.compile.analyse.demotions import Demotion
-from adaptc.compile.engine.results import PRESENCE, Output, UnitResult
-from adaptc.compile.engine.spec import Snapshot
-from adaptc.compile.engine.store import Store
-from adaptc.compile.engine.unit_builder import UnitBuilder
-from adaptc.compile.engine.unit_records import UnitRecords
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.state.results import PRESENCE, Output, UnitResult
+from adaptc.compile.engine.unit.records import UnitRecords
+from adaptc.compile.engine.unit.snapshot import Snapshot
+from adaptc.compile.engine.unit.unit_builder import UnitBuilder
 from adaptc.core import media
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.digest import digest_bytes

@@ -22,11 +22,11 @@ from built_site import BuiltSite
 from watched_site import WAIT, save, watched
 
 from adaptc.cli.status import status_text
-from adaptc.compile.engine.gate import Gate
 from adaptc.compile.engine.outdated import aliases_of
 from adaptc.compile.engine.reporting import Silent
-from adaptc.compile.engine.state import State as EngineState
-from adaptc.compile.engine.state import state_path
+from adaptc.compile.engine.state.state import State as EngineState
+from adaptc.compile.engine.state.state import state_path
+from adaptc.compile.engine.trees.gate import Gate
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.daemons.status import DaemonStatus, daemon_statuses
 from adaptc.workflow.api import engine_of

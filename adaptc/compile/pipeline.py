@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
-from itertools import permutations
+from itertools import pairwise, permutations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from adaptc.config.rulebook import Level, Option
@@ -381,3 +381,17 @@ def modules_of(levels: Iterable[Level]) -> list[str]:
     passes = {step.name: step.pass_ for plan in plans for own in (plan, *plan.instead) for step in own.steps}
     names = (name for each in passes.values() for name in each.function_names())
     return sorted({f"{_PACKAGE}.{name.partition(':')[0]}" for name in names})
+
+
+def levels_above(levels: Iterable[Level]) -> Mapping[str, str]:
+    """Return the next higher built level for each degrading level; ``levels`` are in order, highest first.
+
+    Of the levels without a number, one that keeps the article alone (``text``) is below the lowest number; others have
+    no level above or below them.
+    """
+    chosen = list(levels)
+    ladder = [level for level in chosen if level.number is not None]
+    articles = [level for level in chosen if ladder and level.number is None and level.promise == "article"]
+    return {lower.name: upper.name for upper, lower in pairwise(ladder) if lower.promise != "same"} | {
+        level.name: ladder[-1].name for level in articles
+    }

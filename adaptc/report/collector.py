@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from adaptc.compile.analyse.facts import Facts
-from adaptc.compile.engine.results import UnitResult
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.state.results import UnitResult
+from adaptc.compile.engine.state.state import State
 from adaptc.config.rulebook import Level
 from adaptc.core import media
 from adaptc.core.model import Resource

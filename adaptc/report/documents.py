@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.analyse.decisions import evidence_of
 from adaptc.compile.analyse.demotions import demotions_of
-from adaptc.compile.engine.damage import MALFORMED, discard, is_damage
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.evidence.scripts_seen import scripts_seen
 from adaptc.compile.engine.proof.records import ProofRecord, last_proof, proof_diagnostics, proven_views
 from adaptc.compile.engine.reporting import looking_diagnostics
-from adaptc.compile.engine.scripts_seen import scripts_seen
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.state.damage import MALFORMED, discard, is_damage
 from adaptc.compile.engine.touched import note_documents
 from adaptc.config.config import recipe_text, with_severities
 from adaptc.core.diagnostics import Diagnostic, Severity
@@ -50,10 +50,10 @@ LEDGER = "ledger.sqlite"
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import DeliveryCost
     from adaptc.compile.analyse.popularity import Traffic
-    from adaptc.compile.engine.dictionary_records import LevelRecord
+    from adaptc.compile.engine.dictionaries.records import LevelRecord
     from adaptc.compile.engine.reporting import BuildReport, Progress
     from adaptc.compile.engine.spec import BuildSpec
-    from adaptc.compile.engine.state import State
+    from adaptc.compile.engine.state.state import State
     from adaptc.core.model import Resource
     from adaptc.report.entries import Entries
     from adaptc.report.ledger import Ledger
@@ -275,7 +275,7 @@ def _script_figures(state: State, ledger: Ledger, level: str) -> tuple[ScriptFig
 
 
 def _dictionary_figures(state: State, cost: DeliveryCost) -> Iterator[DictionaryFigures]:
-    from adaptc.compile.engine.dictionary_records import dictionary_records
+    from adaptc.compile.engine.dictionaries.records import dictionary_records
 
     for level, record in dictionary_records(state).items():
         sizes = (record.size, record.sent, record.first, record.next)

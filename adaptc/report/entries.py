@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import groupby
 from typing import IO
 
-from adaptc.compile.engine.results import UnitResult
+from adaptc.compile.engine.state.results import UnitResult
 from adaptc.compile.engine.touched import touched_paths
 from adaptc.config.config import CostConfig
 from adaptc.core.media import CSS

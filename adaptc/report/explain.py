@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from adaptc.compile.analyse.decisions import PIN, PLACEMENT, evidence_of
-from adaptc.compile.engine.results import UnitResult
-from adaptc.compile.engine.scripts_seen import ScriptSeen, scripts_seen
-from adaptc.compile.engine.state import State, last_build
-from adaptc.compile.engine.traffic import last_traffic
+from adaptc.compile.engine.evidence.scripts_seen import ScriptSeen, scripts_seen
+from adaptc.compile.engine.loading import last_traffic
+from adaptc.compile.engine.state.results import UnitResult
+from adaptc.compile.engine.state.state import State, last_build
 from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config
 from adaptc.config.rulebook import load_levels

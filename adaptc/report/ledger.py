@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from adaptc.compile.engine.damage import check_values, discard, discard_foreign, has_schema
-from adaptc.compile.engine.left import is_as_left, leave
-from adaptc.compile.engine.results import Extra, Output, pack_diagnostics, unpack_diagnostics
+from adaptc.compile.engine.state.damage import check_values, discard, discard_foreign, has_schema, is_as_left, leave
+from adaptc.compile.engine.state.results import Extra, Output, pack_diagnostics, unpack_diagnostics
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, Action
 from adaptc.report.figures import CodingFigures, PageFigures, TypeFigures

@@ -143,7 +143,7 @@ def read_manifest(path: Path) -> Manifest:
 
 def last_manifest(output: Path) -> Manifest:
     """Return the manifest of the last build in ``output``. Raises ``UsageError`` when there is none."""
-    from adaptc.compile.engine.state import no_build
+    from adaptc.compile.engine.state.state import no_build
 
     try:
         return read_manifest(output / MANIFEST)

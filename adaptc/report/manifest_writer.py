@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
-from adaptc.compile.engine.results import Output, UnitResult
+from adaptc.compile.engine.state.results import Output, UnitResult
 from adaptc.config.config import CostConfig
 from adaptc.config.rulebook import Level
 from adaptc.core.media import HTML

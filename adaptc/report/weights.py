@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from adaptc.compile.analyse.styling import Background
-from adaptc.compile.engine.results import Extra, Output, UnitResult
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.state.results import Extra, Output, UnitResult
+from adaptc.compile.engine.state.state import State
 from adaptc.core import media
 from adaptc.core.model import IDENTITY, is_dictionary_coding
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from urllib.parse import quote
 
-from adaptc.compile.engine.results import UnitResult
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.state.results import UnitResult
+from adaptc.compile.engine.state.state import State
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import CODINGS, IDENTITY, OWN_DIRECTORY
 from adaptc.serve.policy import Policy

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.compile.engine.output import SourceTimes
-from adaptc.compile.engine.state import State, last_build
+from adaptc.compile.engine.state.state import State, last_build
+from adaptc.compile.engine.trees.output import SourceTimes
 from adaptc.config.config import ACTIONS, Config
 from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.core.fs import write_atomic

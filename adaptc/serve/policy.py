@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from adaptc.compile.engine.dictionary_records import dictionary_records
-from adaptc.compile.engine.output import TIMES
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.dictionaries.records import dictionary_records
+from adaptc.compile.engine.state.state import State
+from adaptc.compile.engine.trees.output import TIMES
 from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config, ServeConfig
 from adaptc.config.rulebook import Level, load_levels
@@ -137,7 +137,7 @@ class Policy:
 
     @property
     def is_strict(self) -> bool:
-        """Whether the server compares the times of sources (``adaptc.compile.engine.output``)."""
+        """Whether the server compares the times of sources (``adaptc.compile.engine.trees.output``)."""
         return self.serve.freshness == "strict"
 
     @property

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptc.compile.engine.builder import Builder
-from adaptc.compile.engine.damage import MALFORMED, discard, reason_of_damage, system_error
+from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.outdated import Reason
-from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.reporting import Progress, Silent
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state import LONGEST_PATH, STATE_FILE, State, Unit, state_path
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.state.damage import MALFORMED, discard, reason_of_damage, system_error
+from adaptc.compile.engine.state.state import LONGEST_PATH, STATE_FILE, State, Unit, state_path
+from adaptc.compile.engine.trees.output import PRIVATE
 from adaptc.config.config import MIRRORS, Config, with_severities
 from adaptc.config.last_build import store_last_build
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose

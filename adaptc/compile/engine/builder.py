@@ -20,14 +20,20 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adaptc.compile.analyse.facts import affected_targets
 from adaptc.compile.analyse.popularity import UNRESTRICTED
-from adaptc.compile.engine import unit_work
-from adaptc.compile.engine.dictionary_records import are_as_asked
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.cache.tracing import traces_of
+from adaptc.compile.engine.dictionaries.records import are_as_asked
+from adaptc.compile.engine.evidence.scripts_seen import store_scripts_seen
+from adaptc.compile.engine.loading import ScannedDocroot
 from adaptc.compile.engine.outdated import (
     Changes,
     FileChanges,
+    Reason,
     compare_files,
     find_changes,
     in_build_order,
@@ -35,35 +41,35 @@ from adaptc.compile.engine.outdated import (
     racily_clean,
     record_decisions,
 )
-from adaptc.compile.engine.output import TIMES, SourceTimes, output_lock, wait_for_workers
 from adaptc.compile.engine.proof.records import store_proof
-from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
-from adaptc.compile.engine.scanned import ScannedDocroot
-from adaptc.compile.engine.scripts_seen import store_scripts_seen
+from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress, Silent
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state import State, TreeDirectories, Unit
-from adaptc.compile.engine.store import Store
-from adaptc.compile.engine.tracing_store import traces_of
-from adaptc.compile.engine.trees import Trees, mark_incomplete, note_boot
+from adaptc.compile.engine.state.state import State, TreeDirectories, Unit
+from adaptc.compile.engine.trees.output import TIMES, SourceTimes, output_lock, wait_for_workers
+from adaptc.compile.engine.trees.trees import Trees, mark_incomplete, note_boot
+from adaptc.compile.engine.workers import unit_work
+from adaptc.compile.engine.workers.executor import available_cpus, worker_pool
 from adaptc.compile.pipeline import modules_of
 from adaptc.config.config import ALL_PAGES
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.fs import TEMPORARY
+from adaptc.core.digest import digest_chunks
+from adaptc.core.fs import TEMPORARY, ChangedWhileRead, DiskTree, Tree
 from adaptc.core.model import Resource
 from adaptc.core.outward import refuse_outward
 from adaptc.core.shortage import Shortage, has_memory_limit
+from adaptc.site.source_table import as_sources
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from adaptc.compile.analyse.decisions import Decisions
-    from adaptc.compile.engine.executor import WorkerPool, Workers
-    from adaptc.compile.engine.gate import Gate, GatedPublisher
-    from adaptc.compile.engine.looking import LookStage
+    from adaptc.compile.engine.cache.remote import RemoteCache
+    from adaptc.compile.engine.evidence.stage import LookStage
     from adaptc.compile.engine.proof.stage import ProofStage
-    from adaptc.compile.engine.remote_cache import RemoteCache
     from adaptc.compile.engine.stages import BuildStage, ReadStage
+    from adaptc.compile.engine.trees.gate import Gate, GatedPublisher
+    from adaptc.compile.engine.workers.executor import WorkerPool, Workers
     from adaptc.site.scan import PlainDirectory
     from adaptc.site.site import Source
 
@@ -162,8 +168,7 @@ class Builder:
             sizes = [report.resources[path].size for path in touched.touched]
             if remote is None:  # otherwise there may be nothing to build
                 workers.prepare(sizes * len(self.spec.levels))
-            from adaptc.compile.engine.running_sums import RunningSums
-            from adaptc.compile.engine.stages import ReadStage
+            from adaptc.compile.engine.stages import ReadStage, RunningSums
 
             reading = ReadStage(self.spec, state, report, before, scanned.started, RunningSums(state, before))
             last = self.trees.unchanged_directories(state)
@@ -197,8 +202,6 @@ class Builder:
 
     @contextlib.contextmanager
     def _workers(self, state: State, remote: RemoteCache | None) -> Iterator[Workers]:
-        from adaptc.compile.engine.executor import available_cpus, worker_pool
-
         jobs, lock = self.spec.config.build.jobs or available_cpus(), self.spec.private / _WORKERS
         isolated = self.is_isolated or has_memory_limit()
         modules = [unit_work.MODULE, *modules_of(self.spec.levels)]
@@ -209,7 +212,7 @@ class Builder:
     def _far_workers(self, state: State, remote: RemoteCache | None) -> AbstractContextManager[WorkerPool | None]:
         if self.executor is None and self.spec.config.build.scheduler is None:
             return contextlib.nullcontext()
-        from adaptc.compile.engine.cluster import far_workers
+        from adaptc.compile.engine.workers.cluster import far_workers
 
         return far_workers(self.spec, self.executor, state, remote)
 
@@ -221,7 +224,7 @@ class Builder:
         With ``unknown`` the trees may contain anything.
         """
         from adaptc.compile.engine.stages import BuildStage, share_snapshot
-        from adaptc.compile.engine.unit_records import UnitRecords
+        from adaptc.compile.engine.unit.records import UnitRecords
 
         state, report, before = reading.state, reading.report, reading.before
         state.begin()
@@ -264,14 +267,14 @@ class Builder:
         config = self.spec.config.build
         if config.remote_cache is None:
             return None
-        from adaptc.compile.engine.remote_cache import RemoteCache
+        from adaptc.compile.engine.cache.remote import RemoteCache
 
         return RemoteCache(config.remote_cache, Store(self.spec.cache), is_readonly=config.remote_cache_readonly)
 
     def _update_dictionaries(self, built: BuildStage, workers: Workers) -> None:
         if not self.spec.config.codings.dictionaries and are_as_asked(built.state, self.spec):
             return
-        from adaptc.compile.engine.dictionaries import DictionaryStage
+        from adaptc.compile.engine.dictionaries.stage import DictionaryStage
 
         stage = DictionaryStage(self.spec, built.state, built.report, built.sources, self.trees, built.gated_publisher)
         stage.run(workers, self.progress)
@@ -282,8 +285,8 @@ class Builder:
             state.set_meta(LOOKING, None)
             store_scripts_seen(state, ())
             return None
-        from adaptc.compile.engine.looking import LookStage
-        from adaptc.compile.engine.templates import Templates, find_skeletons
+        from adaptc.compile.engine.evidence.page_templates import Templates, find_skeletons
+        from adaptc.compile.engine.evidence.stage import LookStage
 
         skeletons = {} if count == ALL_PAGES else find_skeletons(self.spec, sources, workers)
         return LookStage(self.spec, state, sources, Templates(state, sources, skeletons, count))
@@ -298,7 +301,7 @@ class Builder:
 
     def _check(self) -> None:
         """Raise ``BuildCancelled`` if the build is to stop."""
-        from adaptc.compile.engine.gate import BuildCancelled
+        from adaptc.compile.engine.trees.gate import BuildCancelled
 
         if self.gated_publisher.is_cancelled:
             raise BuildCancelled
@@ -387,7 +390,7 @@ class Builder:
     @property
     def gated_publisher(self) -> GatedPublisher:
         """The publisher of this build's results."""
-        from adaptc.compile.engine.gate import GatedPublisher
+        from adaptc.compile.engine.trees.gate import GatedPublisher
 
         return GatedPublisher(self.trees.publisher, self.gate, self.cancels_on_change)
 
@@ -403,3 +406,113 @@ class Builder:
             mark = None if report.is_blind else self.spec.completion_mark(report, self.accepted_recipes)
             state.set_meta("complete", mark)
         state.commit()
+
+
+# A dry run: what a build would read, decide and build, with nothing written.
+#
+# ``Builder.plan`` counts a file with another time as changed; a dry run reads every file that may have changed. So it is
+# exact for a docroot that was unpacked elsewhere, where every file has a new time.
+
+
+_Before = Mapping[str, tuple[Resource, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a build would do.
+
+    ``reasons`` tells why it would build each unit; the files of the trees are not inspected. ``unwanted`` are the
+    units that it would remove. ``undetected`` are the sources whose content changed but not their size and
+    time: a build would not notice them.
+    """
+
+    report: BuildReport
+    reasons: dict[Unit, Reason]
+    unwanted: tuple[Unit, ...]
+    undetected: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The docroot by names, sizes and times: its files, and which of them seem to have changed."""
+
+    report: BuildReport
+    changes: FileChanges
+
+
+def scan_docroot(spec: BuildSpec, state: State) -> Scan:
+    """Scan the names, sizes and times of the docroot. Raises ``UsageError`` as ``BuildSpec.begin_report`` does."""
+    unchanged = ScannedDocroot.of(spec, 0).last_report(state)
+    if unchanged is not None:
+        return Scan(unchanged, FileChanges((), frozenset(), frozenset()))
+    before = state.resources()
+    report = spec.begin_report(state, before, Silent(), remember=False)
+    return Scan(report, compare_files(report.resources, before))
+
+
+def dry_run(trees: Trees, state: State, scan: Scan, *, every_source: bool) -> DryRun:
+    """Compare the docroot with ``state``: read the files that seem changed, or with ``every_source`` all."""
+    spec, report, before, touched = trees.spec, scan.report, state.resources(), scan.changes.touched
+    digests = _read(spec, report, report.resources if every_source else touched)
+    read = {path: digests[path] for path in digests if path in touched or digests[path] != before[path][1]}
+    changes = find_changes(report.resources, read, before)
+    if before and (changes.contents or changes.presence):
+        with contextlib.closing(state.copy_to_memory()) as copy:
+            changes = dataclasses.replace(changes, decisions=_decisions(spec, copy, report, before, read, changes))
+    built = state.recipes()
+    reasons = outdated_units(state, built, changes, spec.recipes, report.resources, report.restriction)
+    undetected = tuple(sorted(read.keys() - set(touched)))
+    unwanted = tuple(trees.unwanted(built, report))
+    return DryRun(report, in_build_order(reasons, spec.levels), unwanted, undetected)
+
+
+def _read(spec: BuildSpec, report: BuildReport, paths: Iterable[str]) -> dict[str, str]:
+    """Return the digests of sources; unreadable files are removed from the report's resources, as in a build."""
+    digests = digests_of(DiskTree(spec.docroot), list(paths))
+    for path, digest in digests.items():
+        if digest is None:
+            del report.resources[path]
+    report.count = len(report.resources)
+    return {path: digest for path, digest in digests.items() if digest is not None}
+
+
+def digests_of(tree: Tree, paths: list[str]) -> dict[str, str | None]:
+    """Return the digest of each file, ``None`` if unreadable. Threads suffice, because hashing releases the GIL."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(2 * available_cpus()) as threads:
+        return dict(zip(paths, threads.map(lambda path: _digest(tree, path), paths), strict=True))
+
+
+def _digest(tree: Tree, path: str) -> str | None:
+    try:
+        return digest_chunks(tree.chunks(path))
+    except (OSError, ChangedWhileRead):
+        return None
+
+
+def _decisions(
+    spec: BuildSpec, copy: State, report: BuildReport, before: _Before, read: Mapping[str, str], changes: Changes
+) -> frozenset[str]:
+    """Return the decisions that would change; ``copy`` is a state that may be written."""
+    from adaptc.compile.analyse.decisions import NO_DECISIONS, evidence_of
+    from adaptc.compile.analyse.demotions import demotions_of
+    from adaptc.compile.analyse.site_sums import sum_up
+    from adaptc.compile.engine.unit.unit_builder import UnitBuilder, read_facts
+
+    known = {**{path: digest for path, (_, digest) in before.items()}, **read}
+    sources = as_sources((resource, known[path]) for path, resource in report.resources.items())
+    affected = affected_targets(changes.presence, spec.config.site.index)
+    pages = [path for path in copy.affected_by_targets(affected) if path in sources] if changes.presence else []
+    unit_builder = UnitBuilder(spec.snapshot(sources, NO_DECISIONS))
+    for path in dict.fromkeys((*(path for path in changes.contents if path in sources), *pages)):
+        facts = read_facts(unit_builder, path)
+        if not isinstance(facts, str):
+            copy.set_facts(path, facts)
+    for path in before.keys() - report.resources.keys():
+        copy.forget_source(path)
+    sums = sum_up(copy.facts(), lambda path: sources[path].media_type)
+    # a dry run neither looks at pages nor proves them
+    rows = copy.decisions()
+    demotions = demotions_of(rows) if spec.config.browser.prove else {}
+    return record_decisions(copy, spec.decide(sums, sources, evidence_of(rows), demotions))

@@ -27,8 +27,8 @@ from adaptc.compile.analyse.decisions import (
 )
 from adaptc.compile.analyse.demotions import DEMOTION, demoted_unit
 from adaptc.compile.analyse.popularity import UNRESTRICTED, Restriction
-from adaptc.compile.engine.results import PRESENCE
-from adaptc.compile.engine.state import State, Unit
+from adaptc.compile.engine.state.results import PRESENCE
+from adaptc.compile.engine.state.state import State, Unit
 from adaptc.config.rulebook import Level
 from adaptc.core.diagnostics import printable
 from adaptc.core.model import Resource

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from adaptc.compile.analyse.popularity import UNRESTRICTED, Restriction
 from adaptc.compile.engine.outdated import Reason
-from adaptc.compile.engine.results import unpack_diagnostics
-from adaptc.compile.engine.state import State, Unit
+from adaptc.compile.engine.state.results import unpack_diagnostics
+from adaptc.compile.engine.state.state import State, Unit
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Resource
 

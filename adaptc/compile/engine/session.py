@@ -22,9 +22,7 @@ from adaptc.compile.analyse.decisions import (
 from adaptc.compile.analyse.demotions import demotions_of
 from adaptc.compile.analyse.facts import Facts, affected_targets
 from adaptc.compile.analyse.site_sums import sum_up
-from adaptc.compile.engine.assets import Assets
 from adaptc.compile.engine.builder import Builder
-from adaptc.compile.engine.gate import Pending
 from adaptc.compile.engine.outdated import (
     Changes,
     NeverBuilt,
@@ -38,9 +36,11 @@ from adaptc.compile.engine.outdated import (
 )
 from adaptc.compile.engine.reporting import BuildReport
 from adaptc.compile.engine.stages import phase_of
-from adaptc.compile.engine.state import State, Unit
-from adaptc.compile.engine.trees import mark_incomplete
-from adaptc.compile.engine.unit_builder import UnitBuilder, read_facts
+from adaptc.compile.engine.state.state import State, Unit
+from adaptc.compile.engine.trees.gate import Pending
+from adaptc.compile.engine.trees.trees import mark_incomplete
+from adaptc.compile.engine.unit.assets import Assets
+from adaptc.compile.engine.unit.unit_builder import UnitBuilder, read_facts
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
 from adaptc.site.docroot import load_file

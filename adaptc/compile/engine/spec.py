@@ -6,28 +6,26 @@ Nothing that this module imports parses or encodes, so that asking whether an ou
 from __future__ import annotations
 
 import os
-import pickle
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from adaptc.browser.evidence import code_digest
-from adaptc.compile.analyse.decisions import DeliveryCost
+from adaptc.compile.analyse.decisions import DeliveryCost, decide
 from adaptc.compile.analyse.demotions import NO_DEMOTIONS, Demotions
 from adaptc.compile.analyse.popularity import restrict_to_popular
-from adaptc.compile.engine.output import PRIVATE
-from adaptc.compile.engine.page_weight import levels_above
+from adaptc.compile.engine.loading import measure_traffic
 from adaptc.compile.engine.reporting import BuildReport, Progress
-from adaptc.compile.engine.state import State, state_path
-from adaptc.compile.engine.traffic import measure_traffic
-from adaptc.compile.pipeline import Plan, plan_level
+from adaptc.compile.engine.state.state import State, state_path
+from adaptc.compile.engine.trees.output import PRIVATE
+from adaptc.compile.engine.unit.snapshot import Snapshot
+from adaptc.compile.pipeline import Plan, levels_above, plan_level
 from adaptc.compile.view import Settings
 from adaptc.config.config import Config, recipe_text
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
-from adaptc.core.fs import DiskTree, place, write_atomic
+from adaptc.core.fs import DiskTree, write_atomic
 from adaptc.core.model import CODINGS, Effort
 from adaptc.formats.codings import recipe as codec_recipe
 from adaptc.site.docroot import Docroot, Selection, load_directory
@@ -37,13 +35,13 @@ from adaptc.site.source_table import ResourceSources, SourceTable, write_table
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions, EvidenceKey
-    from adaptc.compile.analyse.decorations.rules import ConfiguredRules, DecorationRules
+    from adaptc.compile.analyse.decorations.rules import ConfiguredRules
     from adaptc.compile.analyse.site_sums import SiteSums
     from adaptc.compile.engine.reporting import BuildReport
     from adaptc.compile.view import Settings
     from adaptc.config.rulebook import Level
     from adaptc.core.diagnostics import Diagnostic
-    from adaptc.core.fs import Contents, Tree
+    from adaptc.core.fs import Tree
     from adaptc.core.model import Resource
     from adaptc.site.scan import PlainDirectory
     from adaptc.site.server_rules import ServerRules
@@ -212,8 +210,6 @@ class BuildSpec:
 
         ``evidence`` are the keys of what a browser saw of pages, ``demotions`` the passes that its proof drops.
         """
-        from adaptc.compile.analyse.decisions import decide
-
         # an image may shrink to half before it becomes a data URI
         largest = 2 * self.config.cost.data_uri_max
         limits = self.decorations.rules.limits if self.decorations else None
@@ -241,77 +237,3 @@ class BuildSpec:
             self.decorations.rules if self.decorations else None,
             self.config.build.remote_cache is not None,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What workers need to know: the sources, the decisions about them, and where results go.
-
-    ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` identifies the encoders.
-    With ``complete`` the id tree of a level holds every file. ``recipes`` are those of the levels.
-    ``decorations`` are the rules by which images are labelled, ``None`` where no level asks for labels. With
-    ``traced`` the artifacts of each unit are noted, for a remote cache. ``contents`` are those of the sources in a
-    process that has no docroot.
-    """
-
-    docroot: Path
-    output: Path
-    cache: Path
-    base_url: str | None
-    index_names: tuple[str, ...]
-    sources: Mapping[str, Source]
-    decisions: Decisions
-    settings: Settings
-    levels: tuple[Level, ...]
-    codings: tuple[str, ...]
-    codec: str
-    max_file_bytes: int
-    complete: bool
-    recipes: Mapping[str, str]
-    decorations: DecorationRules | None = None
-    traced: bool = False
-    contents: Contents | None = None
-
-
-class SharedSnapshot:
-    """A snapshot that reaches workers as two files, which are written in ``directory`` when the first gets work.
-
-    The sources are a file of their own: a worker reads those that it needs (``adaptc.site.source_table``).
-    """
-
-    def __init__(self, snapshot: Snapshot, directory: Path) -> None:
-        self.snapshot, self.directory = snapshot, directory
-        self._file: str | None = None
-
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return open_snapshot, (self.file,)
-
-    @property
-    def file(self) -> str:
-        """The file of everything but the sources, which are in ``SOURCES`` next to it."""
-        if self._file is None:
-            file = f"{self.directory}/snapshot-{os.getpid()}-{os.urandom(4).hex()}"
-            if isinstance(self.snapshot.sources, SourceTable):
-                place(self.snapshot.sources.file, file + SOURCES, f"{file}.tmp")
-            else:
-                write_atomic(file + SOURCES, write_table(self.snapshot.sources))
-            write_atomic(file, pickle.dumps(replace(self.snapshot, sources={}), pickle.HIGHEST_PROTOCOL))
-            self._file = file
-        return self._file
-
-
-# The end of the name of the file with the sources of a snapshot
-SOURCES = ".sources"
-
-
-def read_snapshot(file: str) -> Snapshot:
-    """Read a snapshot, and open its sources, in a worker."""
-    snapshot = pickle.loads(Path(file).read_bytes())  # our own file, under our own lock
-    assert isinstance(snapshot, Snapshot)
-    return replace(snapshot, sources=SourceTable(file + SOURCES))
-
-
-@lru_cache(maxsize=1)
-def open_snapshot(file: str) -> SharedSnapshot:
-    """Return the snapshot of a file, which is read once."""
-    return SharedSnapshot(read_snapshot(file), Path(file).parent)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn
 
 from adaptc.compile.analyse.decisions import NO_DECISIONS
 from adaptc.compile.analyse.facts import Facts, affected_targets
-from adaptc.compile.engine.durations import note_duration, weigh
-from adaptc.compile.engine.executor import Workers
-from adaptc.compile.engine.gate import BuildCancelled, GatedPublisher
+from adaptc.compile.analyse.site_sums import SiteSums, sum_up
+from adaptc.compile.engine.cache.store import TRIES, ObjectGone, cache_loses
 from adaptc.compile.engine.outdated import FileChanges, racily_clean
-from adaptc.compile.engine.publish import TRIES, ObjectGone, cache_loses
 from adaptc.compile.engine.reporting import BuildReport, Progress
-from adaptc.compile.engine.results import UnitResult, unpublished
-from adaptc.compile.engine.running_sums import RunningSums
-from adaptc.compile.engine.spec import BuildSpec, SharedSnapshot, Snapshot
-from adaptc.compile.engine.state import State, Unit
-from adaptc.compile.engine.unit_records import UnitRecords
-from adaptc.compile.engine.unit_work import build_batch, gather_batch
+from adaptc.compile.engine.spec import BuildSpec
+from adaptc.compile.engine.state.results import UnitResult, unpublished
+from adaptc.compile.engine.state.state import State, Unit
+from adaptc.compile.engine.trees.gate import BuildCancelled, GatedPublisher, in_groups
+from adaptc.compile.engine.unit.records import SourceRecords, UnitRecords
+from adaptc.compile.engine.unit.snapshot import SharedSnapshot, Snapshot
+from adaptc.compile.engine.workers.durations import note_duration, weigh
+from adaptc.compile.engine.workers.executor import Workers
+from adaptc.compile.engine.workers.unit_work import build_batch, gather_batch
 from adaptc.core.diagnostics import Location, diagnose, printable
 from adaptc.core.media import HTML
 from adaptc.core.model import Resource
@@ -30,8 +30,50 @@ from adaptc.site.site import Source
 from adaptc.site.source_table import ResourceSources
 
 if TYPE_CHECKING:
-    from adaptc.compile.engine.remote_cache import RemoteCache
-    from adaptc.compile.engine.source_records import SourceRecords
+    from adaptc.compile.engine.cache.remote import RemoteCache
+    from adaptc.compile.engine.unit.records import SourceRecords
+
+# The sums of the facts of all files in the state: a build adds those that it read, and takes away those before.
+
+
+_KEY = "sums"
+
+
+class RunningSums:
+    """The sums of the facts in ``state``, while a build replaces those of some files.
+
+    The state forgets its sums when facts change (``touched.TABLES``); ``finish`` stores the new ones.
+    """
+
+    def __init__(self, state: State, before: Mapping[str, tuple[Resource, str]]) -> None:
+        self.state, self.before = state, before
+        last = state.meta(_KEY)
+        self._sums = None if last is None else SiteSums.unpack(last)
+
+    def set_facts(self, resource: Resource, facts: Facts) -> None:
+        """Store the facts of a file in the state, in place of those before."""
+        self._remove(resource.path)
+        if self._sums is not None:
+            self._sums.add(resource.path, facts, resource.media_type)
+        self.state.set_facts(resource.path, facts)
+
+    def forget_source(self, path: str) -> None:
+        """Remove a file and its facts from the state."""
+        self._remove(path)
+        self.state.forget_source(path)
+
+    def _remove(self, path: str) -> None:
+        if self._sums is not None:
+            for _, facts in self.state.facts(path):
+                self._sums.remove(path, facts, self.before[path][0].media_type)
+
+    def finish(self, resources: Mapping[str, Resource]) -> SiteSums:
+        """Return the sums of all files, and store them."""
+        if self._sums is None:
+            self._sums = sum_up(self.state.facts(), lambda path: resources[path].media_type)
+        if self.state.meta(_KEY) is None:
+            self.state.set_meta(_KEY, self._sums.pack())
+        return self._sums
 
 
 def phase_of(source: Source) -> int:
@@ -128,8 +170,6 @@ class ReadStage:
 
 
 def _records(remote: RemoteCache, snapshot: Snapshot) -> SourceRecords:
-    from adaptc.compile.engine.source_records import SourceRecords  # few builds need it
-
     return SourceRecords(remote, snapshot)
 
 
@@ -230,19 +270,3 @@ class BuildStage:
             note_duration(self.state, result)
         else:
             self.report.failures.extend(result.diagnostics)
-
-
-T = TypeVar("T")
-
-
-def in_groups(results: Iterable[T], most: int, seconds: float, is_urgent: Callable[[], bool]) -> Iterator[list[T]]:
-    """Yield results in groups of ``most``, or fewer when so many seconds went by or ``is_urgent``."""
-    group: list[T] = []
-    begun = time.monotonic()
-    for result in results:
-        group.append(result)
-        if len(group) >= most or time.monotonic() - begun >= seconds or is_urgent():
-            yield group
-            group, begun = [], time.monotonic()
-    if group:
-        yield group

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from adaptc.compile.engine.state import State
+    from adaptc.compile.engine.state.state import State
 
 _WATCHED = ("sources", "facts", "units")
 _EVENTS = (("INSERT", "NEW"), ("DELETE", "OLD"))

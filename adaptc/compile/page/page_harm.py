@@ -1,7 +1,7 @@
 """The harm of a page: what it shows at a level is compared with its source, by its images, words and controls.
 
 Nothing that passes report is believed, so that every level is measured in the same way, whatever made it. The same
-measure chooses the frame of a page (``adaptc.compile.engine.page_choice``) and judges levels that were built
+measure chooses the frame of a page (``adaptc.compile.engine.unit.choices``) and judges levels that were built
 (``adaptc.workflow.planning.meter``).
 """
 

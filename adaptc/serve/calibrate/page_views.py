@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from adaptc.compile.engine.results import UnitResult
-from adaptc.compile.engine.state import State, last_build
+from adaptc.compile.engine.state.results import UnitResult
+from adaptc.compile.engine.state.state import State, last_build
 from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config
 from adaptc.config.rulebook import load_levels

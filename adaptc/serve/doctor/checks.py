@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from adaptc.compile.engine.state import last_build
+from adaptc.compile.engine.state.state import last_build
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adaptc.compile.engine.output import TIMES
+from adaptc.compile.engine.trees.output import TIMES
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, MEDIA_TYPES, TOKENS, is_negotiable, name_in_tree
 from adaptc.report.manifest import BuiltResource
 from adaptc.serve.verify.http_client import Request

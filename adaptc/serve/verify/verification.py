@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from adaptc.compile.engine.reporting import Progress
-from adaptc.compile.engine.state import last_build
+from adaptc.compile.engine.state.state import last_build
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError, diagnose
 from adaptc.core.model import name_in_tree

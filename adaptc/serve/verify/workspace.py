@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adaptc.compile.engine.output import PRIVATE, TIMES
-from adaptc.compile.engine.state import last_build
+from adaptc.compile.engine.state.state import last_build
+from adaptc.compile.engine.trees.output import PRIVATE, TIMES
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.configuration import render

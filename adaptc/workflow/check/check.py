@@ -8,13 +8,13 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from adaptc.compile.engine.damage import MALFORMED, check_state, reason_of_damage
-from adaptc.compile.engine.dictionary_records import are_as_asked
-from adaptc.compile.engine.dry_run import DryRun, Scan, dry_run, scan_docroot
+from adaptc.compile.engine.builder import DryRun, Scan, dry_run, scan_docroot
+from adaptc.compile.engine.dictionaries.records import are_as_asked
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state import State, Unit
-from adaptc.compile.engine.trees import Trees
+from adaptc.compile.engine.state.damage import MALFORMED, check_state, reason_of_damage
+from adaptc.compile.engine.state.state import State, Unit
+from adaptc.compile.engine.trees.trees import Trees
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.digest import digest_file

@@ -8,11 +8,11 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from adaptc.compile.engine.cache.store import time_of
 from adaptc.compile.engine.outdated import NeverBuilt, OutputMissing, Reason, RecipeChanged
-from adaptc.compile.engine.results import StoredFile
-from adaptc.compile.engine.state import State, Unit
-from adaptc.compile.engine.store import time_of
-from adaptc.compile.engine.trees import Trees
+from adaptc.compile.engine.state.results import StoredFile
+from adaptc.compile.engine.state.state import State, Unit
+from adaptc.compile.engine.trees.trees import Trees
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_file
 from adaptc.core.model import Resource

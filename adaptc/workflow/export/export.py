@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from adaptc.compile.engine.output import PRIVATE, output_lock
+from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.reporting import Progress
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.trees.output import PRIVATE, output_lock
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.quantities import written_plural

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.cache.store import Store
 from adaptc.core.model import OWN_DIRECTORY
 from adaptc.workflow.export.destination import ExportRecord, Item
 

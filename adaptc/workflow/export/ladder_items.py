@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-from adaptc.compile.engine.store import Store
+from adaptc.compile.engine.cache.store import Store
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose

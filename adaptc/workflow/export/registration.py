@@ -17,7 +17,7 @@ from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.urls import Reach, SiteAddress, document_base, relative_url
 
 if TYPE_CHECKING:
-    from adaptc.compile.engine.store import Store
+    from adaptc.compile.engine.cache.store import Store
     from adaptc.core.model import Effort
     from adaptc.formats.html.edit import Editor
     from adaptc.workflow.export.destination import Item

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from adaptc.compile.engine.output import PRIVATE
-from adaptc.compile.engine.state import State
-from adaptc.compile.engine.traffic import last_traffic
+from adaptc.compile.engine.loading import last_traffic
+from adaptc.compile.engine.state.state import State
+from adaptc.compile.engine.trees.output import PRIVATE
 from adaptc.config.toml import TomlSource
 from adaptc.core.model import IDENTITY
 from adaptc.workflow.api import build, build_spec

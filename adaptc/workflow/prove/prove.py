@@ -12,14 +12,14 @@ from adaptc.browser.chromium import find_chromium, names_tried
 from adaptc.browser.judge import promised_by
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.analyse.demotions import Demotions, demotions_of
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.loading import last_traffic
 from adaptc.compile.engine.proof.paints import PagePaint, Painter
 from adaptc.compile.engine.proof.prover import Levels, Prover
 from adaptc.compile.engine.proof.sample import sample_pages
 from adaptc.compile.engine.proof.verdict import Verdict, VerdictStore, diagnostic_of, views_of
 from adaptc.compile.engine.reporting import Progress
-from adaptc.compile.engine.state import last_build
-from adaptc.compile.engine.store import Store
-from adaptc.compile.engine.traffic import last_traffic
+from adaptc.compile.engine.state.state import last_build
 from adaptc.config.config import Config
 from adaptc.config.rulebook import Level
 from adaptc.config.toml import nearest

@@ -7,8 +7,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.compile.engine.output import PRIVATE, output_lock
 from adaptc.compile.engine.reporting import Progress
+from adaptc.compile.engine.trees.output import PRIVATE, output_lock
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.core.fs import write_atomic

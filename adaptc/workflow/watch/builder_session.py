@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.compile.engine.damage import MALFORMED, discard, reason_of_damage
-from adaptc.compile.engine.dry_run import digests_of
-from adaptc.compile.engine.gate import Gate, Pending
+from adaptc.compile.engine.builder import digests_of
 from adaptc.compile.engine.outdated import aliases_of, compare_files
 from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.session import NeedsFullBuild, Session
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.state.damage import MALFORMED, discard, reason_of_damage
+from adaptc.compile.engine.state.state import State
+from adaptc.compile.engine.trees.gate import Gate, Pending
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.fs import DiskTree

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
 
-from adaptc.compile.engine.damage import MALFORMED
-from adaptc.compile.engine.gate import BuildCancelled
 from adaptc.compile.engine.reporting import Progress
+from adaptc.compile.engine.state.damage import MALFORMED
+from adaptc.compile.engine.trees.gate import BuildCancelled
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.shortage import Shortage, recognizing_shortage

@@ -9,7 +9,7 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from adaptc.compile.engine.gate import Gate
+from adaptc.compile.engine.trees.gate import Gate
 from adaptc.core.digest import digest_chunks
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource

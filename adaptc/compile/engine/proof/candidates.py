@@ -17,13 +17,12 @@ from typing import NamedTuple
 from adaptc.browser.answers import Server, candidate_server
 from adaptc.compile.analyse.demotions import NO_DEMOTIONS, Demotion, Demotions, changed_paths
 from adaptc.compile.analyse.popularity import Restriction
-from adaptc.compile.engine.executor import Workers
-from adaptc.compile.engine.publish import ObjectGone
-from adaptc.compile.engine.results import UnitResult, unpublished
-from adaptc.compile.engine.spec import SharedSnapshot
-from adaptc.compile.engine.state import Unit
-from adaptc.compile.engine.store import Store
-from adaptc.compile.engine.unit_builder import UnitBuilder
+from adaptc.compile.engine.cache.store import ObjectGone, Store
+from adaptc.compile.engine.state.results import UnitResult, unpublished
+from adaptc.compile.engine.state.state import Unit
+from adaptc.compile.engine.unit.snapshot import SharedSnapshot
+from adaptc.compile.engine.unit.unit_builder import UnitBuilder
+from adaptc.compile.engine.workers.executor import Workers
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY
 from adaptc.site.site import Site

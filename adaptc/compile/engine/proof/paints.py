@@ -11,10 +11,10 @@ from adaptc.browser.evidence import code_digest
 from adaptc.browser.page_view import Recorder
 from adaptc.browser.paint import LINES, Paint, load_by_phone, median_paint
 from adaptc.browser.tab import BrowserError
+from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.proof.prover import Levels
 from adaptc.compile.engine.proof.verdict import Answers
 from adaptc.compile.engine.reporting import Progress
-from adaptc.compile.engine.store import Store
 from adaptc.core.digest import digest_parts
 
 # Loads of each page at each level; the median counts

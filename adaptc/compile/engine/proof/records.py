@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, astuple, dataclass
 
 from adaptc.compile.analyse.demotions import Demotions
-from adaptc.compile.engine.results import pack_diagnostics, unpack_diagnostics
-from adaptc.compile.engine.state import State
+from adaptc.compile.engine.state.results import pack_diagnostics, unpack_diagnostics
+from adaptc.compile.engine.state.state import State
 from adaptc.core.diagnostics import Diagnostic
 
 _KEY = "proof"

@@ -16,19 +16,19 @@ from adaptc.compile.analyse.demotions import (
     for_pages_like,
     with_demotions,
 )
-from adaptc.compile.engine.durations import weigh
-from adaptc.compile.engine.executor import Workers
+from adaptc.compile.engine.evidence.page_templates import Templates, find_skeletons
 from adaptc.compile.engine.proof.candidates import Candidates
 from adaptc.compile.engine.proof.records import ProofRecord, count_dropped, store_proof
 from adaptc.compile.engine.proof.sample import sample_pages
 from adaptc.compile.engine.proof.search import ProofSite, Search
 from adaptc.compile.engine.proof.verdict import VerdictStore, diagnostic_of, reason_of, views_of
 from adaptc.compile.engine.reporting import BuildReport, Progress
-from adaptc.compile.engine.results import UnitResult
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.stages import share_snapshot
-from adaptc.compile.engine.state import State, Unit
-from adaptc.compile.engine.templates import Templates, find_skeletons
+from adaptc.compile.engine.state.results import UnitResult
+from adaptc.compile.engine.state.state import State, Unit
+from adaptc.compile.engine.workers.durations import weigh
+from adaptc.compile.engine.workers.executor import Workers
 from adaptc.compile.pipeline import plan_level
 from adaptc.config.config import ALL_PAGES
 from adaptc.core.diagnostics import Diagnostic, diagnose

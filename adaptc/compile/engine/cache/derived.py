@@ -1,0 +1,194 @@
+"""Work that depends on content alone is done once, and its result is stored in the cache.
+
+That is the encodings of files, smaller copies of images, and evidence of what images look like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from adaptc.compile.analyse.decorations.evidence import ImageEvidence, image_evidence
+from adaptc.compile.engine.cache.store import ObjectGone, Store
+from adaptc.compile.engine.state.results import Output
+from adaptc.compile.view import WOFF2, DerivedFile, Options, Settings
+from adaptc.core import media
+from adaptc.core.digest import digest_bytes, digest_parts
+from adaptc.core.model import IDENTITY, OWN_DIRECTORY, Effort
+from adaptc.core.version import VERSION
+from adaptc.formats import codings
+from adaptc.site.site import Source
+
+if TYPE_CHECKING:
+    from adaptc.formats.image.halve import ImageCopy
+
+# Stored where a coding does not make content smaller; unlike an empty, truncated file this is no stream of any coding
+_NO_GAIN = b"-"
+
+
+class Encoder:
+    """Encodes content. ``codec`` identifies the encoders and their options (``codings.recipe``)."""
+
+    def __init__(self, store: Store, names: tuple[str, ...], codec: str, effort: Effort) -> None:
+        self.store, self.codings, self.codec, self.effort = store, names, codec, effort
+
+    def outputs(self, content: bytes, media_type: str, *, identity: bool) -> Iterator[Output]:
+        """Yield the outputs of content: with ``identity`` the content itself, and its encodings."""
+        digest = digest_bytes(content)
+        if identity:
+            yield Output(IDENTITY, self.store.put(content, digest), digest, len(content))
+        yield from self.encodings(content, media_type, digest)
+
+    def encodings(self, content: bytes, media_type: str, digest: str | None = None) -> Iterator[Output]:
+        """Yield the encodings that are smaller than the content."""
+        if not media.is_compressible(media_type):
+            return
+        digest = digest or digest_bytes(content)
+        for coding in self.codings:
+            key = digest_parts("encode", self.codec, VERSION, coding, self.effort, digest)
+            encoded = self._encoded(key, content, coding)
+            if encoded is not None:
+                yield Output(coding, key, digest_bytes(encoded), len(encoded))
+
+    def _encoded(self, key: str, content: bytes, coding: str) -> bytes | None:
+        """Return the encoded content, from the cache if possible; ``None`` when it is not smaller."""
+        encoded = self.store.read(key)
+        if encoded is not None and encoded != _NO_GAIN and not _encodes(encoded, content, coding):
+            encoded = None
+        if encoded is None:
+            encoded = codings.encode_if_smaller(content, coding, self.effort) or _NO_GAIN
+            self.store.put(encoded, key)
+        return None if encoded == _NO_GAIN else encoded
+
+
+def _encodes(encoded: bytes, content: bytes, coding: str) -> bool:
+    try:
+        return codings.decode(encoded, coding, len(content)) == content
+    except codings.CodingError:
+        return False
+
+
+# Digits of the digest in a file's name: 64 bits, enough for the images of any site
+_DIGITS = 16
+
+
+class ImageCopier:
+    """Makes smaller copies of images and fonts, or finds them in the store by content, kind and options."""
+
+    def __init__(self, store: Store, settings: Settings) -> None:
+        self.store, self.settings = store, settings
+        self._known: dict[str, DerivedFile | str] = {}
+
+    def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:
+        """Return the copy of the image with this ``digest``, which ``read`` gives, or why there is none."""
+        from adaptc.formats.image.copiers import COPIERS_VERSION
+
+        chosen = {**options, "effort": self.settings.effort, "limit_pixels": self.settings.limit_pixels}
+        key = digest_parts("derive", str(COPIERS_VERSION), kind, repr(sorted(chosen.items())), digest)
+        copy = self._known.get(key)
+        if copy is None:
+            copy = self._known[key] = self._stored(key) or self._make_copy(key, read(), kind, chosen)
+        return copy
+
+    def content(self, copy: DerivedFile) -> bytes:
+        """Return the bytes of a copy. Raises ``ObjectGone`` where another build removed it from the cache."""
+        content = self.store.content(copy.digest)
+        if content is None:
+            self._known.clear()
+            raise ObjectGone(copy.path)
+        return content
+
+    def _stored(self, key: str) -> DerivedFile | str | None:
+        record = self.store.record(key)
+        if not isinstance(record, dict):
+            return record if isinstance(record, str) else None
+        file = DerivedFile(**record)
+        return file if self.store.content(file.digest) is not None else None
+
+    def _make_copy(self, key: str, content: bytes, kind: str, options: Mapping[str, Any]) -> DerivedFile | str:
+        if kind == WOFF2:
+            return self._make_font(key, content, options.get("characters"))
+        from adaptc.formats.image.copiers import COPIERS
+        from adaptc.formats.image.refusal import Refusal
+
+        image = COPIERS[kind](content, **options)
+        if isinstance(image, Refusal):
+            self.store.put_record(key, image.reason)
+            return image.reason
+        file = describe_copy(image)
+        self.store.put(image.content, file.digest)
+        self.store.put_record(key, asdict(file))
+        return file
+
+    def _make_font(self, key: str, content: bytes, characters: str | None) -> DerivedFile | str:
+        from adaptc.formats.font import woff2_font, woff2_subset
+
+        font = woff2_font(content) if characters is None else woff2_subset(content, frozenset(map(ord, characters)))
+        if font is None:
+            reason = "it is no font that can be WOFF2 and the same"
+            self.store.put_record(key, reason)
+            return reason
+        digest = self.store.put(font)
+        file = DerivedFile(f"{OWN_DIRECTORY}{digest[:_DIGITS]}.woff2", "font/woff2", digest, len(font), 0, 0, 0, 0)
+        self.store.put_record(key, asdict(file))
+        return file
+
+
+def describe_copy(image: ImageCopy) -> DerivedFile:
+    """Return the description of a copy that passes see."""
+    digest = digest_bytes(image.content)
+    return DerivedFile(
+        f"{OWN_DIRECTORY}{digest[:_DIGITS]}.{image.extension}",
+        image.media_type,
+        digest,
+        len(image.content),
+        image.width,
+        image.height,
+        image.natural_width,
+        image.natural_height,
+        image.likeness,
+    )
+
+
+# Incremented whenever the same content gives other evidence
+_EVIDENCE_VERSION = "1"
+# Evidence that a worker remembers: the icons and backgrounds of a site are on many of its pages
+_KNOWN = 4096
+
+
+class EvidenceStore:
+    """Measures images, or finds their evidence in the store."""
+
+    def __init__(self, store: Store, limit_pixels: int) -> None:
+        self.store, self.limit_pixels = store, limit_pixels
+        self._known: dict[str, ImageEvidence] = {}
+
+    def of(self, source: Source, read: Callable[[], bytes]) -> ImageEvidence:
+        """Return the evidence of the file ``source``, whose content ``read`` gives."""
+        key = digest_parts("evidence", _EVIDENCE_VERSION, str(self.limit_pixels), source.media_type, source.digest)
+        evidence = self._known.get(key)
+        if evidence is None:
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            evidence = self._known[key] = self._stored(key) or self._measure(key, source, read)
+        return evidence
+
+    def _stored(self, key: str) -> ImageEvidence | None:
+        record = self.store.record(key)
+        return _unpack(record) if isinstance(record, dict) else None
+
+    def _measure(self, key: str, source: Source, read: Callable[[], bytes]) -> ImageEvidence:
+        evidence = image_evidence(read(), source.media_type, self.limit_pixels)
+        self.store.put_record(key, asdict(evidence))
+        return evidence
+
+
+def _unpack(record: dict[str, Any]) -> ImageEvidence | None:
+    """Return the evidence of a record; ``None`` if it is of another version, or damaged."""
+    try:
+        evidence = ImageEvidence(**record)
+    except TypeError:
+        return None
+    colour = record["colour"]
+    return replace(evidence, colour=None if colour is None else tuple(colour))

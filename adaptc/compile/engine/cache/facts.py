@@ -1,0 +1,98 @@
+"""Facts of scripts and style sheets are found once for each text, and stored in the cache.
+
+Pages, levels, workers and runs share them. They are found again when the code that finds them changes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Generic, TypeVar, cast
+
+from adaptc import formats
+from adaptc.compile.engine.cache.store import Store
+from adaptc.core.digest import digest_parts
+from adaptc.core.facts import FactKind, pack_facts, unpack_facts
+
+# A memory of bounded size: what was not used for longest is forgotten first.
+
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class BoundedCache(Generic[K, V]):
+    """Values by key, each with a size in bytes, up to ``limit`` bytes together."""
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.size = limit, 0
+        self._entries: OrderedDict[K, tuple[V, int]] = OrderedDict()
+
+    def get(self, key: K) -> V | None:
+        """Return the value of a key, ``None`` if it is not known any more."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return None
+        self._entries.move_to_end(key)
+        return entry[0]
+
+    def put(self, key: K, value: V, size: int) -> None:
+        """Remember a value, unless it is larger than the limit."""
+        self.size += size - self._entries.pop(key, (None, 0))[1]
+        self._entries[key] = value, size
+        while self.size > self.limit:
+            self.size -= self._entries.popitem(last=False)[1][1]
+
+    def items(self) -> Iterator[tuple[K, V, int]]:
+        """Yield keys, values and sizes, what was used last at the end."""
+        return ((key, value, size) for key, (value, size) in self._entries.items())
+
+
+F = TypeVar("F")
+
+# Facts of shorter texts, as event handlers, take less time to find than to read: 0.1 ms
+_SMALLEST = 1024
+# The bytes of texts whose facts a worker remembers, and at least how many each counts for
+_REMEMBERED, _LEAST = 16 << 20, 512
+
+
+class FactStore:
+    """Finds facts of texts, or knows them from before."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._known: BoundedCache[str, tuple[object]] = BoundedCache(_REMEMBERED)
+
+    def of(self, kind: FactKind[F], content: str | bytes) -> F:
+        """Return the facts of a text. The digest is that of its bytes in UTF-8."""
+        source = content.encode("utf-8", "replace") if isinstance(content, str) else content
+        key = digest_parts("facts", kind.name, code_digest(kind.find.__module__), source)
+        known = self._known.get(key)
+        if known is None:
+            known = (kind.of(source) if len(source) < _SMALLEST else self._stored(key, kind, source),)
+            self._known.put(key, known, max(len(source), _LEAST))
+        return cast(F, known[0])
+
+    def _stored(self, key: str, kind: FactKind[F], source: bytes) -> F:
+        """Return facts from the cache, and store them there where it has none, or damaged ones."""
+        try:
+            (packed,) = self.store.record(key)
+            return unpack_facts(packed, kind.none)
+        except (TypeError, ValueError):
+            facts = kind.of(source)
+            self.store.put_record(key, [pack_facts(facts)])
+            return facts
+
+
+@cache
+def code_digest(module: str) -> str:
+    """Return the digest of the code that facts depend on: of this module, and of the formats of scripts and sheets.
+
+    It takes 5 ms, once for each module, and nobody has to raise a version.
+    """
+    own = sys.modules[module].__file__ or ""
+    files = sorted(Path(formats.__file__).parent.glob("[cs]*/*.py"))
+    return digest_parts(*(path.read_bytes() for path in (Path(own), *files)))

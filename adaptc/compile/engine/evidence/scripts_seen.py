@@ -1,0 +1,50 @@
+"""How much of a site's scripts ran on the pages at which a browser looked, in the state of a build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+from typing import TYPE_CHECKING
+
+from adaptc.compile.engine.state.state import State
+
+if TYPE_CHECKING:
+    from adaptc.browser.script_coverage import ScriptCoverage
+
+# The key of the state
+_SCRIPTS = "scripts seen"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptSeen:
+    """A script file: its length in UTF-16 code units, and how many of them ran on the page on which most ran.
+
+    ``pages`` is how many of the pages that were looked at loaded it.
+    """
+
+    path: str
+    size: int
+    ran: int
+    pages: int
+
+    @property
+    def share(self) -> float:
+        """The share of it that ran, at most."""
+        return self.ran / self.size if self.size else 1.0
+
+
+def store_scripts_seen(state: State, pages: Iterable[Iterable[ScriptCoverage]]) -> None:
+    """Store what ran on each page."""
+    seen: dict[str, ScriptSeen] = {}
+    for page in pages:
+        for each in page:
+            known = seen.get(each.path, ScriptSeen(each.path, 0, 0, 0))
+            seen[each.path] = ScriptSeen(
+                each.path, max(known.size, each.size), max(known.ran, each.ran), known.pages + 1
+            )
+    state.set_meta(_SCRIPTS, [astuple(seen[path]) for path in sorted(seen)] or None)
+
+
+def scripts_seen(state: State) -> dict[str, ScriptSeen]:
+    """Return what the last build stored, by path."""
+    return {row[0]: ScriptSeen(*row) for row in state.meta(_SCRIPTS) or []}

@@ -1,0 +1,174 @@
+"""The stage of a build that looks at pages with a browser, as ``[browser]`` asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+
+from adaptc.browser.answers import docroot_server
+from adaptc.browser.chromium import Chromium, find_chromium, in_chromium, names_tried
+from adaptc.browser.look import NotSeen, look_at
+from adaptc.browser.tab import BrowserError
+from adaptc.compile.analyse.decisions import EvidenceKey, evidence_of
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.evidence.page_templates import Templates
+from adaptc.compile.engine.evidence.records import LookRecords, Outcome, look_recipe
+from adaptc.compile.engine.evidence.scripts_seen import store_scripts_seen
+from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
+from adaptc.compile.engine.spec import BuildSpec
+from adaptc.compile.engine.state.results import pack_diagnostics
+from adaptc.compile.engine.state.state import State
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.urls import SiteAddress
+from adaptc.site.site import Site, Source
+
+# Pages that are looked at side by side, and how often a browser that ended is started again
+TABS, MOST_STARTS = 4, 3
+_LOSS = "pages are built without what it would see"
+
+
+class LookStage:
+    """Looks at pages of ``templates``. What goes wrong costs pages their evidence, no more.
+
+    The build can go on with ``expected`` evidence until ``run`` has looked at the ``pending`` pages.
+    """
+
+    def __init__(self, spec: BuildSpec, state: State, sources: Mapping[str, Source], templates: Templates) -> None:
+        self.spec, self.state, self.sources, self.templates = spec, state, sources, templates
+        self.diagnostics: list[Diagnostic] = []
+        self.outcomes: dict[str, Outcome] = {}
+        self.program = ""
+        self._records: LookRecords | None = None
+        pages = templates.chosen()
+        if pages:
+            self._open_records()
+        if self._records is not None:
+            known = {path: self._records.known(path) for path in pages}
+            self.outcomes = {path: outcome for path, outcome in known.items() if outcome is not None}
+        self.pending = [path for path in pages if path not in self.outcomes]
+
+    def _open_records(self) -> None:
+        wanted = self.spec.config.browser.program
+        program = find_chromium(wanted)
+        if program is None:
+            self.diagnostics.append(diagnose("browser-missing", names=names_tried(wanted), loss=_LOSS))
+            return
+        site, self.program = self.spec.config.site, program
+        settings = {"base_url": site.base_url, "index": site.index, "csp": site.csp}
+        try:
+            recipe = look_recipe(major_version(program), settings)
+        except BrowserError as error:
+            self._note_failure(error)
+            return
+        own = Site.of(self.sources, SiteAddress(site.base_url), site.index)
+        self._records = LookRecords(Store(self.spec.cache), own, recipe)
+
+    def expected(self) -> dict[str, EvidenceKey]:
+        """Return the evidence by path; of ``pending`` pages, and others like them, that of the last build."""
+        pending = set(self.pending)
+        like = {path for each in self.templates.templates if pending & set(each.chosen) for path in each.others}
+        last = {path: key for path, key in evidence_of(self.state.decisions()).items() if path in pending | like}
+        return {**self.known(), **last}
+
+    def run(self, progress: Progress, advance: Callable[[], None]) -> dict[str, EvidenceKey]:
+        """Look at the pending pages; return the evidence by path. ``advance`` is called after each page."""
+        if self.pending and self._records is not None:
+            visit = Visit(self.spec, self._records, self.pending, self.outcomes)
+
+            def note(pages: int) -> None:
+                progress.advance(pages, 0, 0)
+                advance()
+
+            progress.begin("looking", len(self.pending), 0)
+            try:
+                in_chromium(self.program, visit.run, note)
+            except BrowserError as error:
+                self._note_failure(error)
+            progress.end()
+        return self.known()
+
+    def known(self) -> dict[str, EvidenceKey]:
+        """Return the evidence by path: of pages that were looked at, and what that says of others."""
+        keys = {path: outcome.key for path, outcome in sorted(self.outcomes.items())}
+        seen = {path: EvidenceKey(key) for path, key in keys.items() if key is not None}
+        if self._records is None:
+            return seen
+        return {**self.templates.inferred(seen, self._records.site, self._records.page_evidence), **seen}
+
+    def _note_failure(self, reason: BrowserError) -> None:
+        self.diagnostics.append(diagnose("browser-failed", program=self.program, reason=reason, loss=_LOSS))
+
+    def record(self, report: BuildReport) -> None:
+        """Record the diagnostics in the state (``looking_diagnostics``), and what scripts ran.
+
+        A browser that failed is tried again.
+        """
+        report.is_blind = bool(self.diagnostics)
+        unseen = [
+            diagnose("page-not-seen", Location(path), reason=outcome.reason)
+            for path, outcome in sorted(self.outcomes.items())
+            if outcome.key is None
+        ]
+        self.state.set_meta(LOOKING, pack_diagnostics((*self.diagnostics, *unseen)) or None)
+        store_scripts_seen(self.state, (outcome.scripts for outcome in self.outcomes.values()))
+
+
+def major_version(program: str) -> str:
+    """Return the major version of a browser: "156". Raises ``BrowserError``."""
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, errors="replace", timeout=30)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BrowserError(str(error)) from None
+    found = re.search(r"(\d+)\.\d", said.stdout)
+    if found is None:
+        raise BrowserError("it does not say its version")
+    return found[1]
+
+
+class Visit:
+    """A visit of a browser to the pages ``pending``; what comes of it is stored, and noted in ``outcomes``."""
+
+    def __init__(
+        self, spec: BuildSpec, records: LookRecords, pending: Sequence[str], outcomes: dict[str, Outcome]
+    ) -> None:
+        self.records, self.pending, self.outcomes = records, pending, outcomes
+        csp = spec.config.site.csp
+        self.server = docroot_server(spec.docroot, records.site, {"Content-Security-Policy": csp} if csp else {})
+        self._starts = 0
+
+    async def run(self, browser: Chromium) -> None:
+        """Look at the pages, several side by side. Raises ``BrowserError``."""
+        failures: list[BrowserError] = []
+        left = iter(self.pending)
+
+        async def lane() -> None:
+            for path in left:
+                if failures:
+                    return
+                try:
+                    self.outcomes[path] = await self._outcome(browser, path)
+                except BrowserError as error:
+                    failures.append(error)
+                browser.advance(1)
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(TABS, len(self.pending))):
+                group.create_task(lane())
+        if failures:
+            raise failures[0]
+
+    async def _outcome(self, browser: Chromium, path: str) -> Outcome:
+        while True:
+            try:
+                url = self.records.site.address.url_of(path)
+                return self.records.put(path, await look_at(browser, self.server, url, self.records.path_of))
+            except NotSeen as reason:
+                if reason.is_final:
+                    self.records.put_failure(path, reason.urls, str(reason))
+                return Outcome(None, str(reason))
+            except BrowserError:
+                self._starts += 1
+                if self._starts > MOST_STARTS:
+                    raise

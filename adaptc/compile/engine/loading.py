@@ -1,0 +1,193 @@
+"""What the last build found in a docroot, for as long as a scan gives the same digest."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from adaptc.compile.analyse.popularity import Traffic, count_paths, page_hits, site_finder, site_traffic
+from adaptc.compile.engine.outdated import is_recent
+from adaptc.compile.engine.reporting import BuildReport, Progress
+from adaptc.compile.engine.spec import BuildSpec
+from adaptc.compile.engine.state.results import pack_diagnostics, unpack_diagnostics
+from adaptc.compile.engine.state.state import SCANNED, State
+from adaptc.config.config import Config
+from adaptc.core import media
+from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
+from adaptc.core.digest import digest_parts
+from adaptc.core.model import Resource
+from adaptc.core.version import VERSION
+from adaptc.site.docroot import site_of
+from adaptc.site.mirror import types_of
+from adaptc.site.scan import DocrootScan, PlainDirectory, scan_directory
+
+if TYPE_CHECKING:
+    from adaptc.formats.accesslog.parser import LineParser
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedDocroot:
+    """The docroot of ``spec`` as a scan that ``started`` at this time, in ns since 1970, found it.
+
+    ``scan`` is ``None`` where it does not tell all: with logs, with rules in the server's own configuration.
+    """
+
+    spec: BuildSpec
+    scan: DocrootScan | None
+    started: int
+
+    @classmethod
+    def of(cls, spec: BuildSpec, started: int) -> ScannedDocroot:
+        """Scan the docroot."""
+        depends_on_others = bool(spec.config.select.logs or spec.config.site.server_config)
+        scan = None if depends_on_others else scan_directory(os.fspath(spec.docroot), spec.selection)
+        return cls(spec, scan, started)
+
+    def last_report(self, state: State) -> BuildReport | None:
+        """Return the report of a build that finds what the last one found; ``None`` if it may find something else."""
+        last = state.meta("scan") if self.scan is not None else None
+        if last is None or last["key"] != self._key() or state.meta("traffic") is not None:
+            return None
+        diagnostics = [*unpack_diagnostics(last["diagnostics"]), *self.spec.rule_diagnostics]
+        unbuilt = tuple(last["unbuilt"])
+        return BuildReport(lambda: _resources(state), last["count"], load_diagnostics=diagnostics, unbuilt=unbuilt)
+
+    def unchanged(self, state: State) -> dict[str, PlainDirectory]:
+        """Return the directories that are as they were when the last build recorded them.
+
+        The state forgets what was recorded when a source of it changes.
+        """
+        last = state.meta(SCANNED) if self.scan is not None else None
+        if last is None or self.scan is None or last["key"] != self._settings():
+            return {}
+        known = last["directories"]
+        return {path: found for path, found in self.scan.plain.items() if known.get(path) == found.digest}
+
+    def record(self, state: State, report: BuildReport) -> None:
+        """Record what was found, unless a file could not be read, or may change again in the same tick of the clock."""
+        has_pages = any(resource.media_type in media.PAGES for resource in report.resources.values())
+        is_final = self.scan is not None and not any(is_recent(time, self.started) for time in self.scan.times)
+        if self.scan is None or report.failures or not (has_pages and is_final):
+            state.set_meta(SCANNED, None)
+            return state.set_meta("scan", None)
+        directories = {path: plain.digest for path, plain in self.scan.plain.items()}
+        state.set_meta(SCANNED, {"key": self._settings(), "directories": directories})
+        own = len(report.load_diagnostics) - len(self.spec.rule_diagnostics)
+        found = tuple(report.load_diagnostics[:own])
+        return state.set_meta("scan", self._record(report.count, pack_diagnostics(found), report.unbuilt))
+
+    def _record(self, count: int, diagnostics: list[Any], unbuilt: tuple[str, ...]) -> dict[str, Any]:
+        return {"key": self._key(), "count": count, "diagnostics": diagnostics, "unbuilt": unbuilt}
+
+    def _key(self) -> str:
+        assert self.scan is not None
+        return digest_parts(self.scan.digest, *self._conditions())
+
+    def _settings(self) -> str:
+        return digest_parts(VERSION, repr(self.spec.recipes), *self._conditions())
+
+    def _conditions(self) -> tuple[str, str]:
+        """Everything but the files that decides what is found."""
+        spec, site = self.spec, self.spec.config.site
+        settings = (os.fspath(spec.docroot), spec.selection, site.ignore_directives, spec.config.url_prefix)
+        return repr(sorted(types_of(spec.docroot).items())), repr(settings)
+
+
+def _resources(state: State) -> dict[str, Resource]:
+    return {path: resource for path, (resource, _) in state.resources().items()}
+
+
+# The traffic of the site from the configured logs, and what it leaves out of a build.
+#
+# A log is read once: its counts are kept in the state for as long as the file has the same size, time and inode, so that
+# rotated logs cost nothing.
+
+
+_LOGS, _TRAFFIC = "logs", "traffic"
+
+
+def measure_traffic(
+    config: Config, state: State, resources: Mapping[str, Resource], progress: Progress, *, remember: bool
+) -> tuple[Traffic | None, list[Diagnostic]]:
+    """Return the traffic by ``[select] logs``, ``None`` without logs, and the problems of the logs.
+
+    With ``remember`` the state keeps the counts. Raises ``UsageError`` for missing logs.
+    """
+    if not config.select.logs:
+        if remember:
+            _remember(state, None)
+        return None, []
+    counts, problems = _count_views(config, state, progress, remember)
+    hits = page_hits(counts, site_finder(site_of(config, resources)))
+    aliases = {path: resource.alias_of for path, resource in resources.items() if resource.alias_of is not None}
+    traffic = site_traffic(hits, config.select.share, aliases)
+    if not hits:
+        problems.append(diagnose("log-without-pages"))
+    if remember:
+        _remember(state, traffic)
+    return traffic, problems
+
+
+# ---- counting
+
+
+def _count_views(
+    config: Config, state: State, progress: Progress, remember: bool
+) -> tuple[Counter[str], list[Diagnostic]]:
+    from adaptc.formats.accesslog.parser import compile_format
+    from adaptc.formats.accesslog.reader import log_files
+
+    parser = compile_format(config.select.format)
+    known = state.meta(_LOGS) or {}
+    logs = {name: _log_key(name, parser) for name in log_files(config.select.logs)}
+    records = {name: known[name] for name, key in logs.items() if name in known and known[name]["key"] == key}
+    new = [name for name in logs if name not in records]
+    if new:
+        progress.begin("logs", len(new), 0)
+        for name in new:
+            records[name] = _log_record(name, logs[name], parser)
+            progress.advance(1, 0, 0)
+        progress.end()
+    if remember and records != known:
+        state.set_meta(_LOGS, records)
+    counts: Counter[str] = Counter()
+    problems: list[Diagnostic] = []
+    for name in logs:
+        counts.update(records[name]["counts"])
+        problems.extend(unpack_diagnostics(records[name]["diagnostics"]))
+    return counts, problems
+
+
+def _log_key(name: str, parser: LineParser) -> list[Any]:
+    """Return the key of a log: another log, or one that was written to, has another key."""
+    try:
+        status = os.stat(name)
+    except OSError as error:  # rotated meanwhile
+        raise UsageError(f"log {name} cannot be read ({error.strerror})") from error
+    return [parser.format, status.st_size, status.st_mtime_ns, status.st_ino]
+
+
+def _log_record(name: str, key: list[Any], parser: LineParser) -> dict[str, Any]:
+    from adaptc.formats.accesslog.reader import LogTally, read_log
+
+    tally = LogTally()
+    counts = count_paths(read_log(name, parser, tally))
+    return {"key": key, "counts": counts, "diagnostics": pack_diagnostics(tuple(tally.diagnostics))}
+
+
+# ---- what is remembered of the last build, for adaptc explain
+
+
+def _remember(state: State, traffic: Traffic | None) -> None:
+    values = traffic and {"hits": traffic.hits, "popular": sorted(traffic.popular), "share": traffic.share}
+    if state.meta(_TRAFFIC) != values:
+        state.set_meta(_TRAFFIC, values)
+
+
+def last_traffic(state: State) -> Traffic | None:
+    """Return the traffic that the last build used, ``None`` when it had no logs."""
+    values = state.meta(_TRAFFIC)
+    return Traffic(values["hits"], frozenset(values["popular"]), values["share"]) if values else None

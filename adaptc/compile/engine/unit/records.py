@@ -1,0 +1,211 @@
+"""Records of units in the cache: what became of a source at a level, and what it depended on.
+
+Where all of that is the same on another machine that shares the cache, the result is, too. So a unit is taken over
+without a worker, which would read its page, run the passes and verify the result, only to find each artifact in the
+cache.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adaptc.compile.analyse.decisions import decision_rows
+from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.engine.cache.remote import RemoteCache
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.cache.tracing import OBJECT, RECORD, record_name, trace_key
+from adaptc.compile.engine.state.results import (
+    PRESENCE,
+    UnitResult,
+    pack_notes,
+    pack_outputs,
+    source_facts,
+    source_values,
+    unpack_result,
+    without_dictionary,
+)
+from adaptc.compile.engine.state.state import State, state_path
+from adaptc.compile.engine.unit.snapshot import Snapshot
+from adaptc.core.digest import digest_bytes, digest_parts
+from adaptc.core.fs import ChangedWhileRead, DiskTree
+from adaptc.core.urls import SiteAddress
+from adaptc.core.version import VERSION
+from adaptc.site.site import Site
+
+if TYPE_CHECKING:
+    from adaptc.compile.engine.state.state import Unit
+    from adaptc.compile.engine.unit.snapshot import Snapshot
+
+_NO_DECISION = (0, "")
+
+
+class UnitRecords:
+    """The records in ``store`` of units of the sources and decisions of a ``snapshot``."""
+
+    def __init__(self, snapshot: Snapshot, store: Store) -> None:
+        self.snapshot, self.store = snapshot, store
+
+    def put(self, result: UnitResult) -> None:
+        """Store a result, if its files are small enough to be read at once."""
+        if result.published and self.snapshot.sources[result.path].size <= self.snapshot.max_file_bytes:
+            needs = [result.dependencies, self._digest(result.dependencies)]
+            record = [*needs, pack_outputs(result), pack_notes(result), result.seconds]
+            self.store.put_record(self._key(result.level, result.path), record)
+
+    def get(self, unit: Unit) -> UnitResult | None:
+        """Return the result of a unit, if nothing that it depended on changed, with its files and a trace in the store.
+
+        Raises ``OSError`` for the store.
+        """
+        record = self.store.record(self._key(*unit))
+        if record is None:
+            return None
+        dependencies, digest, outputs, notes, seconds = record
+        if digest != self._digest(dependencies):
+            return None
+        result = unpack_result(*unit, outputs, notes)
+        contents = {output.key: output.digest for _, output in result.files()}
+        if not all(self._is_stored(result.path, *item) for item in contents.items()):
+            return None
+        self._store_trace(result, contents)
+        return replace(result, dependencies=tuple(dependencies), seconds=seconds)
+
+    def _store_trace(self, result: UnitResult, keys: Iterable[str]) -> None:
+        source = self.snapshot.sources[result.path]
+        trace = trace_key(self.snapshot.recipes[result.level], source.media_type, source.digest)
+        if self.store.record(trace) is None:
+            self.store.put_record(trace, sorted(OBJECT + key for key in keys if key != source.digest))
+
+    def _key(self, level: str, path: str) -> str:
+        return record_name(level, path, self.snapshot.recipes[level], self.snapshot.sources[path].digest)[1:]
+
+    def _digest(self, dependencies: Iterable[str]) -> str:
+        """Return a digest of the present values of dependencies, with the figures that explain decisions."""
+        return digest_parts(*(part for key in dependencies for part in (key, repr(self._value(key)))))
+
+    def _value(self, key: str) -> object:
+        if key.startswith("/") and not key.startswith(PRESENCE):
+            return self._decisions.get(key, _NO_DECISION)
+        source = self.snapshot.sources.get(key.removeprefix(PRESENCE))
+        if source is None:
+            return None
+        kind = (source.media_type, source.alias_of)
+        # nobody depends on demotions, but on the content of which they change what becomes
+        return kind if key.startswith(PRESENCE) else (kind, source.digest, self._demoted.get(source.alias_of or key))
+
+    @cached_property
+    def _decisions(self) -> dict[str, tuple[int, str]]:
+        return decision_rows(self.snapshot.decisions)
+
+    @cached_property
+    def _demoted(self) -> dict[str, list[object]]:
+        demoted = defaultdict[str, list[object]](list)
+        for (level, path), demotions in sorted(self.snapshot.decisions.demotions.items()):
+            demoted[path].append((level, demotions))
+        return dict(demoted)
+
+    def _is_stored(self, path: str, key: str, digest: str) -> bool:
+        """Whether the store has an object, which is not damaged; what the source itself is is stored now."""
+        content = self.store.read(key)
+        if content is None and key == self.snapshot.sources[path].digest:
+            try:
+                content = DiskTree(self.snapshot.docroot).read(path)
+            except (OSError, ChangedWhileRead):
+                return False
+            if digest_bytes(content) == digest:
+                self.store.put(content, key)
+        return content is not None and digest_bytes(content) == digest
+
+
+# The units of earlier builds that are up to date: a level that is added builds none of them again.
+
+
+class BuiltUnits:
+    """The units in the state of ``output``. Outdated ones have left it before any unit is built.
+
+    Those that depend on one of the paths ``hidden`` are not up to date.
+    """
+
+    def __init__(
+        self, output: Path, recipes: Mapping[str, str], store: Store, hidden: frozenset[str] = frozenset()
+    ) -> None:
+        self.output, self.recipes, self.store, self.hidden = output, recipes, store, hidden
+
+    def get(self, level: str, path: str, *, notes: bool = False) -> UnitResult | None:
+        """Return a unit that was built by the present recipe of its level, if all its files are in the cache.
+
+        Without ``notes`` its actions, diagnostics and demoted passes are left out.
+        """
+        result = self._state.result(level, path, self.recipes[level], notes=notes)
+        if result is None or not self.hidden.isdisjoint(result.dependencies):
+            return None
+        if not all(self.store.has(output.key) for _, output in result.files()):
+            return None
+        return without_dictionary(result)
+
+    @cached_property
+    def _state(self) -> State:
+        return State(state_path(self.output), read_only=True)
+
+
+# Records of sources in a remote cache: facts that one machine found, and no other has to read and parse a file for.
+#
+# Facts follow from the content of a file and from where the paths lead to which it refers (``Facts.targets``). A record
+# has a digest of the latter, so that it counts until one of them leads elsewhere.
+
+
+class SourceRecords:
+    """The records of the sources of a ``snapshot`` in the ``remote`` cache, and in the store in front of it."""
+
+    def __init__(self, remote: RemoteCache, snapshot: Snapshot) -> None:
+        self.remote, self.snapshot = remote, snapshot
+        self.site = Site.of(snapshot.sources, SiteAddress(snapshot.base_url), snapshot.index_names)
+
+    def find(self, paths: Iterable[str]) -> Iterator[tuple[str, Facts]]:
+        """Yield the facts of those sources of which there is a record. Raises ``OSError`` for the store."""
+        keys = {path: self._key(path, digest) for path, digest in self._digests(paths)}
+        missing = (key for key in keys.values() if self.remote.store.record(key) is None)
+        self.remote.fetch(map(_trace_of, missing))
+        for path, key in keys.items():
+            record = self.remote.store.record(key)
+            if record is not None and record[0] == self._leads(record[1]):
+                yield path, source_facts(record[2], tuple(record[1]))
+
+    def put(self, path: str, facts: Facts) -> None:
+        """Store a record, and have the remote cache share it. Raises ``OSError``."""
+        key = self._key(path, facts.digest)
+        self.remote.share_later(_trace_of(key), RECORD + key)
+        self.remote.store.put_record(key, [self._leads(facts.targets), facts.targets, source_values(facts)])
+
+    def _digests(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+        tree = DiskTree(self.snapshot.docroot)
+        for path in paths:
+            if self.site.sources[path].size <= self.snapshot.max_file_bytes:
+                try:
+                    content = tree.read(path)
+                except (OSError, ChangedWhileRead):  # a worker reports it
+                    continue
+                yield path, digest_bytes(content)
+
+    def _key(self, path: str, digest: str) -> str:
+        conditions = (VERSION, self.snapshot.base_url, self.snapshot.index_names, self.site.sources[path].media_type)
+        return digest_parts("source", repr(conditions), path, digest)
+
+    def _leads(self, targets: Iterable[str]) -> str:
+        """Return a digest of where URL paths lead."""
+        return digest_parts(*(part for target in targets for part in (target, self._answer(target))))
+
+    def _answer(self, target: str) -> str:
+        file = self.site.find(target)
+        kind = self.site.leads_somewhere(target) if file is None else self.site.sources[file].media_type
+        return f"{kind} {file}"
+
+
+def _trace_of(key: str) -> str:
+    """Return the key of the trace that names just the record of ``key``."""
+    return digest_parts("trace", key)

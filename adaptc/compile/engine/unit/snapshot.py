@@ -1,0 +1,98 @@
+"""What workers need to know of a build, and how it reaches them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adaptc.compile.view import Settings
+from adaptc.config.rulebook import Level
+from adaptc.core.fs import place, write_atomic
+from adaptc.site.source_table import SourceTable, write_table
+
+if TYPE_CHECKING:
+    from adaptc.compile.analyse.decisions import Decisions
+    from adaptc.compile.analyse.decorations.rules import DecorationRules
+    from adaptc.compile.view import Settings
+    from adaptc.config.rulebook import Level
+    from adaptc.core.fs import Contents
+    from adaptc.site.site import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What workers need to know: the sources, the decisions about them, and where results go.
+
+    ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` identifies the encoders.
+    With ``complete`` the id tree of a level holds every file. ``recipes`` are those of the levels.
+    ``decorations`` are the rules by which images are labelled, ``None`` where no level asks for labels. With
+    ``traced`` the artifacts of each unit are noted, for a remote cache. ``contents`` are those of the sources in a
+    process that has no docroot.
+    """
+
+    docroot: Path
+    output: Path
+    cache: Path
+    base_url: str | None
+    index_names: tuple[str, ...]
+    sources: Mapping[str, Source]
+    decisions: Decisions
+    settings: Settings
+    levels: tuple[Level, ...]
+    codings: tuple[str, ...]
+    codec: str
+    max_file_bytes: int
+    complete: bool
+    recipes: Mapping[str, str]
+    decorations: DecorationRules | None = None
+    traced: bool = False
+    contents: Contents | None = None
+
+
+class SharedSnapshot:
+    """A snapshot that reaches workers as two files, which are written in ``directory`` when the first gets work.
+
+    The sources are a file of their own: a worker reads those that it needs (``adaptc.site.source_table``).
+    """
+
+    def __init__(self, snapshot: Snapshot, directory: Path) -> None:
+        self.snapshot, self.directory = snapshot, directory
+        self._file: str | None = None
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return open_snapshot, (self.file,)
+
+    @property
+    def file(self) -> str:
+        """The file of everything but the sources, which are in ``SOURCES`` next to it."""
+        if self._file is None:
+            file = f"{self.directory}/snapshot-{os.getpid()}-{os.urandom(4).hex()}"
+            if isinstance(self.snapshot.sources, SourceTable):
+                place(self.snapshot.sources.file, file + SOURCES, f"{file}.tmp")
+            else:
+                write_atomic(file + SOURCES, write_table(self.snapshot.sources))
+            write_atomic(file, pickle.dumps(replace(self.snapshot, sources={}), pickle.HIGHEST_PROTOCOL))
+            self._file = file
+        return self._file
+
+
+# The end of the name of the file with the sources of a snapshot
+SOURCES = ".sources"
+
+
+def read_snapshot(file: str) -> Snapshot:
+    """Read a snapshot, and open its sources, in a worker."""
+    snapshot = pickle.loads(Path(file).read_bytes())  # our own file, under our own lock
+    assert isinstance(snapshot, Snapshot)
+    return replace(snapshot, sources=SourceTable(file + SOURCES))
+
+
+@lru_cache(maxsize=1)
+def open_snapshot(file: str) -> SharedSnapshot:
+    """Return the snapshot of a file, which is read once."""
+    return SharedSnapshot(read_snapshot(file), Path(file).parent)
