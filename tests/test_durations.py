@@ -12,7 +12,7 @@ from built_site import BuiltSite
 from adaptc.compile.engine.state.results import UnitResult
 from adaptc.compile.engine.state.state import State, Unit, last_build
 from adaptc.compile.engine.workers import durations
-from adaptc.compile.engine.workers.durations import note_duration, weigh, weight_of
+from adaptc.compile.engine.workers.durations import weigh, weight_of
 from adaptc.compile.engine.workers.executor import Workers, batches_by_size
 from adaptc.core import media
 from adaptc.core.model import Resource
@@ -31,7 +31,7 @@ def state(tmp_path: Path) -> Iterator[State]:
 
 def note(state: State, **seconds: float) -> None:
     for path, took in seconds.items():
-        note_duration(state, UnitResult("full", path, media.HTML, seconds=took))
+        state.note_duration(UnitResult("full", path, media.HTML, seconds=took))
 
 
 def test_a_style_sheet_weighs_more_than_a_page_of_its_size() -> None:

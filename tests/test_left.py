@@ -13,8 +13,9 @@ from built_site import BuiltSite
 
 from adaptc.compile.engine.state import damage as left
 from adaptc.compile.engine.state import state
-from adaptc.compile.engine.state.damage import check_state, check_values
+from adaptc.compile.engine.state.damage import check_values
 from adaptc.compile.engine.state.state import STATE_FILE
+from adaptc.compile.engine.state.tables import check_state
 from adaptc.report import ledger
 from adaptc.report.documents import LEDGER
 

@@ -19,7 +19,6 @@ from adaptc.compile.engine.evidence.scripts_seen import scripts_seen
 from adaptc.compile.engine.proof.records import ProofRecord, last_proof, proof_diagnostics, proven_views
 from adaptc.compile.engine.reporting import looking_diagnostics
 from adaptc.compile.engine.state.damage import MALFORMED, discard, is_damage
-from adaptc.compile.engine.touched import note_documents
 from adaptc.config.config import recipe_text, with_severities
 from adaptc.core.diagnostics import Diagnostic, Severity
 from adaptc.core.digest import digest_parts
@@ -161,7 +160,7 @@ class DocumentWriter:
                 figures = dataclasses.replace(figures, screenshots=shots, diagnostics=kinds)
             self._write_report(figures, ledger)
         sync_each((os.fspath(spec.output),))
-        note_documents(self.state, record)
+        self.state.note_documents(record)
         key = self._key(self._reported())
         self.state.set_meta("build", {"key": key, "figures": pack_figures(figures)})
         return figures, stored

@@ -13,7 +13,6 @@ from itertools import groupby
 from typing import IO
 
 from adaptc.compile.engine.state.results import UnitResult
-from adaptc.compile.engine.touched import touched_paths
 from adaptc.config.config import CostConfig
 from adaptc.core.media import CSS
 from adaptc.report.collector import Collector
@@ -51,7 +50,7 @@ class Entries:
     def _changed_since(self, last: ManifestText) -> list[str] | None:
         """Return the paths with other figures than in the ledger; ``None`` for most of the site."""
         most = max(_FEW, _MOST * len(self.paths))
-        touched = touched_paths(self.collector.state)
+        touched = self.collector.state.touched_paths()
         if len(touched) > most:
             return None
         embedded = [path for path in touched if self._weighs_other(path) and self.ledger.may_embed(path)]

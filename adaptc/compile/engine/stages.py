@@ -19,7 +19,7 @@ from adaptc.compile.engine.state.state import State, Unit
 from adaptc.compile.engine.trees.gate import BuildCancelled, GatedPublisher, in_groups
 from adaptc.compile.engine.unit.records import SourceRecords, UnitRecords
 from adaptc.compile.engine.unit.snapshot import SharedSnapshot, Snapshot
-from adaptc.compile.engine.workers.durations import note_duration, weigh
+from adaptc.compile.engine.workers.durations import weigh
 from adaptc.compile.engine.workers.executor import Workers
 from adaptc.compile.engine.workers.unit_work import build_batch, gather_batch
 from adaptc.core.diagnostics import Location, diagnose, printable
@@ -267,6 +267,6 @@ class BuildStage:
         progress.advance(1, source.size, source.size - smallest)
         if result.published:
             self.state.set_unit(result, self.spec.recipes[result.level])
-            note_duration(self.state, result)
+            self.state.note_duration(result)
         else:
             self.report.failures.extend(result.diagnostics)

@@ -12,7 +12,7 @@ from adaptc.compile.engine.builder import DryRun, Scan, dry_run, scan_docroot
 from adaptc.compile.engine.dictionaries.records import are_as_asked
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state.damage import MALFORMED, check_state, reason_of_damage
+from adaptc.compile.engine.state.damage import MALFORMED, reason_of_damage
 from adaptc.compile.engine.state.state import State, Unit
 from adaptc.compile.engine.trees.trees import Trees
 from adaptc.config.config import Config
@@ -91,7 +91,7 @@ def _quick_check(trees: Trees, state: State, inspection: Scan) -> Verdict | None
 
 
 def _full_check(trees: Trees, state: State, inspection: Scan, every_file: bool) -> Verdict:
-    check_state(state.db)
+    state.check()
     done = dry_run(trees, state, inspection, every_source=every_file)
     gone = dict.fromkeys(done.unwanted)
     units = _unit_findings(done)

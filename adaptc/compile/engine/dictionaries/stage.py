@@ -33,7 +33,6 @@ from adaptc.compile.engine.dictionaries.versions import (
     Version,
     Versions,
     coding_of,
-    store_versions,
     stored_versions,
     with_version,
 )
@@ -46,7 +45,7 @@ from adaptc.compile.engine.dictionaries.work import (
     encode_batch,
     search_batch,
 )
-from adaptc.compile.engine.state.results import UnitResult, pack_outputs, without_dictionary
+from adaptc.compile.engine.state.results import UnitResult, without_dictionary
 from adaptc.compile.engine.trees.gate import BuildCancelled, in_groups
 from adaptc.core.hashed_names import pattern_of
 from adaptc.core.media import CSS, HTML, JS
@@ -117,7 +116,7 @@ class DictionaryStage:
         if is_changed or records != last:
             self.state.set_meta("build", None)
         store_records(self.state, records, self.spec)
-        store_versions(self.state, history.versions)
+        self.state.set_versions(history.versions)
         history.contents.keep_only(history.versions)
         used = {level: record.path for level, record in last.items() if record.path is not None}
         self.trees.remove_unused_extras(self.state, dict.fromkeys(used.items()))
@@ -272,7 +271,7 @@ class DictionaryStage:
         except ObjectGone:  # the next build encodes the page again
             return False
         if is_published:
-            replace_outputs(self.state, result)
+            self.state.replace_outputs(result)
         return is_published
 
     # ---- recording
@@ -324,16 +323,6 @@ def _path(chosen: LevelDictionary | None) -> str | None:
 def _sent(page: BuiltFile, outputs: tuple[Output, ...], coding: str | None) -> int:
     """Return the bytes of a page for a browser that holds the dictionary of its level."""
     return next((output.size for output in outputs if output.coding == coding), page.sent)
-
-
-def replace_outputs(state: State, result: UnitResult) -> None:
-    """Store other files of a unit that is in the state; its notes and dependencies stay."""
-    key = (result.level, os.fsencode(result.path))
-    state.db.execute("UPDATE units SET outputs = ? WHERE level = ? AND path = ?", (pack_outputs(result), *key))
-    state.db.execute("DELETE FROM extras WHERE level = ? AND owner = ?", key)
-    rows = [(result.level, os.fsencode(extra.path), key[1]) for extra in result.extras]
-    state.db.executemany("INSERT OR IGNORE INTO extras VALUES (?, ?, ?)", rows)
-    state.db.execute("INSERT OR IGNORE INTO touched VALUES (?)", key[1:])
 
 
 # Which files of a build are encoded with what browsers may hold of earlier builds, and what they hold of this one.

@@ -7,7 +7,6 @@ directory of the output: what the cache removes stays there.
 from __future__ import annotations
 
 import base64
-import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -20,8 +19,6 @@ from adaptc.formats.codings import CodingError, decode
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.state.state import State
-
-TABLES = "CREATE TABLE versions (level TEXT, name BLOB, versions TEXT, PRIMARY KEY (level, name)) WITHOUT ROWID;"
 
 # The name of the dictionaries of a level; those of files are patterns of their paths (``hashed_names``)
 DICTIONARIES = f"{OWN_DIRECTORY}*.dict"
@@ -46,15 +43,7 @@ Versions = Mapping[tuple[str, str], Sequence[Version]]
 
 def stored_versions(state: State) -> dict[tuple[str, str], Sequence[Version]]:
     """Return the versions of the last build and of those before it."""
-    rows = state.db.execute("SELECT level, name, versions FROM versions")
-    return {(level, os.fsdecode(name)): tuple(map(Version._make, json.loads(packed))) for level, name, packed in rows}
-
-
-def store_versions(state: State, versions: Versions) -> None:
-    """Replace all versions."""
-    state.db.execute("DELETE FROM versions")
-    rows = [(level, os.fsencode(name), json.dumps(list(map(list, of)))) for (level, name), of in versions.items()]
-    state.db.executemany("INSERT INTO versions VALUES (?, ?, ?)", rows)
+    return {unit: tuple(map(Version._make, rows)) for unit, rows in state.versions().items()}
 
 
 def with_version(versions: Sequence[Version], newest: Version, back: int) -> Sequence[Version]:

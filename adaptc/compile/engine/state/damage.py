@@ -128,18 +128,6 @@ def _why_foreign(path: str) -> str | None:
 
 # ---- values
 
-_STATE_TYPES = {
-    "meta": "key text, value text",
-    "sources": "path path, size integer, mtime_ns integer, inode integer, media_type text, alias_of path?, "
-    "is_executable integer, digest text",
-    "facts": "path path, facts blob, targets blob",
-    "units": "level level, path path, recipe text, outputs text, notes text",
-    "extras": "level level, path path, owner path",
-    "decisions": "key blob, choice integer, figures text",
-    "directories": "path path, mtime_ns integer, sizes text, fingerprint text",
-    "touched": "path path",
-    "versions": "level level, name path, versions text",
-}
 # The trees have files of these names; a name that leads out of them would have a build remove something else
 _CONDITIONS = {
     "path": "typeof({0}) = 'blob' AND '/' || CAST({0} AS TEXT) || '/' NOT GLOB '*/../*' AND {0} NOT GLOB '/*'",
@@ -148,33 +136,12 @@ _CONDITIONS = {
 }
 
 
-def check_state(db: sqlite3.Connection) -> None:
-    """Raise ``DamagedState`` for values in a state of other types than adaptc wrote."""
-    check_values(db, _STATE_TYPES)
-    _check_dependencies(db)
-
-
 def check_values(db: sqlite3.Connection, types: Mapping[str, str]) -> None:
     """Raise ``DamagedState`` for a value of another type than adaptc gave it; ``types`` are the columns of tables."""
     for table, columns in types.items():
         conditions = " AND ".join(_condition(*column.split()) for column in columns.split(", "))
         if db.execute(f"SELECT 1 FROM {table} WHERE NOT ({conditions}) LIMIT 1").fetchone() is not None:
             raise DamagedState(f"the table {table} has values that adaptc did not write")
-
-
-def _check_dependencies(db: sqlite3.Connection) -> None:
-    """Look at the ends of the indexes of dependencies, as there are some twenty for each unit.
-
-    Values are sorted by type, numbers before text before blobs. The paths and levels lead to nothing but known units.
-    """
-    wrong: list[tuple[str, tuple[str, ...]]] = [("key < x''", ()), ("level < ''", ()), ("level >= x''", ())]
-    level = ""
-    while level is not None:
-        wrong.append(("level = ? AND path < x''", (level,)))
-        (level,) = db.execute("SELECT MIN(level) FROM dependencies WHERE level > ?", (level,)).fetchone()
-    for condition, values in wrong:
-        if db.execute(f"SELECT 1 FROM dependencies WHERE {condition} LIMIT 1", values).fetchone() is not None:
-            raise DamagedState("the table dependencies has values that adaptc did not write")
 
 
 def _condition(column: str, kind: str) -> str:

@@ -18,14 +18,7 @@ from sys import intern
 from typing import Any, NamedTuple
 
 from adaptc.compile.analyse.facts import Facts
-from adaptc.compile.engine.state.damage import (
-    check_state,
-    discard,
-    discard_foreign,
-    is_as_left,
-    leave,
-    reason_of_damage,
-)
+from adaptc.compile.engine.state.damage import discard, discard_foreign, is_as_left, leave, reason_of_damage
 from adaptc.compile.engine.state.results import (
     StoredFile,
     UnitResult,
@@ -36,7 +29,7 @@ from adaptc.compile.engine.state.results import (
     unpack_result,
     unpack_source,
 )
-from adaptc.compile.engine.state.tables import create, open_existing, open_read_only
+from adaptc.compile.engine.state.tables import check_state, create, open_existing, open_read_only
 from adaptc.compile.engine.trees.output import PRIVATE
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import Resource
@@ -63,6 +56,9 @@ SCANNED = "scanned"
 """The key of what a scan found of each directory of the docroot when the sources became what they are."""
 
 _MEMORY = ":memory:"
+_NOTE_DURATION = (
+    "INSERT INTO durations VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET seconds = max(excluded.seconds, seconds / 2)"
+)
 _UNREADABLE = "it is damaged, or of another version of adaptc"
 
 
@@ -98,8 +94,8 @@ class State:
     """The state file of an output directory; created if missing, replaced if damaged or of another schema.
 
     With ``read_only`` nothing is written, and an unusable state counts as empty. Raises
-    ``sqlite3.DatabaseError`` here and in every method: see ``adaptc.compile.engine.state.damage``. ``discarded`` says why a
-    state was replaced, or counts as empty.
+    ``sqlite3.DatabaseError`` here and in every method: see ``adaptc.compile.engine.state.damage``. ``discarded`` says
+    why a state was replaced, or counts as empty.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
@@ -241,8 +237,7 @@ class State:
         self.db.execute("INSERT INTO units VALUES (?, ?, ?, ?, ?)", (result.level, path, recipe, outputs, notes))
         rows = [(os.fsencode(key), result.level, path) for key in result.dependencies]
         self.db.executemany("INSERT OR IGNORE INTO dependencies VALUES (?, ?, ?)", rows)
-        extras = [(result.level, os.fsencode(extra.path), path) for extra in result.extras]
-        self.db.executemany("INSERT OR IGNORE INTO extras VALUES (?, ?, ?)", extras)
+        self._set_extras(result)
 
     def forget_unit(self, unit: Unit) -> None:
         """Remove a unit."""
@@ -254,8 +249,7 @@ class State:
 
     def extras_of(self, unit: Unit) -> list[Unit]:
         """Return (level, path) of the extra files that belong to a unit."""
-        rows = self.db.execute("SELECT path FROM extras WHERE level = ? AND owner = ?", (unit[0], os.fsencode(unit[1])))
-        return [(unit[0], os.fsdecode(path)) for (path,) in rows]
+        return _extras_of(self.db, unit)
 
     def has_extra(self, level: str, path: str) -> bool:
         """Whether some unit of the level has an extra file of this path."""
@@ -308,8 +302,7 @@ class State:
 
     def units_of(self, key: str) -> list[Unit]:
         """Return the units that depend on ``key``."""
-        rows = self.db.execute("SELECT level, path FROM dependencies WHERE key = ?", (os.fsencode(key),))
-        return [(level, os.fsdecode(path)) for level, path in rows]
+        return _units_of(self.db, key)
 
     def result(self, level: str, path: str, recipe: str, *, notes: bool = False) -> UnitResult | None:
         """Return a unit with its dependencies, if it was built by this recipe; without ``notes`` only the outputs."""
@@ -333,7 +326,82 @@ class State:
         for level, name, *packed in rows:
             yield unpack_result(level, os.fsdecode(name), *packed)
 
-    # ---- decisions, directories
+    def replace_outputs(self, result: UnitResult) -> None:
+        """Store other files of a unit that has a row; its notes and dependencies stay."""
+        key = (result.level, os.fsencode(result.path))
+        self.db.execute("UPDATE units SET outputs = ? WHERE level = ? AND path = ?", (pack_outputs(result), *key))
+        self.db.execute("DELETE FROM extras WHERE level = ? AND owner = ?", key)
+        self._set_extras(result)
+        self.db.execute("INSERT OR IGNORE INTO touched VALUES (?)", key[1:])
+
+    def _set_extras(self, result: UnitResult) -> None:
+        rows = [(result.level, os.fsencode(extra.path), os.fsencode(result.path)) for extra in result.extras]
+        self.db.executemany("INSERT OR IGNORE INTO extras VALUES (?, ?, ?)", rows)
+
+    def units_in(self, directory: str) -> Iterator[tuple[Unit, list[StoredFile]]]:
+        """Yield the units of a directory of the docroot with their files, without those below it."""
+        prefix = os.fsencode(f"{directory}/") if directory else b""
+        start: bytes | None = prefix
+        while start is not None:
+            rows = self.db.execute("SELECT level, path, outputs FROM units WHERE path >= ? ORDER BY path", (start,))
+            start = None
+            for level, path, outputs in rows:
+                if not path.startswith(prefix):
+                    return
+                inner, slash, _ = path.removeprefix(prefix).partition(b"/")
+                if slash:
+                    start = prefix + inner + b"0"  # the next character: whatever is below is skipped
+                    break
+                name = os.fsdecode(path)
+                yield (level, name), unpack_files(name, outputs)
+
+    def extra_files(self) -> list[tuple[str, StoredFile]]:
+        """Return (level, file) of the files of the trees that come of no file of the docroot, each once."""
+        query = (
+            "SELECT level, extras.path, outputs FROM (SELECT level, path, MIN(owner) AS owner FROM extras "
+            "GROUP BY level, path) AS extras JOIN units USING (level) WHERE units.path = owner"
+        )
+        return [
+            (level, file)
+            for level, packed, outputs in self.db.execute(query)
+            for file in unpack_files("", outputs)
+            if file[0] == os.fsdecode(packed)
+        ]
+
+    # ---- durations
+
+    @property
+    def has_durations(self) -> bool:
+        """Whether it is known of any unit how long it took."""
+        return self.db.execute("SELECT 1 FROM durations LIMIT 1").fetchone() is not None
+
+    def duration(self, unit: Unit) -> float | None:
+        """Return the seconds of CPU time that a unit took; ``None`` for one that was never built."""
+        query = "SELECT seconds FROM durations WHERE path = ? AND level = ?"
+        row = self.db.execute(query, (os.fsencode(unit[1]), unit[0])).fetchone()
+        return None if row is None else row[0]
+
+    def note_duration(self, result: UnitResult) -> None:
+        """Record how long a unit took, or half of what it took before if that is longer.
+
+        What comes from the cache takes no time, and tells nothing about how long the next version of it takes.
+        """
+        self.db.execute(_NOTE_DURATION, (os.fsencode(result.path), result.level, result.seconds))
+
+    # ---- what the documents are to follow
+
+    def touched_paths(self) -> list[str]:
+        """Return the paths that changed since ``note_documents``, in the order of their bytes."""
+        return [os.fsdecode(path) for (path,) in self.db.execute("SELECT path FROM touched ORDER BY path")]
+
+    def note_documents(self, record: dict[str, str]) -> None:
+        """Store what identifies the documents that were written of this state, and forget what was touched before."""
+        self.begin()
+        self.db.execute("DELETE FROM touched")
+        self.set_meta("documents", record)
+        self.commit()
+
+    # ---- decisions, versions, directories
 
     def decisions(self) -> dict[str, tuple[int, str]]:
         """Return the decisions of the last build, with the figures that explain them, by dependency key."""
@@ -346,6 +414,17 @@ class State:
         rows = [(os.fsencode(key), choice, figures) for key, (choice, figures) in decisions.items()]
         self.db.executemany("INSERT INTO decisions VALUES (?, ?, ?)", rows)
 
+    def versions(self) -> dict[tuple[str, str], list[list[str]]]:
+        """Return the versions of files that browsers may hold, by level and name, as JSON values."""
+        rows = self.db.execute("SELECT level, name, versions FROM versions")
+        return {(level, os.fsdecode(name)): json.loads(packed) for level, name, packed in rows}
+
+    def set_versions(self, versions: Mapping[tuple[str, str], Iterable[Iterable[str]]]) -> None:
+        """Replace all versions."""
+        self.db.execute("DELETE FROM versions")
+        rows = [(level, os.fsencode(name), json.dumps(list(map(list, of)))) for (level, name), of in versions.items()]
+        self.db.executemany("INSERT INTO versions VALUES (?, ?, ?)", rows)
+
     def directories(self) -> dict[str, TreeDirectory]:
         """Return the directories of the trees by their paths below the output, as the last build left them."""
         rows = self.db.execute("SELECT path, mtime_ns, sizes, fingerprint FROM directories")
@@ -356,6 +435,47 @@ class State:
         self.db.execute("DELETE FROM directories")
         rows = [(os.fsencode(path), *directory) for path, directory in directories.items()]
         self.db.executemany("INSERT INTO directories VALUES (?, ?, ?, ?)", rows)
+
+
+class Dependents:
+    """What depends on what, by the state file ``path``, for a thread other than that which writes it.
+
+    It sees what was committed.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._db: sqlite3.Connection | None = None
+
+    def units_of(self, key: str) -> list[Unit]:
+        """Return the units that depend on ``key``."""
+        return _units_of(self._open(), key)
+
+    def extras_of(self, unit: Unit) -> list[Unit]:
+        """Return (level, path) of the extra files that belong to a unit."""
+        return _extras_of(self._open(), unit)
+
+    def _open(self) -> sqlite3.Connection:
+        if self._db is None:
+            uri = f"{self.path.absolute().as_uri()}?mode=ro"
+            self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        return self._db
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._db is not None:
+            self._db.close()
+        self._db = None
+
+
+def _units_of(db: sqlite3.Connection, key: str) -> list[Unit]:
+    rows = db.execute("SELECT level, path FROM dependencies WHERE key = ?", (os.fsencode(key),))
+    return [(level, os.fsdecode(path)) for level, path in rows]
+
+
+def _extras_of(db: sqlite3.Connection, unit: Unit) -> list[Unit]:
+    rows = db.execute("SELECT path FROM extras WHERE level = ? AND owner = ?", (unit[0], os.fsencode(unit[1])))
+    return [(unit[0], os.fsdecode(path)) for (path,) in rows]
 
 
 def _join(targets: Iterable[str]) -> bytes:

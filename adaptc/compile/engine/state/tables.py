@@ -1,14 +1,16 @@
-"""The file of a state: its tables, and how it is opened."""
+"""The file of a state: its tables, and how it is opened.
+
+What follows when a part of it changes is done by triggers, in the same transaction. Each path of which a source, its
+facts or a unit is stored or removed is noted in ``touched``: manifest and report are written from these paths, and not
+from the whole site. The sums of facts are forgotten when facts change, durations with their source.
+"""
 
 from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
 
-from adaptc.compile.engine.dictionaries.versions import TABLES as VERSIONS
-from adaptc.compile.engine.state.damage import has_schema
-from adaptc.compile.engine.touched import TABLES as TOUCHED
-from adaptc.compile.engine.workers.durations import TABLES as DURATIONS
+from adaptc.compile.engine.state.damage import DamagedState, check_values, has_schema
 
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
 SCHEMA = 17
@@ -27,7 +29,24 @@ CREATE TABLE extras (level TEXT, path BLOB, owner BLOB, PRIMARY KEY (level, path
 CREATE INDEX extras_of ON extras (level, owner);
 CREATE TABLE decisions (key BLOB PRIMARY KEY, choice INTEGER, figures TEXT) WITHOUT ROWID;
 CREATE TABLE directories (path BLOB PRIMARY KEY, mtime_ns INTEGER, sizes TEXT, fingerprint TEXT) WITHOUT ROWID;
+CREATE TABLE touched (path BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE versions (level TEXT, name BLOB, versions TEXT, PRIMARY KEY (level, name)) WITHOUT ROWID;
+CREATE TABLE durations (path BLOB, level TEXT, seconds REAL, PRIMARY KEY (path, level)) WITHOUT ROWID;
+CREATE TRIGGER durations_delete AFTER DELETE ON sources BEGIN DELETE FROM durations WHERE path = OLD.path; END;
 """
+
+_WATCHED = ("sources", "facts", "units")
+_EVENTS = (("INSERT", "NEW"), ("DELETE", "OLD"))
+
+_TRIGGERS = "".join(
+    f"CREATE TRIGGER {table}_{event.lower()} AFTER {event} ON {table} "
+    f"BEGIN INSERT OR IGNORE INTO touched VALUES ({row}.path); END;"
+    for table in _WATCHED
+    for event, row in _EVENTS
+) + "".join(
+    f"CREATE TRIGGER sums_{event.lower()} AFTER {event} ON facts BEGIN DELETE FROM meta WHERE key = 'sums'; END;"
+    for event, _ in _EVENTS
+)
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -68,7 +87,42 @@ def create(path: Path) -> sqlite3.Connection:
     """Make a new file."""
     db = _connect(path)
     db.execute("PRAGMA journal_mode = WAL")
-    _tune(db).executescript(
-        f"BEGIN; {_TABLES} {TOUCHED} {VERSIONS} {DURATIONS} PRAGMA user_version = {SCHEMA}; COMMIT;"
-    )
+    _tune(db).executescript(f"BEGIN; {_TABLES} {_TRIGGERS} PRAGMA user_version = {SCHEMA}; COMMIT;")
     return db
+
+
+# ---- values
+
+_TYPES = {
+    "meta": "key text, value text",
+    "sources": "path path, size integer, mtime_ns integer, inode integer, media_type text, alias_of path?, "
+    "is_executable integer, digest text",
+    "facts": "path path, facts blob, targets blob",
+    "units": "level level, path path, recipe text, outputs text, notes text",
+    "extras": "level level, path path, owner path",
+    "decisions": "key blob, choice integer, figures text",
+    "directories": "path path, mtime_ns integer, sizes text, fingerprint text",
+    "touched": "path path",
+    "versions": "level level, name path, versions text",
+}
+
+
+def check_state(db: sqlite3.Connection) -> None:
+    """Raise ``DamagedState`` for values in a state of other types than adaptc wrote."""
+    check_values(db, _TYPES)
+    _check_dependencies(db)
+
+
+def _check_dependencies(db: sqlite3.Connection) -> None:
+    """Look at the ends of the indexes of dependencies, as there are some twenty for each unit.
+
+    Values are sorted by type, numbers before text before blobs. The paths and levels lead to nothing but known units.
+    """
+    wrong: list[tuple[str, tuple[str, ...]]] = [("key < x''", ()), ("level < ''", ()), ("level >= x''", ())]
+    level = ""
+    while level is not None:
+        wrong.append(("level = ? AND path < x''", (level,)))
+        (level,) = db.execute("SELECT MIN(level) FROM dependencies WHERE level > ?", (level,)).fetchone()
+    for condition, values in wrong:
+        if db.execute(f"SELECT 1 FROM dependencies WHERE {condition} LIMIT 1", values).fetchone() is not None:
+            raise DamagedState("the table dependencies has values that adaptc did not write")

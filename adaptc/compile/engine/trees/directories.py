@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from adaptc.compile.engine.cache.store import time_of
-from adaptc.compile.engine.state.results import StoredFile, unpack_files
+from adaptc.compile.engine.state.results import StoredFile
 from adaptc.compile.engine.state.state import State, TreeDirectories, TreeDirectory
-from adaptc.compile.engine.touched import touched_paths
 from adaptc.core.model import OWN_DIRECTORY, name_in_tree
 
 # The time of a directory that was removed meanwhile: no directory has it
@@ -75,11 +74,11 @@ class Recorder:
 
         ``None`` if these are too many, or the directories were not known.
         """
-        touched = touched_paths(self.state) if last else []
+        touched = self.state.touched_paths() if last else []
         if not last or len(touched) > _FEW:
             return None
-        extras = _extra_files(self.state)
-        places = {_parent(path) for path in (*touched, *(path for _, path, *_ in extras))}
+        extras = self.state.extra_files()
+        places = {_parent(path) for path in (*touched, *(file[0] for _, file in extras))}
         places.update(place for place in map(_place, last) if f"{place}/".startswith(OWN_DIRECTORY))
         return self._with_changed(last, places, extras)
 
@@ -137,7 +136,7 @@ def _place(directory: str) -> str:
 
 # ---- files by directory
 
-_ExtraFile = tuple[str, str, str, str, int]  # level, path, coding, object key, size in bytes
+_ExtraFile = tuple[str, StoredFile]  # its level, and the file
 
 
 def _all_entries(state: State) -> Iterator[tuple[str, Sequence[Entry]]]:
@@ -165,47 +164,16 @@ def _entries_in(
     """Yield the directories of the trees for ``places`` that hold files, and their files: ``extras``, and of units."""
     entries = defaultdict[str, list[Entry]](list)
 
-    def add(level: str, path: str, coding: str, key: str, size: int) -> None:
+    def add(level: str, file: StoredFile) -> None:
+        path, coding, key, _, size = file
         directory, _, name = f"{level}/{coding}/{name_in_tree(coding, path)}".rpartition("/")
         entries[directory].append((name, size, time_of(key) * _SECOND))
 
     for extra in extras:
         add(*extra)
     for place in places:
-        for level, path, files in _units_in(state, place):
-            for name, coding, key, _, size in files:
-                if name == path:
-                    add(level, path, coding, key, size)
+        for (level, path), files in state.units_in(place):
+            for file in files:
+                if file[0] == path:
+                    add(level, file)
     yield from entries.items()
-
-
-def _units_in(state: State, place: str) -> Iterator[tuple[str, str, list[StoredFile]]]:
-    """Yield level, path and files of the units of a directory of the docroot, without those below it."""
-    prefix = os.fsencode(f"{place}/") if place else b""
-    start: bytes | None = prefix
-    while start is not None:
-        rows = state.db.execute("SELECT level, path, outputs FROM units WHERE path >= ? ORDER BY path", (start,))
-        start = None
-        for level, path, outputs in rows:
-            if not path.startswith(prefix):
-                return
-            inner, slash, _ = path.removeprefix(prefix).partition(b"/")
-            if slash:
-                start = prefix + inner + b"0"  # the next character: whatever is below is skipped
-                break
-            name = os.fsdecode(path)
-            yield level, name, unpack_files(name, outputs)
-
-
-def _extra_files(state: State) -> list[_ExtraFile]:
-    """Return the files of the trees that come of no file of the docroot, each once."""
-    query = (
-        "SELECT level, extras.path, outputs FROM (SELECT level, path, MIN(owner) AS owner FROM extras "
-        "GROUP BY level, path) AS extras JOIN units USING (level) WHERE units.path = owner"
-    )
-    found = []
-    for level, packed, outputs in state.db.execute(query):
-        path = os.fsdecode(packed)
-        files = unpack_files("", outputs)
-        found += [(level, path, coding, key, size) for name, coding, key, _, size in files if name == path]
-    return found

@@ -8,18 +8,16 @@ version is served. The watcher's thread invalidates, the build's thread publishe
 from __future__ import annotations
 
 import dataclasses
-import os
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from adaptc.compile.engine.cache.store import ObjectGone
 from adaptc.compile.engine.state.results import PRESENCE, UnitResult
-from adaptc.compile.engine.state.state import State, Unit
+from adaptc.compile.engine.state.state import Dependents, State, Unit
 from adaptc.compile.engine.trees.publish import Publisher
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import OWN_DIRECTORY
@@ -47,9 +45,8 @@ class Gate:
     """
 
     def __init__(self, publisher: Publisher, state: Path) -> None:
-        self._publisher, self._state = publisher, state
+        self._publisher, self._dependents = publisher, Dependents(state)
         self._lock = threading.Lock()
-        self._db: sqlite3.Connection | None = None
         self._invalid: set[str] = set()
         self._pending_units: set[Unit] = set()
         # Dependencies of units that are published but not committed: the state does not have them yet
@@ -87,25 +84,13 @@ class Gate:
     def _units_of(self, path: str) -> set[Unit]:
         keys = {path, PRESENCE + path}
         units = {unit for unit, dependencies in self._uncommitted.items() if not keys.isdisjoint(dependencies)}
-        for key in keys:
-            rows = self._query("SELECT level, path FROM dependencies WHERE key = ?", os.fsencode(key))
-            units.update((level, os.fsdecode(name)) for level, name in rows)
-        return units
+        return units.union(*map(self._dependents.units_of, keys))
 
     def _remove(self, unit: Unit) -> None:
         self._publisher.remove_unit(*unit)
-        for (name,) in self._query(
-            "SELECT path FROM extras WHERE level = ? AND owner = ?", unit[0], os.fsencode(unit[1])
-        ):
-            extra = os.fsdecode(name)
+        for level, extra in self._dependents.extras_of(unit):
             if not extra.startswith(OWN_DIRECTORY):  # those are named by their content
-                self._publisher.remove_unit(unit[0], extra)
-
-    def _query(self, query: str, *values: str | bytes) -> list[Any]:
-        if self._db is None:
-            uri = f"{self._state.absolute().as_uri()}?mode=ro"
-            self._db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
-        return self._db.execute(query, values).fetchall()
+                self._publisher.remove_unit(level, extra)
 
     # ---- building
 
@@ -154,9 +139,7 @@ class Gate:
     def close(self) -> None:
         """Close the state."""
         with self._lock:
-            if self._db is not None:
-                self._db.close()
-            self._db = None
+            self._dependents.close()
 
 
 @dataclass(frozen=True, slots=True)
