@@ -19,7 +19,7 @@ from statistics import fmean
 
 import adaptc
 from adaptc.compile.engine.state.state import State, state_path
-from adaptc.compile.engine.trees.output import PRIVATE
+from adaptc.core.model import PRIVATE
 from adaptc.formats.html.document import Irreversible, parse, read_page
 from adaptc.formats.html.visible_text import visible_text
 from adaptc.report.documents import LEDGER

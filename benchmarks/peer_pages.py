@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import Any
 
 import adaptc
-from adaptc.compile.engine.trees.output import PRIVATE
+from adaptc.core.model import PRIVATE
 from adaptc.formats.image.score import ssim
 from adaptc.report.documents import LEDGER
 from adaptc.report.figures import PageFigures

@@ -19,6 +19,7 @@ from adaptc.config.rulebook import load_levels
 from adaptc.config.toml import TomlSource
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes
+from adaptc.core.facts import FactKind
 from adaptc.core.fs import MemoryTree
 from adaptc.core.model import Role
 from adaptc.core.urls import SiteAddress
@@ -68,18 +69,7 @@ class SmallSite:
 
     def view(self) -> RecordingView:
         """Return a view that passes may look through."""
-        return RecordingView(
-            self.site,
-            MemoryTree(self.contents),
-            self.decisions,
-            self.settings,
-            lambda path, _: self.artifact(path),
-            self.copy,
-            lambda file: self.made[file.path],
-            lambda kind, content: kind.of(content),
-            find_evidence=lambda path: self.evidence[path],
-            find_document=lambda digest: self.documents[digest].encode(),
-        )
+        return RecordingView(self.site, MemoryTree(self.contents), self.decisions, self.settings, _Materials(self))
 
     def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:
         """Make a smaller copy of an image; its bytes are in ``made`` from then on."""
@@ -90,7 +80,7 @@ class SmallSite:
         self.made[file.path] = done.content
         return file
 
-    def artifact(self, path: str) -> bytes:
+    def artifact(self, path: str, _: RecordingView | None = None) -> bytes:
         """Return an asset as the lossless level has it."""
         view, made = self.view(), self.contents[path]
         media_type = self.site.sources[path].media_type
@@ -141,3 +131,25 @@ def _bytes(content: str | bytes) -> bytes:
 def _source(path: str, content: bytes) -> Source:
     media_type = media.by_name(path) or media.by_content(content[: media.SNIFF_BYTES]) or media.BINARY
     return Source(digest_bytes(content), len(content), media_type)
+
+
+class _Materials:
+    """What the views of a small site get."""
+
+    labelling = None
+
+    def __init__(self, site: SmallSite) -> None:
+        self.site = site
+        self.artifact, self.copy = site.artifact, site.copy
+
+    def copy_content(self, copy: DerivedFile) -> bytes:
+        return self.site.made[copy.path]
+
+    def facts(self, kind: FactKind, content: str | bytes) -> object:
+        return kind.of(content)
+
+    def page_evidence(self, key: str) -> PageEvidence:
+        return self.site.evidence[key]
+
+    def page_document(self, digest: str) -> bytes:
+        return self.site.documents[digest].encode()

@@ -82,7 +82,7 @@ def refuse_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 FULL: dict[str, Callable[[pytest.MonkeyPatch], object]] = {
-    "snapshot": lambda patch: patch.setattr("adaptc.compile.engine.stages.share_snapshot", no_space),
+    "snapshot": lambda patch: patch.setattr("adaptc.compile.engine.spec.BuildSpec.shared_snapshot", no_space),
     "state": refuse_pages,
     "open": refuse_to_open,
 }

@@ -189,7 +189,7 @@ def test_an_interrupt_ends_the_build_with_130(site: BuiltSite, truth: Truth) -> 
 
 def test_a_level_that_is_not_built_any_more_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A killed build has forgotten its units, but not yet removed the files that several of them share."""
-    from adaptc.compile.engine.stages import BuildStage
+    from adaptc.compile.engine.building import BuildStage
 
     def end(*_: object) -> None:
         raise KeyboardInterrupt

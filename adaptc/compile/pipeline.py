@@ -108,7 +108,8 @@ class EditPass(BasePass[EditFunction]):
     element in the same round. With ``after_edits`` the pass starts a new round, so that it sees the edits of the
     passes before it. With ``keeps_embeds`` the page loads the same files as before. ``prepare`` turns the text into one
     that the edits start from; such a pass has a round of its own, and so has one that ``drops_scripts``, after which
-    passes may do what the scripts of the page forbade.
+    passes may do what the scripts of the page forbade. A page that would be larger than at the level above is made
+    again with each of ``smaller_budgets`` as the option ``budget``, until it is not.
     """
 
     writes: frozenset[str] = frozenset()
@@ -116,6 +117,7 @@ class EditPass(BasePass[EditFunction]):
     keeps_embeds: bool = False
     needs_labels: bool = False
     drops_scripts: bool = False
+    smaller_budgets: tuple[int, ...] = ()
     prepare: str | Callable[[str], str] | None = None
 
     def prepared(self, text: str) -> str:
@@ -191,6 +193,9 @@ _DATA_URIS = {"budget": Option(0), "largest": Option(0)}
 _READERS = {"readers": Option("visitors", "visitors", "crowd")}
 # The scripts that keep a pass from changing the images of a page
 _SCRIPTS = ("own", "any")
+# Bytes of the data URIs of smaller images in a page. In base64 they take a third more of clients that accept no content
+# coding, which is more than some copies save: without this, such pages would keep all requests of the level above.
+_SMALLER_BUDGETS = (32768, 8192, 0)
 _HALF_IMAGES = {
     **_COPIES,
     **_DATA_URIS,
@@ -272,7 +277,15 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("half-objects", 3, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
     EditPass("strip", 8, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
-    EditPass("half-images", 10, _HTML, "half_images:halve_images", _HALF_IMAGES, writes=_IMG | _STYLE),
+    EditPass(
+        "half-images",
+        10,
+        _HTML,
+        "half_images:halve_images",
+        _HALF_IMAGES,
+        writes=_IMG | _STYLE,
+        smaller_budgets=_SMALLER_BUDGETS,
+    ),
     EditPass("inline-styles", 10, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 10, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 3, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
@@ -301,6 +314,12 @@ PASSES: tuple[Pass, ...] = (
 
 BY_NAME: Mapping[str, Pass] = {each.name: each for each in PASSES}
 KNOWN_PASSES: Mapping[str, Mapping[str, Option]] = {each.name: each.options for each in PASSES}
+
+
+def passes_with(option: str) -> tuple[str, ...]:
+    """Return the names of the passes that have an option."""
+    return tuple(name for name, options in KNOWN_PASSES.items() if option in options)
+
 
 # ---- levels
 

@@ -97,6 +97,9 @@ IDENTITY = "id"
 # servers may send them in every mode, and clients may keep them for ever.
 OWN_DIRECTORY = "_adaptc/"
 
+# The directory of an output that no server sends: the state, the cache, the locks
+PRIVATE = ".adaptc"
+
 
 @dataclass(frozen=True, slots=True)
 class Representation:

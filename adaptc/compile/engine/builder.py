@@ -1,14 +1,8 @@
-"""The build engine: does what is needed, in an order in which a reader of the trees never sees anything outdated.
+"""The build engine: loads a docroot, and runs the stages of a build where anything changed (``stages``).
 
-1. load the docroot and compare it with the state of the last build; read the access logs, if any;
-2. read what changed and gather its facts (``stages.ReadStage``);
-3. decide what concerns the whole site (``adaptc.compile.analyse.decisions``);
-4. find the outdated units (``outdated``); remove their files from the trees (``trees``) and their rows from the state;
-5. look at pages with a browser, if one is wanted (``looking``): more units may be outdated;
-6. prove pages with a browser, if that is wanted (``proof``): of what breaks a promise passes are dropped;
-7. build and publish the units, assets before the pages that use them, aliases last (``stages.BuildStage``);
-8. encode pages with dictionaries made of pages (``dictionaries``);
-9. note in the state that the trees are complete.
+A dry run tells what a build would read, decide and build, with nothing written. ``Builder.plan`` counts a file with
+another time as changed; a dry run reads every file that may have changed. So it is exact for a docroot that was
+unpacked elsewhere, where every file has a new time.
 """
 
 from __future__ import annotations
@@ -24,12 +18,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.facts import affected_targets
-from adaptc.compile.analyse.popularity import UNRESTRICTED
 from adaptc.compile.engine.cache.store import Store
-from adaptc.compile.engine.cache.tracing import traces_of
-from adaptc.compile.engine.dictionaries.records import are_as_asked
-from adaptc.compile.engine.evidence.scripts_seen import store_scripts_seen
-from adaptc.compile.engine.loading import ScannedDocroot
+from adaptc.compile.engine.loading import ScannedDocroot, begin_report
 from adaptc.compile.engine.outdated import (
     Changes,
     FileChanges,
@@ -38,19 +28,16 @@ from adaptc.compile.engine.outdated import (
     find_changes,
     in_build_order,
     outdated_units,
-    racily_clean,
     record_decisions,
 )
-from adaptc.compile.engine.proof.records import store_proof
-from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress, Silent
+from adaptc.compile.engine.reporting import BuildReport, Progress, Silent
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state.state import State, TreeDirectories, Unit
+from adaptc.compile.engine.state.state import State, Unit
 from adaptc.compile.engine.trees.output import TIMES, SourceTimes, output_lock, wait_for_workers
-from adaptc.compile.engine.trees.trees import Trees, mark_incomplete, note_boot
+from adaptc.compile.engine.trees.trees import Trees, note_boot
 from adaptc.compile.engine.workers import unit_work
 from adaptc.compile.engine.workers.executor import available_cpus, worker_pool
 from adaptc.compile.pipeline import modules_of
-from adaptc.config.config import ALL_PAGES
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.digest import digest_chunks
@@ -63,15 +50,10 @@ from adaptc.site.source_table import as_sources
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from adaptc.compile.analyse.decisions import Decisions
     from adaptc.compile.engine.cache.remote import RemoteCache
-    from adaptc.compile.engine.evidence.stage import LookStage
-    from adaptc.compile.engine.proof.stage import ProofStage
-    from adaptc.compile.engine.stages import BuildStage, ReadStage
     from adaptc.compile.engine.trees.gate import Gate, GatedPublisher
     from adaptc.compile.engine.workers.executor import WorkerPool, Workers
     from adaptc.site.scan import PlainDirectory
-    from adaptc.site.site import Source
 
 # The lock file that workers hold
 _WORKERS = "workers"
@@ -92,7 +74,6 @@ class Builder:
     requires_pages: bool = False
     is_isolated: bool = False
     executor: Executor | None = None
-    _has_removed_outdated: bool = False
 
     def __init__(self, spec: BuildSpec, progress: Progress) -> None:
         self.spec, self.progress = spec, progress
@@ -123,7 +104,7 @@ class Builder:
         try:
             yield
         except (OSError, sqlite3.DatabaseError, Shortage):
-            if not self._has_removed_outdated:
+            if not self.trees.has_removed_outdated:
                 with contextlib.suppress(OSError, sqlite3.DatabaseError, MemoryError):
                     self._remove_outdated_only()
             raise
@@ -153,27 +134,41 @@ class Builder:
         """Bring the trees up to date. The caller holds the lock."""
         scanned = ScannedDocroot.of(self.spec, time.time_ns())
         if (unchanged := scanned.last_report(state)) is not None and self._is_complete(state, unchanged):
-            self._has_removed_outdated = True
+            self.trees.has_removed_outdated = True
             return unchanged
         before = state.resources()
         report = self._begin_report(state, before, remember=True, unchanged=scanned.unchanged(state))
         touched = compare_files(report.resources, before)
         if not touched and self._is_complete(state, report):
-            self._has_removed_outdated = True
+            self.trees.has_removed_outdated = True
             scanned.record(state, report)
             return report
         state.check()
         remote = self._open_remote_cache()
         with self._workers(state, remote) as workers:
-            sizes = [report.resources[path].size for path in touched.touched]
             if remote is None:  # otherwise there may be nothing to build
+                sizes = [report.resources[path].size for path in touched.touched]
                 workers.prepare(sizes * len(self.spec.levels))
-            from adaptc.compile.engine.stages import ReadStage, RunningSums
+            from adaptc.compile.engine.stages import STAGES, Build
 
-            reading = ReadStage(self.spec, state, report, before, scanned.started, RunningSums(state, before))
-            last = self.trees.unchanged_directories(state)
-            done = self._build(reading, touched, not last, workers, remote)
-        self._note_complete(scanned, reading, last, done)
+            build = Build(
+                self.spec,
+                state,
+                report,
+                self.progress,
+                self.trees,
+                self.gated_publisher,
+                workers,
+                remote,
+                scanned,
+                before,
+                touched,
+                self.trees.unchanged_directories(state),
+                self.accepted_recipes,
+                self.record_times,
+            )
+            for stage in STAGES:
+                stage.run(build)
         report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
         return report
 
@@ -185,7 +180,7 @@ class Builder:
         remember: bool,
         unchanged: Mapping[str, PlainDirectory] | None = None,
     ) -> BuildReport:
-        report = self.spec.begin_report(state, known, self.progress, remember=remember, unchanged=unchanged)
+        report = begin_report(self.spec, state, known, self.progress, remember=remember, unchanged=unchanged)
         if self.requires_pages and not any(
             resource.media_type in media.PAGES for resource in report.resources.values()
         ):
@@ -216,53 +211,6 @@ class Builder:
 
         return far_workers(self.spec, self.executor, state, remote)
 
-    def _build(
-        self, reading: ReadStage, touched: FileChanges, unknown: bool, workers: Workers, remote: RemoteCache | None
-    ) -> bool:
-        """Read what was ``touched``, and build what is outdated; return whether every unit could be published.
-
-        With ``unknown`` the trees may contain anything.
-        """
-        from adaptc.compile.engine.stages import BuildStage, share_snapshot
-        from adaptc.compile.engine.unit.records import UnitRecords
-
-        state, report, before = reading.state, reading.report, reading.before
-        state.begin()
-        read = reading.gather(touched, workers, self.progress, remote)
-        sources = self.spec.sources(report.resources, lambda path: read.get(path) or before[path][1])
-        gone = [path for path in before if path not in report.resources]
-        for path in gone:
-            reading.sums.forget_source(path)
-        sums, looking = reading.sums.finish(report.resources), self._look_stage(state, sources, workers)
-        proving = self._proof_stage(state, sources)
-        decisions = self.spec.decide(
-            sums, sources, looking.expected() if looking else {}, proving.expected() if proving else {}
-        )
-        extras = self._remove_outdated(reading, read, decisions, unknown)
-        self.trees.publisher.sync()
-        read_resources = (racily_clean(report.resources[path], reading.started) for path in read)
-        self.record_times(gone, read_resources)
-        state.commit()
-        self._has_removed_outdated = True
-        if remote is not None:
-            remote.fetch(traces_of(self.spec.recipes, report.reasons, sources))
-        if looking is not None:
-            decisions = self._look(looking, report, decisions, extras)
-        if proving is not None:
-            decisions = self._prove(proving, report, decisions, extras, workers)
-        snapshot = share_snapshot(self.spec, self.spec.snapshot(sources, decisions))
-        proven = proving.built if proving else {}
-        records = None if remote is None else UnitRecords(snapshot.snapshot, Store(self.spec.cache))
-        building = BuildStage(self.spec, state, report, sources, self.gated_publisher, proven, records)
-        done = building.run(snapshot, workers, self.progress)
-        if not self.accepted_recipes:  # a quick build, which a better one follows
-            self._update_dictionaries(building, workers)
-        if remote is not None:
-            remote.share(traces_of(self.spec.recipes, report.reasons, sources))
-            report.remote_cache = remote.problem
-        self.trees.remove_unused_extras(state, extras)
-        return done
-
     def _open_remote_cache(self) -> RemoteCache | None:
         config = self.spec.config.build
         if config.remote_cache is None:
@@ -270,115 +218,6 @@ class Builder:
         from adaptc.compile.engine.cache.remote import RemoteCache
 
         return RemoteCache(config.remote_cache, Store(self.spec.cache), is_readonly=config.remote_cache_readonly)
-
-    def _update_dictionaries(self, built: BuildStage, workers: Workers) -> None:
-        if not self.spec.config.codings.dictionaries and are_as_asked(built.state, self.spec):
-            return
-        from adaptc.compile.engine.dictionaries.stage import DictionaryStage
-
-        stage = DictionaryStage(self.spec, built.state, built.report, built.sources, self.trees, built.gated_publisher)
-        stage.run(workers, self.progress)
-
-    def _look_stage(self, state: State, sources: Mapping[str, Source], workers: Workers) -> LookStage | None:
-        count = self.spec.config.browser.pages
-        if not count:
-            state.set_meta(LOOKING, None)
-            store_scripts_seen(state, ())
-            return None
-        from adaptc.compile.engine.evidence.page_templates import Templates, find_skeletons
-        from adaptc.compile.engine.evidence.stage import LookStage
-
-        skeletons = {} if count == ALL_PAGES else find_skeletons(self.spec, sources, workers)
-        return LookStage(self.spec, state, sources, Templates(state, sources, skeletons, count))
-
-    def _proof_stage(self, state: State, sources: Mapping[str, Source]) -> ProofStage | None:
-        if not self.spec.config.browser.prove:
-            store_proof(state, None)
-            return None
-        from adaptc.compile.engine.proof.stage import ProofStage
-
-        return ProofStage(self.spec, state, sources)
-
-    def _check(self) -> None:
-        """Raise ``BuildCancelled`` if the build is to stop."""
-        from adaptc.compile.engine.trees.gate import BuildCancelled
-
-        if self.gated_publisher.is_cancelled:
-            raise BuildCancelled
-
-    def _look(
-        self, looking: LookStage, report: BuildReport, decisions: Decisions, extras: dict[Unit, None]
-    ) -> Decisions:
-        """Look at pages, and add those of which something else is seen now to what is built; return the decisions.
-
-        The ``extras`` of those are added, too.
-        """
-        if self.accepted_recipes:  # a quick build, which a better one follows
-            report.is_blind = bool(looking.pending)
-            return dataclasses.replace(decisions, evidence=looking.known())
-        evidence = looking.run(self.progress, self._check)
-        decisions = dataclasses.replace(decisions, evidence=evidence)
-        looking.state.begin()
-        looking.record(report)
-        self._adopt(looking.state, report, decisions, extras)
-        return decisions
-
-    def _prove(
-        self,
-        proving: ProofStage,
-        report: BuildReport,
-        decisions: Decisions,
-        extras: dict[Unit, None],
-        workers: Workers,
-    ) -> Decisions:
-        """Prove pages; units of which other passes are dropped than before are added to what is built.
-
-        The ``extras`` of those are added, too.
-        """
-        if self.accepted_recipes:  # a quick build, which a better one follows
-            return decisions
-        demotions = proving.run(decisions, report, workers, self.progress, self._check)
-        decisions = dataclasses.replace(decisions, demotions=demotions)
-        proving.state.begin()
-        proving.record(report)
-        self._adopt(proving.state, report, decisions, extras)
-        return decisions
-
-    def _adopt(self, state: State, report: BuildReport, decisions: Decisions, extras: dict[Unit, None]) -> None:
-        """Record decisions, add the units that they make outdated to what is built, and commit."""
-        changes = Changes(frozenset(), frozenset(), record_decisions(state, decisions))
-        reasons = outdated_units(
-            state, state.recipes(), changes, self.spec.recipes, report.resources, report.restriction
-        )
-        added = {unit: reason for unit, reason in reasons.items() if unit not in report.reasons}
-        extras.update(self.trees.remove_outdated(state, (), added))
-        mark_incomplete(state, bool(added))
-        report.reasons = in_build_order({**report.reasons, **added}, self.spec.levels)
-        state.commit()
-
-    def _remove_outdated(
-        self, reading: ReadStage, read: Mapping[str, str], decisions: Decisions, unknown: bool
-    ) -> dict[Unit, None]:
-        """Find the outdated units, and remove outdated files from the trees; return the extra files of those units."""
-        state, report = reading.state, reading.report
-        changes = find_changes(report.resources, read, reading.before)
-        changes = dataclasses.replace(changes, decisions=record_decisions(state, decisions))
-        built = None if self._has_just_these(state, report) else state.recipes()
-        conditions = (report.restriction, self.accepted_recipes)
-        reasons = outdated_units(state, built, changes, self.spec.recipes, report.resources, *conditions)
-        if unknown:
-            self.trees.remove_foreign_files(state)
-            reasons.update(self.trees.missing_outputs(state, reasons, report))
-        report.reasons = in_build_order(reasons, self.spec.levels)
-        unwanted = self.trees.unwanted(built or (), report)
-        report.removed = len(unwanted)
-        self.trees.note_levels(state, is_complete=False)
-        mark_incomplete(state, bool(report.has_work or changes.contents or changes.presence))
-        return self.trees.remove_outdated(state, unwanted, report.reasons)
-
-    def _has_just_these(self, state: State, report: BuildReport) -> bool:
-        """Whether there is a unit of every file at every level, by the level's recipe, and no other."""
-        return report.restriction == UNRESTRICTED and state.has_just(self.spec.recipes, report.resources)
 
     def record_times(self, removed: Iterable[str], read_resources: Iterable[Resource]) -> None:
         """Record the times of sources for strict servers, after the files that they made outdated were removed."""
@@ -394,25 +233,8 @@ class Builder:
 
         return GatedPublisher(self.trees.publisher, self.gate, self.cancels_on_change)
 
-    def _note_complete(self, scanned: ScannedDocroot, reading: ReadStage, last: TreeDirectories, done: bool) -> None:
-        """Record the directories of the trees, which were the ``last``; if every unit was ``done`` all is complete."""
-        state, report = reading.state, reading.report
-        self.trees.publisher.sync()
-        state.begin()
-        self.trees.record_directories(state, last)
-        scanned.record(state, report)
-        if done:
-            self.trees.note_levels(state, is_complete=True)
-            mark = None if report.is_blind else self.spec.completion_mark(report, self.accepted_recipes)
-            state.set_meta("complete", mark)
-        state.commit()
 
-
-# A dry run: what a build would read, decide and build, with nothing written.
-#
-# ``Builder.plan`` counts a file with another time as changed; a dry run reads every file that may have changed. So it is
-# exact for a docroot that was unpacked elsewhere, where every file has a new time.
-
+# ---- dry runs
 
 _Before = Mapping[str, tuple[Resource, str]]
 
@@ -441,12 +263,12 @@ class Scan:
 
 
 def scan_docroot(spec: BuildSpec, state: State) -> Scan:
-    """Scan the names, sizes and times of the docroot. Raises ``UsageError`` as ``BuildSpec.begin_report`` does."""
+    """Scan the names, sizes and times of the docroot. Raises ``UsageError`` as ``begin_report`` does."""
     unchanged = ScannedDocroot.of(spec, 0).last_report(state)
     if unchanged is not None:
         return Scan(unchanged, FileChanges((), frozenset(), frozenset()))
     before = state.resources()
-    report = spec.begin_report(state, before, Silent(), remember=False)
+    report = begin_report(spec, state, before, Silent(), remember=False)
     return Scan(report, compare_files(report.resources, before))
 
 

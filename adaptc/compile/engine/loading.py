@@ -1,4 +1,9 @@
-"""What the last build found in a docroot, for as long as a scan gives the same digest."""
+"""Load: the docroot as a build finds it, and the traffic of the site, which may leave pages out.
+
+What the last build found counts for as long as a scan of the docroot gives the same digest. A log is read once: its
+counts are kept in the state for as long as the file has the same size, time and inode, so that rotated logs cost
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from adaptc.compile.analyse.popularity import Traffic, count_paths, page_hits, site_finder, site_traffic
+from adaptc.compile.analyse.popularity import (
+    Traffic,
+    count_paths,
+    page_hits,
+    restrict_to_popular,
+    site_finder,
+    site_traffic,
+)
 from adaptc.compile.engine.outdated import is_recent
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec
@@ -26,6 +38,34 @@ from adaptc.site.scan import DocrootScan, PlainDirectory, scan_directory
 
 if TYPE_CHECKING:
     from adaptc.formats.accesslog.parser import LineParser
+
+
+def begin_report(
+    spec: BuildSpec,
+    state: State,
+    known: Mapping[str, tuple[Resource, str]],
+    progress: Progress,
+    *,
+    remember: bool,
+    unchanged: Mapping[str, PlainDirectory] | None = None,
+) -> BuildReport:
+    """Load the docroot and return the report of a build that begins: its files, and what traffic leaves out.
+
+    ``known`` are the files of the last build, ``unchanged`` the directories that are as it found them. With
+    ``remember`` the state keeps what was counted in the logs. Raises ``UsageError`` for missing logs.
+    """
+    docroot = spec.load(known, unchanged)
+    traffic, problems = measure_traffic(spec.config, state, docroot.resources, progress, remember=remember)
+    left_out = restrict_to_popular(traffic, docroot.resources, spec.levels)
+    diagnostics = [*docroot.diagnostics, *spec.rule_diagnostics, *problems]
+    return BuildReport(
+        lambda: docroot.resources,
+        len(docroot.resources),
+        load_diagnostics=diagnostics,
+        traffic=traffic,
+        restriction=left_out,
+        unbuilt=docroot.unbuilt(),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +140,7 @@ def _resources(state: State) -> dict[str, Resource]:
     return {path: resource for path, (resource, _) in state.resources().items()}
 
 
-# The traffic of the site from the configured logs, and what it leaves out of a build.
-#
-# A log is read once: its counts are kept in the state for as long as the file has the same size, time and inode, so that
-# rotated logs cost nothing.
-
+# ---- traffic
 
 _LOGS, _TRAFFIC = "logs", "traffic"
 
@@ -129,9 +165,6 @@ def measure_traffic(
     if remember:
         _remember(state, traffic)
     return traffic, problems
-
-
-# ---- counting
 
 
 def _count_views(

@@ -23,6 +23,7 @@ from adaptc.compile.analyse.demotions import demotions_of
 from adaptc.compile.analyse.facts import Facts, affected_targets
 from adaptc.compile.analyse.site_sums import sum_up
 from adaptc.compile.engine.builder import Builder
+from adaptc.compile.engine.building import phase_of
 from adaptc.compile.engine.outdated import (
     Changes,
     NeverBuilt,
@@ -35,7 +36,6 @@ from adaptc.compile.engine.outdated import (
     racily_clean,
 )
 from adaptc.compile.engine.reporting import BuildReport
-from adaptc.compile.engine.stages import phase_of
 from adaptc.compile.engine.state.state import State, Unit
 from adaptc.compile.engine.trees.gate import Pending
 from adaptc.compile.engine.trees.trees import mark_incomplete

@@ -14,19 +14,16 @@ from typing import TYPE_CHECKING, Any, cast
 from adaptc.browser.evidence import code_digest
 from adaptc.compile.analyse.decisions import DeliveryCost, decide
 from adaptc.compile.analyse.demotions import NO_DEMOTIONS, Demotions
-from adaptc.compile.analyse.popularity import restrict_to_popular
-from adaptc.compile.engine.loading import measure_traffic
-from adaptc.compile.engine.reporting import BuildReport, Progress
-from adaptc.compile.engine.state.state import State, state_path
-from adaptc.compile.engine.trees.output import PRIVATE
-from adaptc.compile.engine.unit.snapshot import Snapshot
+from adaptc.compile.engine.reporting import BuildReport
+from adaptc.compile.engine.state.state import state_path
+from adaptc.compile.engine.unit.snapshot import SharedSnapshot, Snapshot
 from adaptc.compile.pipeline import Plan, levels_above, plan_level
 from adaptc.compile.view import Settings
 from adaptc.config.config import Config, recipe_text
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
 from adaptc.core.fs import DiskTree, write_atomic
-from adaptc.core.model import CODINGS, Effort
+from adaptc.core.model import CODINGS, PRIVATE, Effort
 from adaptc.formats.codings import recipe as codec_recipe
 from adaptc.site.docroot import Docroot, Selection, load_directory
 from adaptc.site.mirror import types_of
@@ -122,33 +119,6 @@ class BuildSpec:
         """The diagnostics of the rules by which images are labelled."""
         return tuple(self.decorations.diagnostics) if self.decorations else ()
 
-    def begin_report(
-        self,
-        state: State,
-        known: Mapping[str, tuple[Resource, str]],
-        progress: Progress,
-        *,
-        remember: bool,
-        unchanged: Mapping[str, PlainDirectory] | None = None,
-    ) -> BuildReport:
-        """Load the docroot and return the report of a build that begins: its files, and what traffic leaves out.
-
-        ``known`` are the files of the last build, ``unchanged`` the directories that are as it found them. With
-        ``remember`` the state keeps what was counted in the logs. Raises ``UsageError`` for missing logs.
-        """
-        docroot = self.load(known, unchanged)
-        traffic, problems = measure_traffic(self.config, state, docroot.resources, progress, remember=remember)
-        left_out = restrict_to_popular(traffic, docroot.resources, self.levels)
-        diagnostics = [*docroot.diagnostics, *self.rule_diagnostics, *problems]
-        return BuildReport(
-            lambda: docroot.resources,
-            len(docroot.resources),
-            load_diagnostics=diagnostics,
-            traffic=traffic,
-            restriction=left_out,
-            unbuilt=docroot.unbuilt(),
-        )
-
     # ---- recipes
 
     def _decorations(self) -> ConfiguredRules | None:
@@ -216,9 +186,12 @@ class BuildSpec:
         decisions = decide(sums, sources, self.cost, largest, limits)
         return replace(decisions, evidence=evidence, demotions=demotions)
 
+    def shared_snapshot(self, sources: Mapping[str, Source], decisions: Decisions) -> SharedSnapshot:
+        """Return a snapshot for this process and the workers."""
+        return SharedSnapshot(self.snapshot(sources, decisions), self.private / "tmp")
+
     def snapshot(self, sources: Mapping[str, Source], decisions: Decisions) -> Snapshot:
         """Return what workers need to know to read or build the files ``sources``."""
-
         return Snapshot(
             self.docroot,
             self.output,

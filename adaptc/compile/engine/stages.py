@@ -1,272 +1,283 @@
-"""The two stages of a build that run in workers: read what changed, and build what is outdated."""
+"""The stages of a build, in the order in which they run.
+
+Of a page that changed the outdated files are removed before anything is built, files appear by rename, and assets come
+before the pages that use them: a reader of the trees never sees anything outdated. What parses, encodes, or starts a
+browser is imported by the stage that needs it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.decisions import NO_DECISIONS
-from adaptc.compile.analyse.facts import Facts, affected_targets
-from adaptc.compile.analyse.site_sums import SiteSums, sum_up
-from adaptc.compile.engine.cache.store import TRIES, ObjectGone, cache_loses
-from adaptc.compile.engine.outdated import FileChanges, racily_clean
-from adaptc.compile.engine.reporting import BuildReport, Progress
+from adaptc.compile.analyse.popularity import UNRESTRICTED
+from adaptc.compile.engine.building import BuildStage
+from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.cache.tracing import traces_of
+from adaptc.compile.engine.dictionaries.records import are_as_asked
+from adaptc.compile.engine.evidence.scripts_seen import store_scripts_seen
+from adaptc.compile.engine.loading import ScannedDocroot
+from adaptc.compile.engine.outdated import (
+    Changes,
+    FileChanges,
+    find_changes,
+    in_build_order,
+    outdated_units,
+    racily_clean,
+    record_decisions,
+)
+from adaptc.compile.engine.proof.records import store_proof
+from adaptc.compile.engine.reading import ReadStage, RunningSums
+from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.state.results import UnitResult, unpublished
-from adaptc.compile.engine.state.state import State, Unit
-from adaptc.compile.engine.trees.gate import BuildCancelled, GatedPublisher, in_groups
-from adaptc.compile.engine.unit.records import SourceRecords, UnitRecords
-from adaptc.compile.engine.unit.snapshot import SharedSnapshot, Snapshot
-from adaptc.compile.engine.workers.durations import weigh
+from adaptc.compile.engine.state.state import State, TreeDirectories, Unit
+from adaptc.compile.engine.trees.gate import GatedPublisher
+from adaptc.compile.engine.trees.trees import Trees, mark_incomplete
+from adaptc.compile.engine.unit.records import UnitRecords
 from adaptc.compile.engine.workers.executor import Workers
-from adaptc.compile.engine.workers.unit_work import build_batch, gather_batch
-from adaptc.core.diagnostics import Location, diagnose, printable
-from adaptc.core.media import HTML
+from adaptc.config.config import ALL_PAGES
 from adaptc.core.model import Resource
-from adaptc.core.shortage import Shortage
-from adaptc.site.site import Source
-from adaptc.site.source_table import ResourceSources
 
 if TYPE_CHECKING:
+    from adaptc.compile.analyse.decisions import Decisions
+    from adaptc.compile.analyse.site_sums import SiteSums
     from adaptc.compile.engine.cache.remote import RemoteCache
-    from adaptc.compile.engine.unit.records import SourceRecords
-
-# The sums of the facts of all files in the state: a build adds those that it read, and takes away those before.
-
-
-_KEY = "sums"
+    from adaptc.compile.engine.evidence.stage import LookStage
+    from adaptc.compile.engine.proof.stage import ProofStage
+    from adaptc.site.site import Source
 
 
-class RunningSums:
-    """The sums of the facts in ``state``, while a build replaces those of some files.
+@dataclass(slots=True)
+class Build:
+    """A build in progress: what it was given, and then what each stage found for those after it.
 
-    The state forgets its sums when facts change (``touched.TABLES``); ``finish`` stores the new ones.
-    """
-
-    def __init__(self, state: State, before: Mapping[str, tuple[Resource, str]]) -> None:
-        self.state, self.before = state, before
-        last = state.meta(_KEY)
-        self._sums = None if last is None else SiteSums.unpack(last)
-
-    def set_facts(self, resource: Resource, facts: Facts) -> None:
-        """Store the facts of a file in the state, in place of those before."""
-        self._remove(resource.path)
-        if self._sums is not None:
-            self._sums.add(resource.path, facts, resource.media_type)
-        self.state.set_facts(resource.path, facts)
-
-    def forget_source(self, path: str) -> None:
-        """Remove a file and its facts from the state."""
-        self._remove(path)
-        self.state.forget_source(path)
-
-    def _remove(self, path: str) -> None:
-        if self._sums is not None:
-            for _, facts in self.state.facts(path):
-                self._sums.remove(path, facts, self.before[path][0].media_type)
-
-    def finish(self, resources: Mapping[str, Resource]) -> SiteSums:
-        """Return the sums of all files, and store them."""
-        if self._sums is None:
-            self._sums = sum_up(self.state.facts(), lambda path: resources[path].media_type)
-        if self.state.meta(_KEY) is None:
-            self.state.set_meta(_KEY, self._sums.pack())
-        return self._sums
-
-
-def phase_of(source: Source) -> int:
-    """Return 0 for assets, 1 for pages, which may inline assets, 2 for aliases, which may become links to either."""
-    if source.alias_of is not None:
-        return 2
-    return 1 if source.media_type == HTML else 0
-
-
-Before = Mapping[str, tuple[Resource, str]]
-Find = Callable[[dict[str, int]], Iterator[tuple[str, Facts | str]]]
-
-
-@dataclass(frozen=True, slots=True)
-class ReadStage:
-    """The first stage of a build that ``started`` at this time, in ns since 1970; ``before`` are the known files."""
-
-    spec: BuildSpec
-    state: State
-    report: BuildReport
-    before: Before
-    started: int
-    sums: RunningSums
-
-    def gather(
-        self, touched: FileChanges, workers: Workers, progress: Progress, remote: RemoteCache | None = None
-    ) -> dict[str, str]:
-        """Read files, record their facts in the state, and return their digests.
-
-        What the ``remote`` cache knows of is not read by workers here; what those of a cluster read is not sent there.
-        Unreadable files are removed from the report's resources. Files that refer to them are read again: their
-        references are broken now.
-        """
-        digests: dict[str, str] = {}
-        wanted = {*touched.touched, *self._referring(touched.appeared | touched.disappeared)}
-        while wanted:
-            find = partial(self._find, workers, None if workers.far else remote)
-            wanted = self._referring(self._read(wanted, digests, find, progress))
-        self.report.count = len(self.report.resources)
-        return digests
-
-    def _read(self, wanted: Set[str], digests: dict[str, str], find: Find, progress: Progress) -> frozenset[str]:
-        """Read files and add their digests; return those that are unreadable."""
-        report = self.report
-        # a link comes right after what it leads to: equal pages are read once
-        paths = sorted(wanted, key=lambda path: (report.resources[path].alias_of or path, path))
-        sizes = [(path, report.resources[path].size) for path in paths]
-        progress.begin("reading", len(sizes), sum(size for _, size in sizes))
-        unreadable: dict[str, str] = {}
-        for path, facts in find(dict(sizes)):
-            progress.advance(1, report.resources[path].size, 0)
-            if isinstance(facts, str):
-                unreadable[path] = facts
-            else:
-                resource = report.resources[path]
-                digests[resource.path] = facts.digest  # not the path that a worker sent: it is another string
-                self._note(resource, facts)
-        progress.end()
-        for path, reason in unreadable.items():
-            report.failures.append(diagnose("unreadable-file", Location(path), reason=reason))
-            del report.resources[path]
-            digests.pop(path, None)
-        return frozenset(unreadable)
-
-    def _find(
-        self, workers: Workers, remote: RemoteCache | None, sizes: dict[str, int]
-    ) -> Iterator[tuple[str, Facts | str]]:
-        """Yield the facts of files of these ``sizes``, or why one cannot be read."""
-        snapshot = self._snapshot()
-        records = None if remote is None else _records(remote, snapshot.snapshot)
-        for path, facts in () if records is None else records.find(tuple(sizes)):
-            del sizes[path]
-            yield path, facts
-        for path, found in workers.run(gather_batch, snapshot, tuple(sizes.items()), _refuse_to_read):
-            if records is not None and isinstance(found, Facts):
-                records.put(path, found)
-            yield path, found
-
-    def _referring(self, paths: frozenset[str]) -> set[str]:
-        """Return the files that refer to those that appeared or disappeared."""
-        if not paths or not self.state.has_facts:
-            return set()
-        affected = affected_targets(paths, self.spec.config.site.index)
-        return {path for path in self.state.affected_by_targets(affected) if path in self.report.resources}
-
-    def _snapshot(self) -> SharedSnapshot:
-        before = self.before
-        sources = ResourceSources(self.report.resources, lambda path: before[path][1] if path in before else "")
-        return share_snapshot(self.spec, self.spec.snapshot(sources, NO_DECISIONS))
-
-    def _note(self, resource: Resource, facts: Facts) -> None:
-        self.state.set_source(racily_clean(resource, self.started), facts.digest)
-        self.sums.set_facts(resource, facts)
-
-
-def _records(remote: RemoteCache, snapshot: Snapshot) -> SourceRecords:
-    return SourceRecords(remote, snapshot)
-
-
-def _refuse_to_read(path: str, reason: str) -> NoReturn:
-    """Raise ``Shortage``: what pages refer to decides how others are built, so that none can be built without it."""
-    raise Shortage(f"{printable(path)} cannot be read: {reason}")
-
-
-def share_snapshot(spec: BuildSpec, snapshot: Snapshot) -> SharedSnapshot:
-    """Return a snapshot for this process and the workers."""
-    return SharedSnapshot(snapshot, spec.private / "tmp")
-
-
-# Results that are published together, between two syncs of the disk, and the seconds after which fewer are
-_GROUP, _GROUP_SECONDS = 256, 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class BuildStage:
-    """The second stage: build the units of ``report`` from ``sources``.
-
-    Those in ``proven`` were built already, and some of which the cache has ``records``, if that is shared.
+    ``before`` are the files of the last build with their digests, ``touched`` those that seem to have changed, and
+    ``directories`` those of the trees, none where these may hold anything. Units that were built by one of the
+    ``accepted_recipes`` are up to date, too: such a build is quick, and a better one follows. ``publisher`` is that of
+    this build's results, and ``record_times`` records the times of sources, given those that are gone and those read.
     """
 
     spec: BuildSpec
     state: State
     report: BuildReport
-    sources: Mapping[str, Source]
-    gated_publisher: GatedPublisher
-    proven: dict[Unit, UnitResult] = field(default_factory=dict)
-    records: UnitRecords | None = None
+    progress: Progress
+    trees: Trees
+    publisher: GatedPublisher
+    workers: Workers
+    remote: RemoteCache | None
+    scanned: ScannedDocroot
+    before: Mapping[str, tuple[Resource, str]]
+    touched: FileChanges
+    directories: TreeDirectories
+    accepted_recipes: frozenset[str]
+    record_times: Callable[[Iterable[str], Iterable[Resource]], None]
 
-    def run(self, snapshot: SharedSnapshot, workers: Workers, progress: Progress) -> bool:
-        """Build and publish; return whether all units could be published. Raises ``BuildCancelled``."""
-        units: Collection[Unit] = self.report.reasons
-        progress.begin("building", len(units), sum(self.sources[path].size for _, path in units))
-        unpublished = len(self.report.failures)
-        self.state.begin()
-        for _ in range(TRIES):
-            units = self._publish_all(self._build(units, snapshot, workers), progress)
-            if not units:
-                break
-        else:
-            raise cache_loses(self.spec.cache)
-        self.gated_publisher.commit(self.state)
-        progress.end()
-        return len(self.report.failures) == unpublished
+    read: Mapping[str, str] = field(init=False)
+    sums: SiteSums = field(init=False)
+    sources: Mapping[str, Source] = field(init=False)
+    looking: LookStage | None = field(init=False, default=None)
+    proving: ProofStage | None = field(init=False, default=None)
+    decisions: Decisions = field(init=False)
+    extras: dict[Unit, None] = field(init=False)
+    is_complete: bool = field(init=False, default=False)
 
-    def _build(self, units: Iterable[Unit], snapshot: SharedSnapshot, workers: Workers) -> Iterator[UnitResult]:
-        """Yield the results of units, those of a phase after those of the phase before it."""
-        phases: tuple[list[Unit], ...] = ([], [], [])
-        for unit in units:
-            phases[phase_of(self.sources[unit[1]])].append(unit)
-        for chosen in phases:
-            rest = []
-            for unit in chosen:
-                known = self._find(unit)
-                if known is None:
-                    rest.append(unit)
-                else:
-                    yield known
-            yield from workers.run(build_batch, snapshot, weigh(self.state, rest, self.sources), self._lose)
+    @property
+    def is_quick(self) -> bool:
+        """Whether a better build follows."""
+        return bool(self.accepted_recipes)
 
-    def _find(self, unit: Unit) -> UnitResult | None:
-        """Return the result of a unit that was built before. One that is asked for again lost its artifacts."""
-        proven = self.proven.pop(unit, None)
-        return proven if proven is not None or self.records is None else self.records.get(unit)
 
-    def _lose(self, unit: Unit, reason: str) -> UnitResult:
-        """Return the result of a unit that was not built."""
-        level, path = unit
-        self.gated_publisher.publisher.remove_unit(level, path)
-        diagnostic = diagnose("not-built", Location(path), name=level, reason=reason)
-        return unpublished(level, path, self.sources[path].media_type, diagnostic)
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A stage of a build, by what it does."""
 
-    def _publish_all(self, results: Iterable[UnitResult], progress: Progress) -> list[Unit]:
-        """Publish results in groups; return the units whose artifacts another build removed from the cache."""
-        gone: list[Unit] = []
-        for group in in_groups(results, _GROUP, _GROUP_SECONDS, lambda: self.gated_publisher.is_cancelled):
-            self.gated_publisher.commit(self.state, group)
-            if self.gated_publisher.is_cancelled:
-                raise BuildCancelled
-            self.state.begin()
-            for built in group:
-                try:
-                    self._publish(built, progress)
-                except ObjectGone:
-                    gone.append((built.level, built.path))
-        return gone
+    name: str
+    run: Callable[[Build], None]
 
-    def _publish(self, built: UnitResult, progress: Progress) -> None:
-        source = self.sources[built.path]
-        result = self.gated_publisher.publish(built, source.alias_of)
-        smallest = min((output.size for output in result.outputs), default=source.size)
-        progress.advance(1, source.size, source.size - smallest)
-        if result.published:
-            self.state.set_unit(result, self.spec.recipes[result.level])
-            self.state.note_duration(result)
-        else:
-            self.report.failures.extend(result.diagnostics)
+
+# ---- read, decide, remove
+
+
+def _read(build: Build) -> None:
+    """Read what changed. What this stage and the next two record in the state is one transaction."""
+    state, report = build.state, build.report
+    state.begin()
+    sums = RunningSums(state, build.before)
+    reading = ReadStage(build.spec, state, report, build.before, build.scanned.started, sums)
+    build.read = reading.gather(build.touched, build.workers, build.progress, build.remote)
+    for path in _gone(build):
+        sums.forget_source(path)
+    build.sums = sums.finish(report.resources)
+    build.sources = build.spec.sources(report.resources, lambda path: build.read.get(path) or build.before[path][1])
+
+
+def _gone(build: Build) -> list[str]:
+    return [path for path in build.before if path not in build.report.resources]
+
+
+def _decide(build: Build) -> None:
+    """Decide what concerns the whole site, with the evidence and the demotions of the last build."""
+    build.looking, build.proving = _look_stage(build), _proof_stage(build)
+    evidence = build.looking.expected() if build.looking else {}
+    demotions = build.proving.expected() if build.proving else {}
+    build.decisions = build.spec.decide(build.sums, build.sources, evidence, demotions)
+
+
+def _look_stage(build: Build) -> LookStage | None:
+    count = build.spec.config.browser.pages
+    if not count:
+        build.state.set_meta(LOOKING, None)
+        store_scripts_seen(build.state, ())
+        return None
+    from adaptc.compile.engine.evidence.page_templates import Templates, find_skeletons
+    from adaptc.compile.engine.evidence.stage import LookStage
+
+    skeletons = {} if count == ALL_PAGES else find_skeletons(build.spec, build.sources, build.workers)
+    return LookStage(build.spec, build.state, build.sources, Templates(build.state, build.sources, skeletons, count))
+
+
+def _proof_stage(build: Build) -> ProofStage | None:
+    if not build.spec.config.browser.prove:
+        store_proof(build.state, None)
+        return None
+    from adaptc.compile.engine.proof.stage import ProofStage
+
+    return ProofStage(build.spec, build.state, build.sources)
+
+
+def _remove(build: Build) -> None:
+    """Find the outdated units, and remove outdated files from the trees."""
+    state, report, trees = build.state, build.report, build.trees
+    changes = find_changes(report.resources, build.read, build.before)
+    changes = dataclasses.replace(changes, decisions=record_decisions(state, build.decisions))
+    built = None if _has_just_these(build) else state.recipes()
+    conditions = (report.restriction, build.accepted_recipes)
+    reasons = outdated_units(state, built, changes, build.spec.recipes, report.resources, *conditions)
+    if not build.directories:
+        trees.remove_foreign_files(state)
+        reasons.update(trees.missing_outputs(state, reasons, report))
+    report.reasons = in_build_order(reasons, build.spec.levels)
+    unwanted = trees.unwanted(built or (), report)
+    report.removed = len(unwanted)
+    trees.note_levels(state, is_complete=False)
+    mark_incomplete(state, bool(report.has_work or changes.contents or changes.presence))
+    build.extras = trees.remove_outdated(state, unwanted, report.reasons)
+    trees.publisher.sync()
+    started = build.scanned.started
+    build.record_times(_gone(build), (racily_clean(report.resources[path], started) for path in build.read))
+    state.commit()
+    trees.has_removed_outdated = True
+
+
+def _has_just_these(build: Build) -> bool:
+    """Whether there is a unit of every file at every level, by the level's recipe, and no other."""
+    report = build.report
+    return report.restriction == UNRESTRICTED and build.state.has_just(build.spec.recipes, report.resources)
+
+
+# ---- look, prove
+
+
+def _look(build: Build) -> None:
+    """Look at pages with a browser; those of which something else is seen now are outdated."""
+    if build.looking is None:
+        return
+    if build.is_quick:
+        build.report.is_blind = bool(build.looking.pending)
+        build.decisions = dataclasses.replace(build.decisions, evidence=build.looking.known())
+        return
+    evidence = build.looking.run(build.progress, build.publisher.check)
+    build.decisions = dataclasses.replace(build.decisions, evidence=evidence)
+    build.state.begin()
+    build.looking.record(build.report)
+    _adopt(build)
+
+
+def _prove(build: Build) -> None:
+    """Prove pages with a browser; units of which other passes are dropped than before are outdated."""
+    if build.proving is None or build.is_quick:
+        return
+    demotions = build.proving.run(build.decisions, build.report, build.workers, build.progress, build.publisher.check)
+    build.decisions = dataclasses.replace(build.decisions, demotions=demotions)
+    build.state.begin()
+    build.proving.record(build.report)
+    _adopt(build)
+
+
+def _adopt(build: Build) -> None:
+    """Record the decisions, add the units that they make outdated to what is built, and commit."""
+    state, report, trees = build.state, build.report, build.trees
+    changes = Changes(frozenset(), frozenset(), record_decisions(state, build.decisions))
+    reasons = outdated_units(state, state.recipes(), changes, build.spec.recipes, report.resources, report.restriction)
+    added = {unit: reason for unit, reason in reasons.items() if unit not in report.reasons}
+    build.extras.update(trees.remove_outdated(state, (), added))
+    mark_incomplete(state, bool(added))
+    report.reasons = in_build_order({**report.reasons, **added}, build.spec.levels)
+    state.commit()
+
+
+# ---- build, encode, share
+
+
+def _fetch(build: Build) -> None:
+    """Fetch what other machines made of the outdated units."""
+    if build.remote is not None:
+        build.remote.fetch(traces_of(build.spec.recipes, build.report.reasons, build.sources))
+
+
+def _build(build: Build) -> None:
+    """Build and publish the units, assets before the pages that use them, links last."""
+    snapshot = build.spec.shared_snapshot(build.sources, build.decisions)
+    proven = build.proving.built if build.proving else {}
+    records = None if build.remote is None else UnitRecords(snapshot.snapshot, Store(build.spec.cache))
+    building = BuildStage(build.spec, build.state, build.report, build.sources, build.publisher, proven, records)
+    build.is_complete = building.run(snapshot, build.workers, build.progress)
+
+
+def _encode(build: Build) -> None:
+    """Encode files with dictionaries, and remove those of before where dictionaries are off."""
+    if build.is_quick or (not build.spec.config.codings.dictionaries and are_as_asked(build.state, build.spec)):
+        return
+    from adaptc.compile.engine.dictionaries.stage import DictionaryStage
+
+    stage = DictionaryStage(build.spec, build.state, build.report, build.sources, build.trees, build.publisher)
+    stage.run(build.workers, build.progress)
+
+
+def _share(build: Build) -> None:
+    """Send what was made to the remote cache."""
+    if build.remote is not None:
+        build.remote.share(traces_of(build.spec.recipes, build.report.reasons, build.sources))
+        build.report.remote_cache = build.remote.problem
+
+
+def _finish(build: Build) -> None:
+    """Record how the trees are now, and that they are complete if every unit could be published."""
+    spec, state, report, trees = build.spec, build.state, build.report, build.trees
+    trees.remove_unused_extras(state, build.extras)
+    trees.publisher.sync()
+    state.begin()
+    trees.record_directories(state, build.directories)
+    build.scanned.record(state, report)
+    if build.is_complete:
+        trees.note_levels(state, is_complete=True)
+        mark = None if report.is_blind else spec.completion_mark(report, build.accepted_recipes)
+        state.set_meta("complete", mark)
+    state.commit()
+
+
+STAGES = (
+    Stage("read what changed", _read),
+    Stage("decide what concerns the whole site", _decide),
+    Stage("remove outdated files", _remove),
+    Stage("fetch from the remote cache", _fetch),
+    Stage("look at pages with a browser", _look),
+    Stage("prove pages with a browser", _prove),
+    Stage("build and publish outdated units", _build),
+    Stage("encode with dictionaries", _encode),
+    Stage("share with the remote cache", _share),
+    Stage("record that the trees are complete", _finish),
+)
+"""What a build does after ``loading``, in this order. Each stage may rely on what those before it found."""

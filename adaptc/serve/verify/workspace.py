@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.compile.engine.state.state import last_build
-from adaptc.compile.engine.trees.output import PRIVATE, TIMES
+from adaptc.compile.engine.trees.output import TIMES
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.model import PRIVATE
 from adaptc.serve.configuration import render
 from adaptc.serve.emitter import create_state
 from adaptc.serve.launch import Running, launcher_of, program_of, running

@@ -8,9 +8,10 @@ from pathlib import Path
 
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.reporting import Progress
-from adaptc.compile.engine.trees.output import PRIVATE, output_lock
+from adaptc.compile.engine.trees.output import output_lock
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
+from adaptc.core.model import PRIVATE
 from adaptc.core.quantities import written_plural
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.api import build_spec, plan

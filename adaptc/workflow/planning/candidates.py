@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from adaptc.compile.pipeline import passes_with
 from adaptc.core.diagnostics import UsageError
 
 Tables = Mapping[str, Mapping[str, Any]]
 
-# The passes whose choices follow the multiplier
-_PRICED = ("images", "half-images", "half-sheets", "strip", "strip-sheets")
 # The multipliers that are tried: bytes that a page may take to avoid a harm of 1. Eight in a decade; at the ends pages
 # and images are as small as they can be, and as good.
 PRICES = tuple(float(f"{10 ** (step / 8):.2g}") for step in range(16, 69))
@@ -111,10 +110,10 @@ class Candidate:
         """The options of passes over those of the level that it extends."""
         if self.price is None:
             return self.frame.tables
-        priced: dict[str, dict[str, Any]] = {name: {"price": self.price} for name in _PRICED}
-        for name in ("strip", "strip-sheets"):
+        priced: dict[str, dict[str, Any]] = {name: {"price": self.price} for name in sorted(passes_with("price"))}
+        for name in passes_with("request"):
             priced[name]["request"] = self.request
-        for name in _PRICED if self.least else ():
+        for name in passes_with("least") if self.least else ():
             priced[name]["least"] = self.least
         return {
             name: {**self.frame.tables.get(name, {}), **priced.get(name, {})} for name in (*self.frame.tables, *priced)

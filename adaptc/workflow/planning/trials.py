@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.engine.loading import last_traffic
 from adaptc.compile.engine.state.state import State
-from adaptc.compile.engine.trees.output import PRIVATE
 from adaptc.config.toml import TomlSource
-from adaptc.core.model import IDENTITY
+from adaptc.core.model import IDENTITY, PRIVATE
 from adaptc.workflow.api import build, build_spec
 from adaptc.workflow.planning.goals import PageMean
 from adaptc.workflow.planning.meter import HarmMeter

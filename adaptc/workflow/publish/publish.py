@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.compile.engine.reporting import Progress
-from adaptc.compile.engine.trees.output import PRIVATE, output_lock
+from adaptc.compile.engine.trees.output import output_lock
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.core.fs import write_atomic
+from adaptc.core.model import PRIVATE
 from adaptc.core.remote import Remote
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.export.export import docroot_of, staleness

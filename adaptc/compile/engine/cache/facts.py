@@ -17,9 +17,6 @@ from adaptc.compile.engine.cache.store import Store
 from adaptc.core.digest import digest_parts
 from adaptc.core.facts import FactKind, pack_facts, unpack_facts
 
-# A memory of bounded size: what was not used for longest is forgotten first.
-
-
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 

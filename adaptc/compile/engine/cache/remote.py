@@ -4,8 +4,8 @@ The cache of this machine stays the one that a build uses. Before units are buil
 into it; after, what was made here is packed and stored. So no worker ever waits for a store, and a store that cannot be
 reached, or holds damaged files, costs time and nothing else: it is reported once, and artifacts are made here.
 
-``packs/`` holds packs and their indices (``adaptc.compile.engine.cache.packs``). Neither is ever changed, so that any number
-of machines may write at once. Rules of the store may remove the oldest: what is missed then is stored again.
+``packs/`` holds packs and their indices (``cache.packs``). Neither is ever changed, so that any number of machines may
+write at once. Rules of the store may remove the oldest: what is missed then is stored again.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ from adaptc.compile.engine.dictionaries.work import (
     search_batch,
 )
 from adaptc.compile.engine.state.results import UnitResult, without_dictionary
-from adaptc.compile.engine.trees.gate import BuildCancelled, in_groups
+from adaptc.compile.engine.trees.gate import in_groups
 from adaptc.core.hashed_names import pattern_of
 from adaptc.core.media import CSS, HTML, JS
 from adaptc.core.model import IDENTITY, Effort, is_dictionary, is_dictionary_coding, is_servable_coding
@@ -245,8 +245,7 @@ class DictionaryStage:
         self.state.begin()
         for group in in_groups(results, _GROUP, _GROUP_SECONDS, lambda: self.gated_publisher.is_cancelled):
             self.gated_publisher.commit(self.state, [result for _, _, result in group if result is not None])
-            if self.gated_publisher.is_cancelled:
-                raise BuildCancelled
+            self.gated_publisher.check()
             self.state.begin()
             for file, outputs, result in group:
                 progress.advance(1, 0, 0)
@@ -325,8 +324,7 @@ def _sent(page: BuiltFile, outputs: tuple[Output, ...], coding: str | None) -> i
     return next((output.size for output in outputs if output.coding == coding), page.sent)
 
 
-# Which files of a build are encoded with what browsers may hold of earlier builds, and what they hold of this one.
-
+# ---- earlier versions
 
 EARLIER = "earlier"
 """The name of the private directory for the contents of versions."""

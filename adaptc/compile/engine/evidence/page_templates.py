@@ -15,7 +15,6 @@ from adaptc.compile.engine.cache.evidence import PageEvidenceStore
 from adaptc.compile.engine.cache.facts import code_digest
 from adaptc.compile.engine.cache.store import ObjectGone, Store
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.stages import share_snapshot
 from adaptc.compile.engine.state.state import State
 from adaptc.compile.engine.unit.snapshot import SharedSnapshot
 from adaptc.compile.engine.workers.executor import Workers
@@ -116,7 +115,7 @@ def is_looked_at(source: Source | None) -> bool:
 
 def find_skeletons(spec: BuildSpec, sources: Mapping[str, Source], workers: Workers) -> dict[str, Skeleton]:
     """Return the skeletons of all pages by path; workers find those that the cache does not have."""
-    snapshot = share_snapshot(spec, spec.snapshot(dict(sources), NO_DECISIONS))
+    snapshot = spec.shared_snapshot(dict(sources), NO_DECISIONS)
     pages = [(path, source.size) for path, source in sources.items() if is_looked_at(source)]
     return dict(workers.run(skeleton_batch, snapshot, pages, lambda path, _: (path, NO_SKELETON)))
 

@@ -3,6 +3,10 @@
 It goes in rounds. In each, all pages are judged under the passes that are dropped so far, and for each that breaks a
 promise one pass is found that is to blame. The findings of a round are put together before the next, so that the order
 of pages does not matter. Every verdict is stored, and so the same search on the same site asks no browser.
+
+The pass to blame is found by a binary search over the passes that may have changed a page. Those of the page come
+first, those of the files that it loads after them: a bad sheet shows only in a page that a pass has put it into.
+Without any pass a page is whole; some first number of passes is enough to break it, and the last of them is to blame.
 """
 
 from __future__ import annotations
@@ -176,12 +180,7 @@ class _PageSearch:
         return None
 
 
-# Which pass is to blame where a page breaks a promise: a binary search over the passes that may have changed it.
-#
-# The passes of the page come first, those of the files that it loads after them: a bad sheet shows only in a page that a
-# pass has put it into. Without any pass a page is whole; some first number of passes is enough to break it, and the last
-# of them is to blame.
-
+# ---- which pass is to blame
 
 # A pass of a unit, by name
 Suspect = tuple[Unit, str]

@@ -24,7 +24,6 @@ from adaptc.compile.engine.proof.search import ProofSite, Search
 from adaptc.compile.engine.proof.verdict import VerdictStore, diagnostic_of, reason_of, views_of
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec
-from adaptc.compile.engine.stages import share_snapshot
 from adaptc.compile.engine.state.results import UnitResult
 from adaptc.compile.engine.state.state import State, Unit
 from adaptc.compile.engine.workers.durations import weigh
@@ -64,7 +63,7 @@ class ProofStage:
         self, decisions: Decisions, report: BuildReport, workers: Workers, progress: Progress, check: Callable[[], None]
     ) -> Demotions:
         """Return the passes to drop; ``decisions`` have the expected ones. ``check`` is called after each page."""
-        shared = share_snapshot(self.spec, self.spec.snapshot(dict(self.sources), decisions))
+        shared = self.spec.shared_snapshot(dict(self.sources), decisions)
         with Candidates(shared, workers, report.restriction) as candidates:
             candidates.prepare(weigh(self.state, self._units(report), self.sources), check)
             self.search = self._search(candidates)

@@ -4,6 +4,10 @@ Whatever is wrong with such a file, a build discards it and builds everything an
 full disk, end the build. A file may be damaged as a whole (``is_damage``), something else may be in its place
 (``discard_foreign``), or it may be sound and hold values that adaptc never wrote: ``check_values`` finds those that
 would not raise an error where they are used, and ``MALFORMED`` are the errors that the others raise.
+
+The values of a file that is as adaptc left it need not be checked once more. Such a file gets a time that is also
+written in it, and that lies in the past, so that whoever writes to it later gives it another one, even within the same
+tick of the clock. After a restart of the machine, which may follow a loss of power, no file counts as left.
 """
 
 from __future__ import annotations
@@ -151,12 +155,7 @@ def _condition(column: str, kind: str) -> str:
     return f"typeof({column}) IN ({types})"
 
 
-# Files of SQLite that are as adaptc left them: their values need not be checked once more.
-#
-# Such a file gets a time that is also written in it, and that lies in the past, so that whoever writes to it later gives
-# it another one, even within the same tick of the clock. After a restart of the machine, which may follow a loss of
-# power, no file counts as left.
-
+# ---- files that are as adaptc left them
 
 _LEFT = "left"
 # How far in the past, in ns: longer than any tick

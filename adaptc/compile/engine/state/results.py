@@ -176,8 +176,7 @@ def _unpack_notes(notes: str) -> tuple[tuple[Action, ...], tuple[Diagnostic, ...
     return tuple(Action(*action) for action in actions), unpack_diagnostics(diagnostics), tuple(demoted)
 
 
-# The facts of a source as the state stores them: JSON, compressed, without the targets.
-
+# ---- facts of sources
 
 __all__ = ["pack_source", "source_facts", "source_values", "unpack_source"]
 

@@ -30,9 +30,8 @@ from adaptc.compile.engine.state.results import (
     unpack_source,
 )
 from adaptc.compile.engine.state.tables import check_state, create, open_existing, open_read_only
-from adaptc.compile.engine.trees.output import PRIVATE
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.model import Resource
+from adaptc.core.model import PRIVATE, Resource
 
 STATE_FILE = "state.sqlite"
 # Bytes of a path that SQLite opens: of its 512 it needs some for the names of its own files

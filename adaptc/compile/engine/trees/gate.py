@@ -172,6 +172,11 @@ class GatedPublisher:
         if self.gate:
             self.gate.note_commit()
 
+    def check(self) -> None:
+        """Raise ``BuildCancelled`` if the build is to stop."""
+        if self.is_cancelled:
+            raise BuildCancelled
+
     @property
     def is_cancelled(self) -> bool:
         """Whether the build is to stop."""

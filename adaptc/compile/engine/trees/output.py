@@ -122,6 +122,3 @@ class SourceTimes:
 def _raise_unless_refused(error: OSError) -> None:
     if error.errno not in _REFUSED:
         raise error
-
-
-PRIVATE = ".adaptc"

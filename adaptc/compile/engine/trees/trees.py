@@ -28,11 +28,15 @@ MOST_COMPARED = 20_000
 
 
 class Trees:
-    """The trees that ``spec`` asks for. Raises ``OSError`` when something cannot be removed."""
+    """The trees that ``spec`` asks for. Raises ``OSError`` when something cannot be removed.
+
+    ``has_removed_outdated`` says that a build has removed what was outdated when it began.
+    """
 
     def __init__(self, spec: BuildSpec) -> None:
         self.spec = spec
         self.publisher = Publisher(spec.output, Store(spec.cache))
+        self.has_removed_outdated = False
 
     # ---- comparing
 

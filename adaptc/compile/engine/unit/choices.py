@@ -1,4 +1,4 @@
-"""As which level a page is made: of those that a level allows, that with the fewest bytes and the least harm.
+"""As what a page is made: as which of the levels that its level allows, or as it is at the level above.
 
 A level may name others ``instead``. Each page is made as each of them and as the level itself, verified, weighed with
 all that it loads, and compared with its source. Bytes, requests and harm are added up by one price, the same for the
@@ -18,10 +18,11 @@ from adaptc.compile.analyse.decorations.evidence import DecidedUsage
 from adaptc.compile.analyse.decorations.image_rules import SheetImages, sheet_images
 from adaptc.compile.analyse.decorations.labels import label_page
 from adaptc.compile.analyse.decorations.page_images import page_uses
+from adaptc.compile.page.context import KEPT
 from adaptc.compile.page.losses import PageContent
 from adaptc.compile.page.page_harm import HarmOfPages, OriginalPage, largest_boxes, page_tree
 from adaptc.compile.page.shown_files import ShownFiles
-from adaptc.compile.pipeline import Step
+from adaptc.compile.pipeline import BY_NAME, EditPass, Pass, Step
 from adaptc.core import media
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
@@ -121,7 +122,7 @@ class _ViewFiles:
         return self.view.media_type(path)
 
 
-# A page that is not adapted at a level: it is as at the level above, or as its source.
+# ---- a page that is not adapted
 
 
 def as_above(result: UnitResult, higher: UnitResult, reason: str, kind: str) -> UnitResult:
@@ -144,30 +145,25 @@ def as_source(result: UnitResult, reason: str) -> UnitResult:
     return dataclasses.replace(result, diagnostics=diagnostics, demoted=(*result.demoted, result.level))
 
 
-# Smaller budgets for data URIs: for pages that would be larger than at the level above with those of their level.
-
-
-__all__ = ["smaller_budgets", "with_budget"]
-
-_PASS = "half-images"
-
-# Bytes of the data URIs of smaller images in a page. In base64 they take a third more of clients that accept no content
-# coding, which is more than some copies save: without this, such pages would keep all requests of the level above.
-_SMALLER_BUDGETS = (32768, 8192, 0)
+# ---- smaller budgets
 
 
 def smaller_budgets(actions: Iterable[Action]) -> tuple[int, ...]:
-    """Return the budgets to try for a page with these actions: none where it shows no smaller images."""
-    has_copies = any(action.pass_name == _PASS and action.verb == "halved" for action in actions)
-    return _SMALLER_BUDGETS if has_copies else ()
+    """Return the budgets for data URIs to try for a page with these actions: those of a pass that put some into it."""
+    passes = (BY_NAME.get(action.pass_name) for action in actions if action.verb != KEPT)
+    return next((budgets for each in passes if (budgets := _budgets(each))), ())
+
+
+def _budgets(pass_: Pass | None) -> tuple[int, ...]:
+    return pass_.smaller_budgets if isinstance(pass_, EditPass) else ()
 
 
 def with_budget(steps: tuple[Step[Any], ...], budget: int | None) -> tuple[Step[Any], ...]:
-    """Return the steps with at most this ``budget`` for data URIs of smaller images; ``None`` is the level's own."""
+    """Return the steps with at most this ``budget`` where a pass has smaller ones; ``None`` is the level's own."""
     return steps if budget is None else tuple(_limited(step, budget) for step in steps)
 
 
 def _limited(step: Step[Any], budget: int) -> Step[Any]:
-    if step.name != _PASS:
+    if not _budgets(step.pass_):
         return step
     return dataclasses.replace(step, options={**step.options, "budget": min(budget, step.options.get("budget", 0))})

@@ -53,41 +53,40 @@ class Labelling:
     evidence: Evidence
 
 
-# Makes a smaller copy of an image, given its digest, a function that reads it, the kind of copy and its options.
-Copy = Callable[[str, Callable[[], bytes], str, Options], DerivedFile | str]
+class Materials(Protocol):
+    """What a view of a level is given besides sources and decisions: what is made of contents, and known of them."""
 
+    @property
+    def labelling(self) -> Labelling | None:
+        """What labels of images need; ``None`` where no level asks for them."""
 
-class FindFacts(Protocol):
-    """Returns the facts of a text."""
+    def artifact(self, path: str, view: RecordingView) -> bytes:
+        """Return the level's version of an asset; ``view`` records what it depends on."""
 
-    def __call__(self, kind: FactKind[F], content: str | bytes) -> F:
-        """Return the facts of this kind."""
+    def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:
+        """Return a smaller copy of the image with this ``digest``, which ``read`` gives, or why there is none."""
+
+    def copy_content(self, copy: DerivedFile) -> bytes:
+        """Return the bytes of a copy."""
+
+    def facts(self, kind: FactKind[F], content: str | bytes) -> F:
+        """Return the facts of a text of this kind."""
+
+    def page_evidence(self, key: str) -> PageEvidence:
+        """Return what a browser saw of a page, by the key of the decision."""
+
+    def page_document(self, digest: str) -> bytes:
+        """Return the markup of a page after its scripts."""
 
 
 class RecordingView:
-    """A ``adaptc.compile.view.DerivingView``.
-
-    ``build`` makes the level's version of an asset, given a view to record in.
-    """
+    """A ``adaptc.compile.view.DerivingView``."""
 
     def __init__(
-        self,
-        site: Site,
-        tree: Contents,
-        decisions: Decisions,
-        settings: Settings,
-        build: Callable[[str, RecordingView], bytes],
-        copy: Copy,
-        copy_bytes: Callable[[DerivedFile], bytes],
-        find_facts: FindFacts,
-        labelling: Labelling | None = None,
-        find_evidence: Callable[[str], PageEvidence] | None = None,
-        find_document: Callable[[str], bytes] | None = None,
+        self, site: Site, tree: Contents, decisions: Decisions, settings: Settings, materials: Materials
     ) -> None:
         self.site, self.tree, self.decisions, self.settings = site, tree, decisions, settings
-        self.build, self.copy, self.copy_bytes = build, copy, copy_bytes
-        self._find_facts, self._labelling = find_facts, labelling
-        self._find_evidence, self._find_document = find_evidence, find_document
+        self.materials = materials
         self.dependencies: dict[str, None] = {}
         self.derived: dict[str, DerivedFile] = {}
         self._artifacts: dict[str, bytes] = {}
@@ -95,19 +94,7 @@ class RecordingView:
 
     def nested(self) -> RecordingView:
         """Return a fresh view of the same level, to record another unit in."""
-        return RecordingView(
-            self.site,
-            self.tree,
-            self.decisions,
-            self.settings,
-            self.build,
-            self.copy,
-            self.copy_bytes,
-            self._find_facts,
-            self._labelling,
-            self._find_evidence,
-            self._find_document,
-        )
+        return RecordingView(self.site, self.tree, self.decisions, self.settings, self.materials)
 
     def include(self, dependencies: Iterable[str], derived: Iterable[DerivedFile]) -> None:
         """Add what another view recorded."""
@@ -145,11 +132,11 @@ class RecordingView:
     def artifact(self, path: str) -> bytes:
         content = self._artifacts.get(path)
         if content is None:
-            content = self._artifacts[path] = self.build(path, self)
+            content = self._artifacts[path] = self.materials.artifact(path, self)
         return content
 
     def facts(self, kind: FactKind[F], content: str | bytes) -> F:
-        return self._find_facts(kind, content)
+        return self.materials.facts(kind, content)
 
     def placement(self, path: str) -> Placement:
         self.dependencies[PLACEMENT + path] = None
@@ -157,24 +144,24 @@ class RecordingView:
 
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
         self.dependencies[path] = None
-        copy = self.copy(self.site.sources[path].digest, lambda: self.read(path), kind, options)
+        copy = self.materials.copy(self.site.sources[path].digest, lambda: self.read(path), kind, options)
         if isinstance(copy, DerivedFile):
             self.derived[copy.path] = copy
         return copy
 
     def copy_content(self, copy: DerivedFile) -> bytes:
-        return self.copy_bytes(copy)
+        return self.materials.copy_content(copy)
 
     def page_evidence(self, path: str) -> PageEvidence | None:
         self.dependencies[EVIDENCE + path] = None
         evidence = self.decisions.evidence.get(path)
-        return None if evidence is None or self._find_evidence is None else self._find_evidence(evidence.key)
+        return None if evidence is None else self.materials.page_evidence(evidence.key)
 
     def page_document(self, path: str) -> bytes | None:
         evidence = self.page_evidence(path)
-        if evidence is None or evidence.document is None or self._find_document is None:
+        if evidence is None or evidence.document is None:
             return None
-        return self._find_document(evidence.document)
+        return self.materials.page_document(evidence.document)
 
     def demotions(self, level: str, path: str) -> tuple[Demotion, ...]:
         """Return the passes that are dropped for a unit; its dependency on them is that on its source."""
@@ -207,8 +194,9 @@ class RecordingView:
 
     @property
     def labelling(self) -> Labelling:
-        assert self._labelling is not None  # set for every level that has a pass with labels
-        return self._labelling
+        labelling = self.materials.labelling
+        assert labelling is not None  # there is one for every level that has a pass with labels
+        return labelling
 
     def evidence(self, path: str) -> ImageEvidence:
         self.dependencies[path] = None

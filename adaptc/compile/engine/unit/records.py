@@ -1,8 +1,12 @@
-"""Records of units in the cache: what became of a source at a level, and what it depended on.
+"""What was built and read before: units in the cache and in the state, and the facts of sources in a remote cache.
 
-Where all of that is the same on another machine that shares the cache, the result is, too. So a unit is taken over
-without a worker, which would read its page, run the passes and verify the result, only to find each artifact in the
-cache.
+A record of a unit tells what became of a source at a level, and what it depended on. Where all of that is the same on
+another machine that shares the cache, the result is, too. So a unit is taken over without a worker, which would read
+its page, run the passes and verify the result, only to find each artifact in the cache.
+
+A record of a source has facts that no other machine has to read and parse a file for. They follow from the content
+of a file and from where the paths lead to which it refers (``Facts.targets``): a record has a digest of the latter, so
+that it counts until one of them leads elsewhere.
 """
 
 from __future__ import annotations
@@ -122,7 +126,7 @@ class UnitRecords:
         return content is not None and digest_bytes(content) == digest
 
 
-# The units of earlier builds that are up to date: a level that is added builds none of them again.
+# ---- units of earlier builds
 
 
 class BuiltUnits:
@@ -153,10 +157,7 @@ class BuiltUnits:
         return State(state_path(self.output), read_only=True)
 
 
-# Records of sources in a remote cache: facts that one machine found, and no other has to read and parse a file for.
-#
-# Facts follow from the content of a file and from where the paths lead to which it refers (``Facts.targets``). A record
-# has a digest of the latter, so that it counts until one of them leads elsewhere.
+# ---- records of sources
 
 
 class SourceRecords:

@@ -92,26 +92,10 @@ class UnitBuilder:
 
     def _view(self, level: str) -> RecordingView:
         snapshot = self.snapshot
-        return RecordingView(
-            self.site,
-            self.tree,
-            snapshot.decisions,
-            snapshot.settings,
-            lambda path, outer: self.assets.artifact(level, path, outer),
-            self.image_copier.copy,
-            self.image_copier.content,
-            self.facts.of,
-            self._labelling(level),
-            self.page_evidence.read,
-            self.page_evidence.document,
-        )
+        return RecordingView(self.site, self.tree, snapshot.decisions, snapshot.settings, _LevelMaterials(self, level))
 
     def _weigh_asset(self, level: str, path: str, content: bytes, view: RecordingView) -> PageWeight:
         return self.asset_weigher.with_loads(level, path, content, view)
-
-    def _labelling(self, level: str) -> Labelling | None:
-        rules = self.snapshot.decorations
-        return None if rules is None else Labelling(self.plans[level].level.lineage, rules, self.evidence.of)
 
     def build(self, level: str, path: str) -> UnitResult:
         """Build one unit into the cache. Raises ``Shortage``, and ``OSError`` for the output or the cache."""
@@ -324,6 +308,26 @@ class UnitBuilder:
         outputs = tuple(self.encoder.outputs(content, media_type, identity=changed or self.snapshot.complete))
         extras = _extras(content, view.derived.values())
         return UnitResult(level, path, media_type, outputs, tuple(view.dependencies), changed=changed, extras=extras)
+
+
+class _LevelMaterials:
+    """What views of a level get: the assets of the level, and what the cache has."""
+
+    def __init__(self, builder: UnitBuilder, level: str) -> None:
+        self.builder, self.level = builder, level
+        self.copy, self.copy_content = builder.image_copier.copy, builder.image_copier.content
+        self.facts = builder.facts.of
+        self.page_evidence, self.page_document = builder.page_evidence.read, builder.page_evidence.document
+
+    @property
+    def labelling(self) -> Labelling | None:
+        """The rules by which images are labelled, if the level asks for labels."""
+        rules, plan = self.builder.snapshot.decorations, self.builder.plans[self.level]
+        return None if rules is None else Labelling(plan.level.lineage, rules, self.builder.evidence.of)
+
+    def artifact(self, path: str, view: RecordingView) -> bytes:
+        """Return an asset at the level."""
+        return self.builder.assets.artifact(self.level, path, view)
 
 
 def failure(path: str, name: str, bug: Exception) -> Diagnostic:

@@ -143,8 +143,7 @@ def total(sizes: Iterable[ClientSizes]) -> ClientSizes:
     return tuple(map(sum, zip(*sizes, strict=True)))
 
 
-# What an asset costs at a level, and what a style sheet costs with the images and fonts that it names.
-
+# ---- assets
 
 # Returns an asset at a level; the view records what it depends on
 ArtifactOf = Callable[[str, str, "RecordingView"], bytes]

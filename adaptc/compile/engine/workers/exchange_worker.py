@@ -1,4 +1,4 @@
-"""What a worker does for a build with which it has no directory in common (``adaptc.compile.engine.workers.exchange``)."""
+"""What a worker does for a build with which it has no directory in common (``exchange``)."""
 
 from __future__ import annotations
 

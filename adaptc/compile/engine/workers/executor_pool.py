@@ -1,6 +1,6 @@
 """Batches on a ``concurrent.futures.Executor``: of the standard library, of Dask, or of anything else that has one.
 
-Unlike ``adaptc.compile.engine.workers.pool`` it hears of a batch only when all of it is done, and cannot say at which unit a
+Unlike the pool of processes (``pool``) it hears of a batch only when all of it is done, and cannot say at which unit a
 worker ended. So a batch that is lost is sent again in halves, until the unit that ends workers is alone; workers that
 are lost for other reasons cost time only.
 """

@@ -1,9 +1,9 @@
 """A pool of worker processes that names the unit at which one of them ended.
 
 It takes the place of ``concurrent.futures``: that loses all work when the kernel kills one process, and cannot say
-what the process was doing. The workers come from a program of its own (``adaptc.compile.engine.workers.worker``), so that the
-process that builds, which may be a larger program with other threads, keeps its environment, its main module and its
-settings of ``multiprocessing``.
+what the process was doing. The workers come from a program of its own (``worker``), so that the process that builds,
+which may be a larger program with other threads, keeps its environment, its main module and its settings of
+``multiprocessing``.
 """
 
 from __future__ import annotations

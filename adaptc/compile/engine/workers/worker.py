@@ -1,4 +1,4 @@
-"""Worker processes, and the server that forks them: a program of its own, started by ``adaptc.compile.engine.workers.pool``.
+"""Worker processes, and the server that forks them: a program of its own, started by ``pool``.
 
 The server loads the passes once, forks the workers and reports how each of them ended. It is single-threaded, and holds
 neither files nor locks of the build.
