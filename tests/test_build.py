@@ -845,16 +845,16 @@ def test_a_page_whose_sheet_cannot_be_read_any_more_is_tried_again(
 
 
 def test_a_file_that_changes_between_reading_and_building(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adaptc.compile.analyse import decisions
+    from adaptc.compile.engine import spec
 
-    decide = decisions.decide
+    decide = spec.decide
 
     def meanwhile(*arguments: object) -> object:
         site.write({"notes.txt": "written meanwhile\n" * 20})
         return decide(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(decisions, "decide", meanwhile)
+        patch.setattr(spec, "decide", meanwhile)
         result = site.build()
     assert (
         sorted((one.id, str(one.location)) for one in result.diagnostics) == [("changed-while-read", "notes.txt")] * 2

@@ -1,8 +1,8 @@
 """The medium of workers that have no directory in common with the build: a folder of the remote cache.
 
 Sources go there by their digests, in packs (``cache.packs``), with the artifacts that are known of them. A worker
-fetches what a batch needs into a store of its own, and packs what it made; this process unpacks that into the cache. A batch
-comes with its own sources and what these embed; a worker that needs more says so, and gets the batch once more.
+fetches what a batch needs into a store of its own, and packs what it made; this process unpacks that into the cache. A
+batch comes with its own sources and what these embed; a worker that needs more says so, and gets the batch once more.
 
 Everything is below ``work/`` and a random name, and is removed at the end; what a killed build left is, after a week.
 """
