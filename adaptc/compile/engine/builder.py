@@ -31,9 +31,11 @@ from adaptc.compile.engine.outdated import (
     compare_files,
     find_changes,
     in_build_order,
+    name_libraries,
     outdated_units,
     racily_clean,
     record_decisions,
+    record_recipes,
 )
 from adaptc.compile.engine.output import TIMES, SourceTimes, output_lock, wait_for_workers
 from adaptc.compile.engine.proof.records import store_proof
@@ -45,7 +47,7 @@ from adaptc.compile.engine.state import State, TreeDirectories, Unit
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.tracing_store import traces_of
 from adaptc.compile.engine.trees import Trees, mark_incomplete, note_boot
-from adaptc.compile.pipeline import modules_of
+from adaptc.compile.pipeline import facts_recipe, modules_of
 from adaptc.config.config import ALL_PAGES
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
@@ -69,6 +71,8 @@ if TYPE_CHECKING:
 
 # The lock file that workers hold
 _WORKERS = "workers"
+# The key of the state under which it is by what the facts of sources were found
+FACTS = "facts"
 
 
 class Builder:
@@ -137,6 +141,7 @@ class Builder:
         changes = find_changes(report.resources, dict.fromkeys(touched, ""), before)
         built = state.recipes()
         reasons = outdated_units(state, built, changes, self.spec.recipes, report.resources, report.restriction)
+        name_libraries(state, reasons, built, self.spec.level_recipes)
         if self.trees.are_changed(state):
             reasons.update(self.trees.missing_outputs(state, reasons, report))
         report.reasons = in_build_order(reasons, self.spec.levels)
@@ -152,6 +157,8 @@ class Builder:
         before = state.resources()
         report = self._begin_report(state, before, remember=True, unchanged=scanned.unchanged(state))
         touched = compare_files(report.resources, before)
+        if state.meta(FACTS) != facts_recipe():
+            touched = dataclasses.replace(touched, touched=tuple(report.resources))
         if not touched and self._is_complete(state, report):
             self._has_removed_outdated = True
             scanned.record(state, report)
@@ -226,6 +233,7 @@ class Builder:
         state, report, before = reading.state, reading.report, reading.before
         state.begin()
         read = reading.gather(touched, workers, self.progress, remote)
+        state.set_meta(FACTS, facts_recipe())
         sources = self.spec.sources(report.resources, lambda path: read.get(path) or before[path][1])
         gone = [path for path in before if path not in report.resources]
         for path in gone:
@@ -363,6 +371,8 @@ class Builder:
         built = None if self._has_just_these(state, report) else state.recipes()
         conditions = (report.restriction, self.accepted_recipes)
         reasons = outdated_units(state, built, changes, self.spec.recipes, report.resources, *conditions)
+        name_libraries(state, reasons, built or {}, self.spec.level_recipes)
+        record_recipes(state, self.spec.level_recipes.values())
         if unknown:
             self.trees.remove_foreign_files(state)
             reasons.update(self.trees.missing_outputs(state, reasons, report))

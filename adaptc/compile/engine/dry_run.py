@@ -20,6 +20,7 @@ from adaptc.compile.engine.outdated import (
     compare_files,
     find_changes,
     in_build_order,
+    name_libraries,
     outdated_units,
 )
 from adaptc.compile.engine.reporting import BuildReport, Silent
@@ -79,6 +80,7 @@ def dry_run(trees: Trees, state: State, scan: Scan, *, every_source: bool) -> Dr
             changes = dataclasses.replace(changes, decisions=_decisions(spec, copy, report, before, read, changes))
     built = state.recipes()
     reasons = outdated_units(state, built, changes, spec.recipes, report.resources, report.restriction)
+    name_libraries(state, reasons, built, spec.level_recipes)
     undetected = tuple(sorted(read.keys() - set(touched)))
     unwanted = tuple(trees.unwanted(built, report))
     return DryRun(report, in_build_order(reasons, spec.levels), unwanted, undetected)

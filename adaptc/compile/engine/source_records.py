@@ -13,10 +13,10 @@ from adaptc.compile.engine.packed_facts import source_facts, source_values
 from adaptc.compile.engine.remote_cache import RemoteCache
 from adaptc.compile.engine.spec import Snapshot
 from adaptc.compile.engine.tracing_store import RECORD
+from adaptc.compile.pipeline import facts_recipe
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.urls import SiteAddress
-from adaptc.core.version import VERSION
 from adaptc.site.site import Site
 
 
@@ -54,8 +54,8 @@ class SourceRecords:
                 yield path, digest_bytes(content)
 
     def _key(self, path: str, digest: str) -> str:
-        conditions = (VERSION, self.snapshot.base_url, self.snapshot.index_names, self.site.sources[path].media_type)
-        return digest_parts("source", repr(conditions), path, digest)
+        settings = (self.snapshot.base_url, self.snapshot.index_names, self.site.sources[path].media_type)
+        return digest_parts("source", facts_recipe(), repr(settings), path, digest)
 
     def _leads(self, targets: Iterable[str]) -> str:
         """Return a digest of where URL paths lead."""

@@ -17,19 +17,21 @@ from adaptc.browser.evidence import code_digest
 from adaptc.compile.analyse.decisions import DeliveryCost
 from adaptc.compile.analyse.demotions import NO_DEMOTIONS, Demotions
 from adaptc.compile.analyse.popularity import restrict_to_popular
+from adaptc.compile.engine.outdated import Recipe
 from adaptc.compile.engine.output import PRIVATE
 from adaptc.compile.engine.page_weight import levels_above
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.state import State, state_path
 from adaptc.compile.engine.traffic import measure_traffic
-from adaptc.compile.pipeline import Plan, plan_level
+from adaptc.compile.pipeline import Plan, facts_recipe, plan_level
 from adaptc.compile.view import Settings
 from adaptc.config.config import Config, recipe_text
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
 from adaptc.core.fs import DiskTree, place, write_atomic
+from adaptc.core.libraries import versions_of
 from adaptc.core.model import CODINGS, Effort
-from adaptc.formats.codings import recipe as codec_recipe
+from adaptc.formats import codings
 from adaptc.site.docroot import Docroot, Selection, load_directory
 from adaptc.site.mirror import types_of
 from adaptc.site.server_config import server_rules_of
@@ -57,8 +59,8 @@ _MOST_IN_MEMORY = 100_000
 class BuildSpec:
     """The specification of a build: ``config.docroot`` at ``levels`` in ``config.output``.
 
-    ``recipes`` are digests by level of everything but the site that decides its bytes, ``decorations`` the rules by
-    which images are labelled, ``None`` where no level asks for labels.
+    ``recipes`` are digests by level of everything but the site that decides its bytes, those of ``level_recipes``;
+    ``decorations`` are the rules by which images are labelled, ``None`` where no level asks for labels.
     """
 
     def __init__(self, config: Config, docroot: Path, levels: tuple[Level, ...]) -> None:
@@ -76,9 +78,9 @@ class BuildSpec:
             self._crowd_cost.request_worth(),
         )
         self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))
-        self.codec = codec_recipe()
         self.decorations = self._decorations()
-        self.recipes = self._recipes()
+        self.level_recipes = self._recipes()
+        self.recipes = {name: recipe.digest for name, recipe in self.level_recipes.items()}
 
     @property
     def state_path(self) -> Path:
@@ -160,19 +162,20 @@ class BuildSpec:
 
         return configured_rules(self.config)
 
-    def _recipes(self) -> dict[str, str]:
+    def _recipes(self) -> dict[str, Recipe]:
         """Return the recipe of each level. It includes that of the level above: a page may be as it is there."""
-        above, recipes = levels_above(self.levels), dict[str, str]()
+        above, recipes = levels_above(self.levels), dict[str, Recipe]()
+        encoders = codings.libraries(self.codings, self.settings.effort)
         for level in self.levels:  # highest quality first
             plan = plan_level(level)
-            own = plan.recipe(self._recipe_text(plan))
-            recipes[level.name] = digest_parts(own, recipes[above[level.name]]) if level.name in above else own
+            own = Recipe(plan.recipe(self._recipe_text(plan)), versions_of(plan.libraries | encoders))
+            recipes[level.name] = own.below(recipes[above[level.name]]) if level.name in above else own
         return recipes
 
     def _recipe_text(self, plan: Plan) -> str:
         """Everything of the configuration that a unit's bytes may depend on."""
         site = self.config.site
-        shared = (self.settings, self.codings, self.codec, site.base_url, site.index, site.max_file_bytes)
+        shared = (self.settings, self.codings, codings.RECIPE, site.base_url, site.index, site.max_file_bytes)
         rules = (plan.level.name, self.decorations.digest) if plan.needs_labels and self.decorations else None
         return repr((*shared, self._complete(), rules))
 
@@ -185,7 +188,7 @@ class BuildSpec:
         Units that were built by one of the ``accepted_recipes`` count as up to date.
         """
         settings = digest_parts(recipe_text(self.config), report.restriction.digest())
-        mark = {"levels": self.recipes, "files": report.count, "settings": settings}
+        mark = {"levels": self.recipes, "facts": facts_recipe(), "files": report.count, "settings": settings}
         if self.config.browser.pages or self.config.browser.prove:
             mark["looking"] = code_digest()
         return {**mark, "accepted": sorted(accepted_recipes)} if accepted_recipes else mark
@@ -234,7 +237,6 @@ class BuildSpec:
             self.settings,
             self.levels,
             self.codings,
-            self.codec,
             self.config.site.max_file_bytes,
             self._complete(),
             self.recipes,
@@ -247,8 +249,8 @@ class BuildSpec:
 class Snapshot:
     """What workers need to know: the sources, the decisions about them, and where results go.
 
-    ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` identifies the encoders.
-    With ``complete`` the id tree of a level holds every file. ``recipes`` are those of the levels.
+    ``levels`` are those that are built. ``codings`` are the content codings. With ``complete`` the id tree of a level
+    holds every file. ``recipes`` are those of the levels.
     ``decorations`` are the rules by which images are labelled, ``None`` where no level asks for labels. With
     ``traced`` the artifacts of each unit are noted, for a remote cache. ``contents`` are those of the sources in a
     process that has no docroot.
@@ -264,7 +266,6 @@ class Snapshot:
     settings: Settings
     levels: tuple[Level, ...]
     codings: tuple[str, ...]
-    codec: str
     max_file_bytes: int
     complete: bool
     recipes: Mapping[str, str]

@@ -7,27 +7,21 @@ ended, or could not be reached, and nothing about the content.
 from __future__ import annotations
 
 import pickle
-import platform
 import socket
 import threading
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from typing import Any, Protocol
 
 from adaptc.compile.engine.batch import Work
+from adaptc.compile.pipeline import LIBRARIES
+from adaptc.core.libraries import versions_of
 from adaptc.core.shortage import Shortage, explain_shortage
 from adaptc.core.version import VERSION
 
 Versions = Mapping[str, str]
-
-# The libraries that results may depend on
-_SHAPING = (
-    "Brotli", "deflate", "fonttools", "lxml", "mozjpeg-lossless-optimization", "oxipng-pybind", "Pillow", "pyvips",
-    "pyvips-binary", "tinycss2", "turbohtml", "upa-url", "zopfli", "zstandard",
-)  # fmt: skip
 
 # Libraries have settings and caches of the whole process, which its threads must not use at once
 _one_at_a_time = threading.Lock()
@@ -124,8 +118,7 @@ def run_order(versions: Versions, order: bytes, _name: str) -> Answer:
 @cache
 def own_versions() -> Versions:
     """Return the versions that bytes may depend on, by name: adaptc, Python and libraries."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"adaptc": VERSION, "Python": python} | {name: version(name) for name in _SHAPING}
+    return {"adaptc": VERSION} | versions_of(LIBRARIES)
 
 
 def difference(own: Versions, versions: Versions) -> str:

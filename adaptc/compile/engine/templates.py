@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.analyse.decisions import NO_DECISIONS, EvidenceKey
 from adaptc.compile.engine.executor import Workers
-from adaptc.compile.engine.fact_store import code_digest
 from adaptc.compile.engine.page_evidence import PageEvidenceStore
 from adaptc.compile.engine.publish import ObjectGone
 from adaptc.compile.engine.spec import BuildSpec, SharedSnapshot
@@ -27,6 +26,7 @@ from adaptc.core import media
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.facts import pack_facts, unpack_facts
 from adaptc.core.fs import ChangedWhileRead, DiskTree
+from adaptc.core.imports import code_digest
 from adaptc.core.model import Role
 from adaptc.core.shortage import recognizing_shortage
 from adaptc.site.site import Site, Source

@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-from adaptc.compile.engine.outdated import NeverBuilt, OutputMissing, Reason, RecipeChanged
+from adaptc.compile.engine.outdated import LibrariesChanged, NeverBuilt, OutputMissing, Reason, RecipeChanged
 from adaptc.compile.engine.results import StoredFile
 from adaptc.compile.engine.state import State, Unit
 from adaptc.compile.engine.store import time_of
@@ -35,6 +35,7 @@ _OF_REASONS: dict[type, Status] = {
     NeverBuilt: Status.MISSING,
     OutputMissing: Status.MISSING,
     RecipeChanged: Status.RECIPE,
+    LibrariesChanged: Status.RECIPE,
 }
 
 
