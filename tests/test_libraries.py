@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import ast
+import glob
 import importlib.metadata
+import io
+import os
+import random
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
+import oxipng
 import pytest
+import turbohtml.clean
+import zopfli.zopfli
+from built_site import BuiltSite
+from PIL import Image
 
 import adaptc
 from adaptc.browser import evidence
 from adaptc.compile import pipeline
+from adaptc.compile.engine import derived, unit_builder
 from adaptc.compile.engine.task import own_versions
 from adaptc.compile.pipeline import EVERY_PASS, LIBRARIES, PASSES, AlternatePass, AssetPass, Pass, facts_recipe
-from adaptc.core import imports
+from adaptc.core import imports, libraries
 from adaptc.core.libraries import PYTHON, distributions_of, versions_of
 from adaptc.formats import codings
+from adaptc.workflow.check.check import check
+from adaptc.workflow.check.trees import Status
 
 _ROOT = Path(adaptc.__file__).parent
 MODULES = {
@@ -180,3 +192,175 @@ def test_workers_have_all_libraries_that_results_depend_on() -> None:
 @pytest.mark.parametrize("name", sorted(LIBRARIES - {PYTHON}))
 def test_the_version_is_the_one_that_the_distribution_has(name: str) -> None:
     assert versions_of([name]) == {name: importlib.metadata.version(name)}
+
+
+# ---- upgrades
+
+LEVELS = ("full", "lossless", "text")
+_RANDOM = random.Random(7)
+_NOUNS = ["river", "stone", "cloud", "window", "paper", "garden", "copper", "letter"]
+_WORDS = " ".join(_RANDOM.choice(_NOUNS) for _ in range(3000))
+FILES: dict[str, str | bytes] = {
+    "index.html": f"<!DOCTYPE html>\n<title>a</title>\n<link rel=stylesheet href=one.css>\n<p>{_WORDS}<img src=a.png>",
+    "one.css": "a  { color : red }\nb  { color : blue ; }\n" * 40,
+    "a.svg": '<svg xmlns="http://www.w3.org/2000/svg"> <rect width="9" height="9"/> </svg>',
+}
+
+Install = Callable[[str, str], None]
+
+
+def forget_versions() -> None:
+    """Forget what a process knows of versions, and what it made with them."""
+    for known in (
+        libraries.version_of,
+        libraries._named_versions,
+        codings.recipe,
+        codings._encode_small,
+        derived._libraries_of,
+        imports.code_digest,
+        facts_recipe,
+        own_versions,
+    ):
+        known.cache_clear()
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Pretend that another version of a distribution is installed."""
+    directory = tmp_path / "packages"
+    monkeypatch.syspath_prepend(directory)
+
+    def pretend(name: str, version: str) -> None:
+        stem = f"{directory}/{name.replace('-', '_')}"
+        for last in glob.glob(f"{stem}-*"):
+            os.rmdir(last)
+        os.makedirs(f"{stem}-{version}.dist-info")
+        forget_versions()
+
+    yield pretend
+    forget_versions()
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> BuiltSite:
+    noise = Image.frombytes("L", (64, 64), bytes(_RANDOM.choice(b"\0\x40\x80") for _ in range(64 * 64))).convert("RGB")
+    png = io.BytesIO()
+    noise.save(png, "PNG", compress_level=0)
+    return BuiltSite(tmp_path).write({**FILES, "a.png": png.getvalue()})
+
+
+def test_another_version_rebuilds_the_levels_that_depend_on_it(site: BuiltSite, install: Install) -> None:
+    chosen = {"build__levels": LEVELS}
+    site.build(**chosen)
+    # ``text`` has ``dimensions`` and ``images``, and is below no level
+    for name, levels in {"Pillow": {"lossless", "text"}, "pyvips": {"lossless", "text"}, "fonttools": set()}.items():
+        before = versions_of([name])[name]
+        install(name, "99.1")
+        result = site.build(**chosen)
+        assert {level for level, _ in result.built} == levels, name
+        assert {str(reason) for reason in result.built.values()} <= {f"{name} is 99.1 now, and was {before}"}
+        assert len(result.built) == len(levels) * (len(FILES) + 1)
+        assert site.built(**chosen) == {}
+
+
+def test_a_library_of_all_passes_rebuilds_every_level(site: BuiltSite, install: Install) -> None:
+    site.build(build__levels=LEVELS)
+    install("turbohtml", "99.1")
+    assert set(site.built(build__levels=LEVELS).values()) == {"LibrariesChanged"}
+    install("tinycss2", "99.2")
+    reasons = site.build(build__levels=LEVELS, codings__zst=False).built  # a setting changed as well
+    assert {level for level, _ in reasons} == set(LEVELS)
+    assert {type(reason).__name__ for reason in reasons.values()} == {"RecipeChanged"}
+
+
+def test_an_encoder_rebuilds_what_is_encoded_with_it(site: BuiltSite, install: Install) -> None:
+    """Effort ``fast`` has gzip by libdeflate."""
+    site.build()
+    install("zopfli", "99.1")
+    assert site.built() == {}
+    site.build(build__effort="max")
+    install("zopfli", "99.2")
+    assert site.built(build__effort="max", codings__gz=False, codings__zst=False) != {}
+    install("zopfli", "99.3")
+    assert site.built(build__effort="max", codings__gz=False, codings__zst=False) == {}
+
+
+def test_facts_are_found_anew_by_other_parsers(
+    site: BuiltSite, install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.build()
+    read: list[str] = []
+
+    def gather(path: str, *rest: object, found: Callable[..., object] = unit_builder.gather) -> object:
+        read.append(path)
+        return found(path, *rest)
+
+    monkeypatch.setattr(unit_builder, "gather", gather)
+    install("fonttools", "99.1")
+    assert site.built() == {} and not read
+    install("lxml", "99.1")
+    site.build()
+    assert sorted(read) == sorted([*FILES, "a.png"])
+
+
+def other_sheets(monkeypatch: pytest.MonkeyPatch) -> None:
+    minify = turbohtml.clean.minify_css
+    monkeypatch.setattr("turbohtml.clean.minify_css", lambda text: minify(text).replace("}", "}\n"))
+
+
+def other_pngs(monkeypatch: pytest.MonkeyPatch) -> None:
+    optimize, deflater = oxipng.optimize_from_memory, oxipng.Deflaters.libdeflater(1)
+    monkeypatch.setattr(
+        "oxipng.optimize_from_memory", lambda content, **options: optimize(content, **{**options, "deflate": deflater})
+    )
+
+
+def other_gzip(monkeypatch: pytest.MonkeyPatch) -> None:
+    compress = zopfli.zopfli.compress
+    monkeypatch.setattr(
+        "zopfli.zopfli.compress", lambda content, **options: compress(content, numiterations=1, gzip_mode=1)
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "upgrade", "effort"),
+    [
+        ("turbohtml", other_sheets, "fast"),
+        ("oxipng-pybind", other_pngs, "fast"),
+        ("zopfli", other_gzip, "max"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_trees_are_those_of_a_fresh_build(
+    site: BuiltSite,
+    install: Install,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    upgrade: Callable[[pytest.MonkeyPatch], None],
+    effort: str,
+) -> None:
+    """The library of the next version writes other bytes; the cache has those of the last one."""
+    site.build(build__effort=effort)
+    before = site.trees()
+    upgrade(monkeypatch)
+    install(name, "99.1")
+    site.build(build__effort=effort)
+    fresh = site.clean()
+    fresh.build(build__effort=effort)
+    pages = {path: content for path, content in site.trees().items() if path.startswith(("full/", "lossless/"))}
+    assert pages == {path: content for path, content in fresh.trees().items() if path in pages}
+    assert any(content != before.get(path) for path, content in pages.items())
+
+
+def test_facts_of_texts_are_found_again_by_another_version(install: Install) -> None:
+    before = imports.code_digest("adaptc.formats.script.facts")
+    install("turbohtml", "99.1")
+    assert imports.code_digest("adaptc.formats.script.facts") != before
+
+
+def test_a_check_says_what_another_version_makes_of_it(site: BuiltSite, install: Install) -> None:
+    site.build()
+    install("Pillow", "99.1")
+    findings = check(site.config()).findings
+    assert {(finding.level, finding.status) for finding in findings} == {("lossless", Status.RECIPE)}
+    assert "Pillow is 99.1 now" in findings[0].reason
