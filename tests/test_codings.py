@@ -179,4 +179,3 @@ def test_names():
 def test_recipe_names_the_codecs():
     assert recipe("br", "fast").startswith("codings/1 Brotli 1.")
     assert [part for part in recipe("gz", "max").split() if part.isalpha()] == ["deflate", "zopfli"]
-    assert "zopfli-" in recipe()

@@ -93,8 +93,13 @@ _DERIVED, _FONTS = "adaptc.formats.image.copiers", "adaptc.formats.font"
 _EVIDENCE = "adaptc.compile.analyse.decorations.evidence"
 
 
-def asked_of_views(module: str) -> Iterator[str]:
-    """Yield the modules that do what a module asks of a view."""
+@cache
+def asked_of_views(module: str) -> frozenset[str]:
+    """Return the modules that do what a module asks of a view."""
+    return frozenset(find_asked(module))
+
+
+def find_asked(module: str) -> Iterator[str]:
     for node in executed(parsed(module)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr == "derive":
