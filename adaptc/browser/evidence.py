@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.core.digest import digest_parts
+from adaptc.core.libraries import identify
+
+# The distributions that evidence depends on: those that this package imports, some to encode answers
+LIBRARIES = frozenset({"Brotli", "deflate", "Pillow", "playwright", "upa-url", "zstandard"})
 
 # CSS pixels: a phone and a laptop
 WIDTHS = (412, 1280)
@@ -91,6 +95,10 @@ def _width_of_record(record: Mapping[str, Any]) -> WidthEvidence:
 
 @cache
 def code_digest() -> str:
-    """Return the digest of the code that gathers evidence: nobody has to raise a version."""
+    """Return the digest of the code that gathers evidence, and of its libraries: nobody has to raise a version.
+
+    It has the code of this package only: a browser takes seconds for a page, so that other changes are no reason to
+    look again.
+    """
     code = sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in (".py", ".js"))
-    return digest_parts(*(path.read_bytes() for path in code))
+    return digest_parts(identify(LIBRARIES), *(path.read_bytes() for path in code))

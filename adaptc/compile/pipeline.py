@@ -1,7 +1,8 @@
 """The pipeline: every pass, in one list, and the steps of a level.
 
 A pass is declared in ``PASSES`` and nowhere else. Raise its ``version`` whenever it writes other bytes for the same
-input: name, version and options are part of a level's recipe, and so of every cache key.
+input: name, version, options and the versions of its ``libraries`` are part of a level's recipe, and so of every cache
+key.
 """
 
 from __future__ import annotations
@@ -16,8 +17,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from adaptc.config.rulebook import Level, Option
 from adaptc.core import media
 from adaptc.core.digest import digest_parts
+from adaptc.core.libraries import PYTHON, identify
 from adaptc.core.model import FORMATS, NEGOTIABLE
 from adaptc.core.version import VERSION
+from adaptc.formats import codings
 from adaptc.formats.image.score import MODERATE, TEXT_SCALE
 
 if TYPE_CHECKING:
@@ -54,7 +57,8 @@ class BasePass(Generic[F]):
     first runs. A command that builds nothing, as ``adaptc check`` of a fresh site, needs the recipes of levels only;
     the modules of all passes, with their parsers, take 0.4 s to import. With ``needs_content`` it is for pages that
     show their content without scripts. Others are made of what a browser saw after their scripts, or stay as they are
-    at the level above.
+    at the level above. ``libraries`` are the distributions that its result depends on, but for ``EVERY_PASS`` and
+    those that compare sizes (``codings.ESTIMATING``): a test compares them with what its module imports.
     """
 
     name: str
@@ -63,6 +67,7 @@ class BasePass(Generic[F]):
     function: str | F
     options: Mapping[str, Option] = field(default_factory=dict)
     needs_content: bool = False
+    libraries: frozenset[str] = frozenset()
 
     @property
     def run(self) -> F:
@@ -223,6 +228,16 @@ _PRERENDERED = {"hydration": Option("keep", "keep", "drop")}
 # The largest size of a page's files together, in bytes, at which they are bundled
 _LIMIT = {"limit": Option(5_000_000)}
 
+# ---- the libraries that their results depend on
+
+EVERY_PASS = frozenset({PYTHON, "tinycss2", "turbohtml", "upa-url"})
+_VECTORS = frozenset({"lxml"})
+_SIZES = frozenset({"deflate", "Pillow"})
+# What images look like: the labels of decorations, and their price
+_LOOKS = _SIZES | _VECTORS
+_IMAGES = _LOOKS | {"mozjpeg-lossless-optimization", "oxipng-pybind", "pyvips", "pyvips-binary"}
+_FONTS = frozenset({"Brotli", "fonttools"})
+
 # ---- the passes
 
 _HTML, _CSS, _JS, _SVG = (frozenset({name}) for name in (media.HTML, media.CSS, media.JS, media.SVG))
@@ -233,10 +248,27 @@ _IMG, _LINK, _STYLE = (frozenset({tag}) for tag in ("img", "link", "style"))
 
 PASSES: tuple[Pass, ...] = (
     # files
-    AssetPass("images", 7, _RASTER, "images:recompress_image", {"target": _TARGET, **_PRICE}, content_only=True),
-    AlternatePass("alternates", 5, _CONVERTIBLE, "images:make_alternates", {"formats": _FORMATS, "target": _TARGET}),
-    AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True),
-    AssetPass("strip-sheets", 4, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True),
+    AssetPass(
+        "images",
+        7,
+        _RASTER,
+        "images:recompress_image",
+        {"target": _TARGET, **_PRICE},
+        content_only=True,
+        libraries=_IMAGES,
+    ),
+    AlternatePass(
+        "alternates",
+        5,
+        _CONVERTIBLE,
+        "images:make_alternates",
+        {"formats": _FORMATS, "target": _TARGET},
+        libraries=_IMAGES,
+    ),
+    AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True, libraries=_VECTORS),
+    AssetPass(
+        "strip-sheets", 4, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
+    ),
     AssetPass(
         "styles",
         9,
@@ -246,17 +278,19 @@ PASSES: tuple[Pass, ...] = (
         content_only="styles:imports_nothing",
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
-    AssetPass("half-sheets", 4, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True),
-    AssetPass("sheet-pictures", 2, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True),
-    AssetPass("sheet-fonts", 2, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True),
+    AssetPass("half-sheets", 4, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
+    AssetPass("sheet-pictures", 2, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
+    AssetPass("sheet-fonts", 2, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
     AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
     AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
     EditPass("late-styles", 1, _HTML, "late_styles:apply_late_styles", writes=_LINK),
     EditPass("page-fonts", 3, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
-    EditPass("style-fonts", 1, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE),
-    EditPass("page-icons", 2, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}),
-    EditPass("prerendered", 8, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
+    EditPass("style-fonts", 1, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
+    EditPass("page-icons", 2, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
+    EditPass(
+        "prerendered", 8, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True, libraries=_SIZES
+    ),
     EditPass(
         "remove-scripts",
         26,
@@ -264,6 +298,7 @@ PASSES: tuple[Pass, ...] = (
         "remove_scripts:remove_scripts",
         needs_content=True,
         prepare="remove_scripts:show_scriptless",
+        libraries=_SIZES,
     ),
     EditPass("unembed", 2, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
@@ -275,8 +310,8 @@ PASSES: tuple[Pass, ...] = (
         writes=_LINK | _STYLE,
         after_edits=True,
     ),
-    EditPass("half-objects", 3, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True),
-    EditPass("strip", 8, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True),
+    EditPass("half-objects", 3, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
+    EditPass("strip", 8, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
     EditPass(
         "half-images",
         10,
@@ -284,6 +319,7 @@ PASSES: tuple[Pass, ...] = (
         "half_images:halve_images",
         _HALF_IMAGES,
         writes=_IMG | _STYLE,
+        libraries=_IMAGES,
         smaller_budgets=_SMALLER_BUDGETS,
     ),
     EditPass("inline-styles", 10, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
@@ -297,20 +333,33 @@ PASSES: tuple[Pass, ...] = (
         {"largest": Option(8192)},
         writes=_STYLE,
         after_edits=True,
+        libraries=_FONTS,
     ),
-    EditPass("pictures", 2, _HTML, "pictures:add_pictures", _PICTURES, writes=_IMG | _STYLE, after_edits=True),
-    EditPass("loading", 2, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True),
+    EditPass(
+        "pictures",
+        2,
+        _HTML,
+        "pictures:add_pictures",
+        _PICTURES,
+        writes=_IMG | _STYLE,
+        after_edits=True,
+        libraries=_IMAGES,
+    ),
+    EditPass("loading", 2, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True, libraries=_SIZES),
     EditPass("connections", 1, _HTML, "connections:connect_early", _CONNECTIONS, keeps_embeds=True),
-    EditPass("font-preloads", 1, _HTML, "sheet_fonts:preload_fonts", writes=_LINK, after_edits=True),
+    EditPass("font-preloads", 1, _HTML, "sheet_fonts:preload_fonts", writes=_LINK, after_edits=True, libraries=_FONTS),
     EditPass("hints", 1, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 2, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 1, _HTML, "bundle:bundle_sidecar", _LIMIT),
-    EditPass("dimensions", 4, _HTML, "dimensions:add_dimensions", keeps_embeds=True),
+    EditPass("dimensions", 4, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass("embedded", 6, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 2, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 16, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 4, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
+
+LIBRARIES = EVERY_PASS.union(_IMAGES, codings.LIBRARIES, *(each.libraries for each in PASSES))
+"""All libraries that results may depend on."""
 
 BY_NAME: Mapping[str, Pass] = {each.name: each for each in PASSES}
 KNOWN_PASSES: Mapping[str, Mapping[str, Option]] = {each.name: each.options for each in PASSES}
@@ -343,6 +392,10 @@ class Step(Generic[P]):
         options = ",".join(f"{name}={value!r}" for name, value in sorted(self.options.items()))
         return f"{self.name}/{self.pass_.version}({options})"
 
+    def result_recipe(self) -> str:
+        """Return the text that identifies the result for a content: the recipe, and the versions of libraries."""
+        return f"{self.recipe()} {identify(EVERY_PASS | self.pass_.libraries)}"
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -370,12 +423,25 @@ class Plan:
         steps = self.steps_for(media_type)
         return tuple(Step(step.pass_, step.options) for step in steps if isinstance(step.pass_, kind))
 
+    @property
+    def libraries(self) -> frozenset[str]:
+        """The libraries that the level's bytes depend on, except those that encode them to be sent."""
+        own = (step.pass_.libraries for plan in (self, *self.instead) for step in plan.steps)
+        # pages that may be made in several ways are compared by what images look like
+        return EVERY_PASS.union(codings.ESTIMATING, _IMAGES if self.instead else (), *own)
+
     def recipe(self, settings: str) -> str:
-        """Return the digest of everything that decides the level's bytes, except the site."""
+        """Return the digest of everything that decides the level's bytes, except the site and ``libraries``."""
         steps = [step.recipe() for step in self.steps]
         for plan in self.instead:
             steps += [f"instead {plan.recipe(settings)} at {self.level.price!r}, {self.level.request!r}"]
         return digest_parts(VERSION, settings, self.level.promise, *self.level.bases, *steps)
+
+
+@cache
+def facts_recipe() -> str:
+    """Return the text that identifies what is found of the same source (``adaptc.compile.analyse.facts``)."""
+    return f"{VERSION} {identify(EVERY_PASS | _VECTORS)}"
 
 
 def plan_level(level: Level) -> Plan:

@@ -30,15 +30,15 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from functools import lru_cache
-from importlib import import_module
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from adaptc.core.model import Effort
+from adaptc.core.libraries import identify
+from adaptc.core.model import CODINGS, Effort
 from adaptc.core.shortage import Shortage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     import zstandard
 
@@ -46,7 +46,9 @@ if TYPE_CHECKING:
 RECIPE = "codings/1"
 """The version of the settings in this file; raise it whenever a setting changes bytes."""
 
-_CODECS = ("brotli", "deflate", "zopfli", "zstandard")
+# The distributions of the encoders
+_LIBRARIES = {"libdeflate": "deflate", "zopfli": "zopfli", "brotli": "Brotli", "zstd": "zstandard"}
+LIBRARIES = frozenset(_LIBRARIES.values())
 
 MIB = 1 << 20
 
@@ -149,11 +151,27 @@ def decode(content: bytes, coding: str, limit: int | None) -> bytes:
     return _DECODERS[coding](content, limit)
 
 
-def recipe() -> str:
-    """Return what encoded bytes depend on apart from the content: ``RECIPE`` and the codecs' versions."""
-    # importlib.metadata takes 12 ms to load, the four codecs 3
-    versions = ((name, import_module(name).__version__) for name in _CODECS)
-    return " ".join([RECIPE, *(f"{name}-{version}" for name, version in versions)])
+def libraries(codings: Iterable[str], effort: Effort) -> frozenset[str]:
+    """Return the distributions that encode content of any size in these codings."""
+    return frozenset(_LIBRARIES[setting.encoder] for coding in codings for setting in _settings(coding, effort))
+
+
+def _settings(coding: str, effort: Effort) -> Iterable[Setting]:
+    """Yield the setting for small content, and those for larger."""
+    setting: Setting | None = SETTINGS[coding, effort]
+    while setting is not None:
+        yield setting
+        setting = CEILINGS[setting][1] if setting in CEILINGS else None
+
+
+ESTIMATING = libraries(CODINGS, "fast")
+"""The distributions that passes and the verification use, which compare sizes by the settings of effort ``fast``."""
+
+
+@cache
+def recipe(coding: str, effort: Effort) -> str:
+    """Return what encoded bytes depend on apart from the content: ``RECIPE`` and the versions of libraries."""
+    return f"{RECIPE} {identify(libraries((coding,), effort))}"
 
 
 # Codecs are imported where they are used: other commands start faster without them.

@@ -27,6 +27,7 @@ from adaptc.compile.engine.outdated import (
     compare_files,
     find_changes,
     in_build_order,
+    name_libraries,
     outdated_units,
     record_decisions,
 )
@@ -124,6 +125,7 @@ class Builder:
         changes = find_changes(report.resources, dict.fromkeys(touched, ""), before)
         built = state.recipes()
         reasons = outdated_units(state, built, changes, self.spec.recipes, report.resources, report.restriction)
+        name_libraries(state, reasons, built, self.spec.level_recipes)
         if self.trees.are_changed(state):
             reasons.update(self.trees.missing_outputs(state, reasons, report))
         report.reasons = in_build_order(reasons, self.spec.levels)
@@ -139,6 +141,8 @@ class Builder:
         before = state.resources()
         report = self._begin_report(state, before, remember=True, unchanged=scanned.unchanged(state))
         touched = compare_files(report.resources, before)
+        if not self.spec.has_facts_of(state):
+            touched = dataclasses.replace(touched, touched=tuple(report.resources))
         if not touched and self._is_complete(state, report):
             self.trees.has_removed_outdated = True
             scanned.record(state, report)
@@ -278,11 +282,12 @@ def dry_run(trees: Trees, state: State, scan: Scan, *, every_source: bool) -> Dr
     digests = _read(spec, report, report.resources if every_source else touched)
     read = {path: digests[path] for path in digests if path in touched or digests[path] != before[path][1]}
     changes = find_changes(report.resources, read, before)
-    if before and (changes.contents or changes.presence):
+    if before and (changes.contents or changes.presence or not spec.has_facts_of(state)):
         with contextlib.closing(state.copy_to_memory()) as copy:
             changes = dataclasses.replace(changes, decisions=_decisions(spec, copy, report, before, read, changes))
     built = state.recipes()
     reasons = outdated_units(state, built, changes, spec.recipes, report.resources, report.restriction)
+    name_libraries(state, reasons, built, spec.level_recipes)
     undetected = tuple(sorted(read.keys() - set(touched)))
     unwanted = tuple(trees.unwanted(built, report))
     return DryRun(report, in_build_order(reasons, spec.levels), unwanted, undetected)
@@ -327,7 +332,8 @@ def _decisions(
     affected = affected_targets(changes.presence, spec.config.site.index)
     pages = [path for path in copy.affected_by_targets(affected) if path in sources] if changes.presence else []
     unit_builder = UnitBuilder(spec.snapshot(sources, NO_DECISIONS))
-    for path in dict.fromkeys((*(path for path in changes.contents if path in sources), *pages)):
+    changed = sources if not spec.has_facts_of(copy) else (path for path in changes.contents if path in sources)
+    for path in dict.fromkeys((*changed, *pages)):
         facts = read_facts(unit_builder, path)
         if not isinstance(facts, str):
             copy.set_facts(path, facts)

@@ -31,6 +31,8 @@ from adaptc.compile.engine.state.results import PRESENCE
 from adaptc.compile.engine.state.state import State, Unit
 from adaptc.config.rulebook import Level
 from adaptc.core.diagnostics import printable
+from adaptc.core.digest import digest_parts
+from adaptc.core.libraries import NOT_INSTALLED
 from adaptc.core.model import Resource
 
 
@@ -100,6 +102,16 @@ class RecipeChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class LibrariesChanged:
+    """Libraries that the level depends on have other versions: ``changes`` are (name, version now, version then)."""
+
+    changes: tuple[tuple[str, str, str], ...]
+
+    def __str__(self) -> str:
+        return "; ".join(f"{name} is {now} now, and was {then}" for name, now, then in self.changes)
+
+
+@dataclass(frozen=True, slots=True)
 class OutputMissing:
     """A file of the tree is missing or was changed."""
 
@@ -117,10 +129,65 @@ Reason = (
     | EvidenceChanged
     | ProofChanged
     | RecipeChanged
+    | LibrariesChanged
     | OutputMissing
 )
 REMOVED_FIRST = (InputChanged, DependencyChanged, ProofChanged)
 """With these reasons the files in the tree are wrong: they are removed before work starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Everything but the site that decides a level's bytes: a digest of ``settings``, and versions of libraries."""
+
+    settings: str
+    libraries: Mapping[str, str]
+
+    @property
+    def digest(self) -> str:
+        """The digest by which units are compared."""
+        return digest_parts(self.settings, repr(sorted(self.libraries.items())))
+
+    def below(self, above: Recipe) -> Recipe:
+        """Return the recipe of a level whose files may be as they are at the level above."""
+        return Recipe(digest_parts(self.settings, above.settings), {**above.libraries, **self.libraries})
+
+    def reason_against(self, last: Recipe | None) -> Reason:
+        """Return why what was made by another recipe, if that is known, is outdated."""
+        if last is None or last.settings != self.settings:
+            return _RECIPE_CHANGED
+        names = sorted({*self.libraries, *last.libraries}, key=str.lower)
+        pairs = (
+            (name, self.libraries.get(name, NOT_INSTALLED), last.libraries.get(name, NOT_INSTALLED)) for name in names
+        )
+        return LibrariesChanged(tuple(each for each in pairs if each[1] != each[2]))
+
+
+# The key of recipes by digest in the state, and how many of them are there at most: those of levels, and of some before
+_RECIPES, _MOST_RECIPES = "recipes", 64
+
+
+def record_recipes(state: State, recipes: Iterable[Recipe]) -> None:
+    """Record what the recipes of units are, so that a later build can tell why they are outdated."""
+    known = state.meta(_RECIPES) or {}
+    new = {recipe.digest: [recipe.settings, dict(recipe.libraries)] for recipe in recipes}
+    if not new.keys() <= known.keys():
+        state.set_meta(
+            _RECIPES, dict([*((key, known[key]) for key in known if key not in new), *new.items()][-_MOST_RECIPES:])
+        )
+
+
+def name_libraries(
+    state: State, reasons: dict[Unit, Reason], built: Mapping[Unit, str], recipes: Mapping[str, Recipe]
+) -> None:
+    """Replace the reasons of units that are outdated by versions of libraries alone with reasons that name these."""
+    known = {digest: Recipe(*recipe) for digest, recipe in (state.meta(_RECIPES) or {}).items()}
+    named: dict[tuple[str, str], Reason] = {}
+    for unit in [unit for unit, reason in reasons.items() if reason is _RECIPE_CHANGED]:
+        level, last = unit[0], built[unit]
+        if (level, last) not in named:
+            named[level, last] = recipes[level].reason_against(known.get(last))
+        reasons[unit] = named[level, last]
 
 
 # Times of files move in steps of 10 ms at most (a kernel with HZ=100)

@@ -14,17 +14,19 @@ from typing import TYPE_CHECKING, Any, cast
 from adaptc.browser.evidence import code_digest
 from adaptc.compile.analyse.decisions import DeliveryCost, decide
 from adaptc.compile.analyse.demotions import NO_DEMOTIONS, Demotions
+from adaptc.compile.engine.outdated import Recipe
 from adaptc.compile.engine.reporting import BuildReport
-from adaptc.compile.engine.state.state import state_path
+from adaptc.compile.engine.state.state import State, state_path
 from adaptc.compile.engine.unit.snapshot import SharedSnapshot, Snapshot
-from adaptc.compile.pipeline import Plan, levels_above, plan_level
+from adaptc.compile.pipeline import Plan, facts_recipe, levels_above, plan_level
 from adaptc.compile.view import Settings
 from adaptc.config.config import Config, recipe_text
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
 from adaptc.core.fs import DiskTree, write_atomic
+from adaptc.core.libraries import versions_of
 from adaptc.core.model import CODINGS, PRIVATE, Effort
-from adaptc.formats.codings import recipe as codec_recipe
+from adaptc.formats import codings
 from adaptc.site.docroot import Docroot, Selection, load_directory
 from adaptc.site.mirror import types_of
 from adaptc.site.server_config import server_rules_of
@@ -45,6 +47,9 @@ if TYPE_CHECKING:
     from adaptc.site.site import Source
 
 
+FACTS = "facts"
+"""The key of the state under which it is by what the facts of sources were found."""
+
 # Sources of which 250 bytes each are in memory; more are in a file, where a look-up takes 10 us
 _MOST_IN_MEMORY = 100_000
 
@@ -52,8 +57,8 @@ _MOST_IN_MEMORY = 100_000
 class BuildSpec:
     """The specification of a build: ``config.docroot`` at ``levels`` in ``config.output``.
 
-    ``recipes`` are digests by level of everything but the site that decides its bytes, ``decorations`` the rules by
-    which images are labelled, ``None`` where no level asks for labels.
+    ``recipes`` are digests by level of everything but the site that decides its bytes, those of ``level_recipes``;
+    ``decorations`` are the rules by which images are labelled, ``None`` where no level asks for labels.
     """
 
     def __init__(self, config: Config, docroot: Path, levels: tuple[Level, ...]) -> None:
@@ -71,9 +76,9 @@ class BuildSpec:
             self._crowd_cost.request_worth(),
         )
         self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))
-        self.codec = codec_recipe()
         self.decorations = self._decorations()
-        self.recipes = self._recipes()
+        self.level_recipes = self._recipes()
+        self.recipes = {name: recipe.digest for name, recipe in self.level_recipes.items()}
 
     @property
     def state_path(self) -> Path:
@@ -128,24 +133,35 @@ class BuildSpec:
 
         return configured_rules(self.config)
 
-    def _recipes(self) -> dict[str, str]:
+    def _recipes(self) -> dict[str, Recipe]:
         """Return the recipe of each level. It includes that of the level above: a page may be as it is there."""
-        above, recipes = levels_above(self.levels), dict[str, str]()
+        above, recipes = levels_above(self.levels), dict[str, Recipe]()
+        encoders = codings.libraries(self.codings, self.settings.effort)
         for level in self.levels:  # highest quality first
             plan = plan_level(level)
-            own = plan.recipe(self._recipe_text(plan))
-            recipes[level.name] = digest_parts(own, recipes[above[level.name]]) if level.name in above else own
+            own = Recipe(plan.recipe(self._recipe_text(plan)), versions_of(plan.libraries | encoders))
+            recipes[level.name] = own.below(recipes[above[level.name]]) if level.name in above else own
         return recipes
 
     def _recipe_text(self, plan: Plan) -> str:
         """Everything of the configuration that a unit's bytes may depend on."""
         site = self.config.site
-        shared = (self.settings, self.codings, self.codec, site.base_url, site.index, site.max_file_bytes)
+        shared = (self.settings, self.codings, codings.RECIPE, site.base_url, site.index, site.max_file_bytes)
         rules = (plan.level.name, self.decorations.digest) if plan.needs_labels and self.decorations else None
         return repr((*shared, self._complete(), rules))
 
     def _complete(self) -> bool:
         return self.config.build.identity == "complete"
+
+    @property
+    def facts_recipe(self) -> str:
+        """The digest of everything that decides the facts of sources, except the site."""
+        site = self.config.site
+        return digest_parts(facts_recipe(), repr((site.base_url, site.index, site.max_file_bytes)))
+
+    def has_facts_of(self, state: State) -> bool:
+        """Whether the facts in a state are as this build would find them."""
+        return bool(state.meta(FACTS) == self.facts_recipe)
 
     def completion_mark(self, report: BuildReport, accepted_recipes: frozenset[str] = frozenset()) -> dict[str, Any]:
         """Return the mark of a complete build: with the same mark no unit is outdated by its recipe.
@@ -153,7 +169,7 @@ class BuildSpec:
         Units that were built by one of the ``accepted_recipes`` count as up to date.
         """
         settings = digest_parts(recipe_text(self.config), report.restriction.digest())
-        mark = {"levels": self.recipes, "files": report.count, "settings": settings}
+        mark = {"levels": self.recipes, "facts": self.facts_recipe, "files": report.count, "settings": settings}
         if self.config.browser.pages or self.config.browser.prove:
             mark["looking"] = code_digest()
         return {**mark, "accepted": sorted(accepted_recipes)} if accepted_recipes else mark
@@ -203,7 +219,6 @@ class BuildSpec:
             self.settings,
             self.levels,
             self.codings,
-            self.codec,
             self.config.site.max_file_bytes,
             self._complete(),
             self.recipes,

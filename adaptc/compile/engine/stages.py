@@ -24,14 +24,16 @@ from adaptc.compile.engine.outdated import (
     FileChanges,
     find_changes,
     in_build_order,
+    name_libraries,
     outdated_units,
     racily_clean,
     record_decisions,
+    record_recipes,
 )
 from adaptc.compile.engine.proof.records import store_proof
 from adaptc.compile.engine.reading import ReadStage, RunningSums
 from adaptc.compile.engine.reporting import LOOKING, BuildReport, Progress
-from adaptc.compile.engine.spec import BuildSpec
+from adaptc.compile.engine.spec import FACTS, BuildSpec
 from adaptc.compile.engine.state.state import State, TreeDirectories, Unit
 from adaptc.compile.engine.trees.gate import GatedPublisher
 from adaptc.compile.engine.trees.trees import Trees, mark_incomplete
@@ -107,6 +109,7 @@ def _read(build: Build) -> None:
     sums = RunningSums(state, build.before)
     reading = ReadStage(build.spec, state, report, build.before, build.scanned.started, sums)
     build.read = reading.gather(build.touched, build.workers, build.progress, build.remote)
+    state.set_meta(FACTS, build.spec.facts_recipe)
     for path in _gone(build):
         sums.forget_source(path)
     build.sums = sums.finish(report.resources)
@@ -155,6 +158,8 @@ def _remove(build: Build) -> None:
     built = None if _has_just_these(build) else state.recipes()
     conditions = (report.restriction, build.accepted_recipes)
     reasons = outdated_units(state, built, changes, build.spec.recipes, report.resources, *conditions)
+    name_libraries(state, reasons, built or {}, build.spec.level_recipes)
+    record_recipes(state, build.spec.level_recipes.values())
     if not build.directories:
         trees.remove_foreign_files(state)
         reasons.update(trees.missing_outputs(state, reasons, report))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from adaptc.compile.engine.cache.store import time_of
-from adaptc.compile.engine.outdated import NeverBuilt, OutputMissing, Reason, RecipeChanged
+from adaptc.compile.engine.outdated import LibrariesChanged, NeverBuilt, OutputMissing, Reason, RecipeChanged
 from adaptc.compile.engine.state.results import StoredFile
 from adaptc.compile.engine.state.state import State, Unit
 from adaptc.compile.engine.trees.trees import Trees
@@ -35,6 +35,7 @@ _OF_REASONS: dict[type, Status] = {
     NeverBuilt: Status.MISSING,
     OutputMissing: Status.MISSING,
     RecipeChanged: Status.RECIPE,
+    LibrariesChanged: Status.RECIPE,
 }
 
 

@@ -68,7 +68,7 @@ class Registration:
     def _encoded(self, page: str, coding: str) -> Path:
         from adaptc.formats.codings import encode, recipe
 
-        key = digest_parts(_RECIPE, recipe(), self.effort, coding, page)
+        key = digest_parts(_RECIPE, recipe(coding, self.effort), self.effort, coding, page)
         if not self.store.has(key):
             self.store.put(encode(self.store.read(page) or b"", coding, self.effort), key)
         return Path(self.store.object_path(key))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.analyse.decorations.evidence import ImageEvidence, image_evidence
@@ -15,6 +16,8 @@ from adaptc.compile.engine.state.results import Output
 from adaptc.compile.view import WOFF2, DerivedFile, Options, Settings
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes, digest_parts
+from adaptc.core.imports import libraries_behind
+from adaptc.core.libraries import identify
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.version import VERSION
 from adaptc.formats import codings
@@ -28,10 +31,10 @@ _NO_GAIN = b"-"
 
 
 class Encoder:
-    """Encodes content. ``codec`` identifies the encoders and their options (``codings.recipe``)."""
+    """Encodes content in the codings of these ``names``."""
 
-    def __init__(self, store: Store, names: tuple[str, ...], codec: str, effort: Effort) -> None:
-        self.store, self.codings, self.codec, self.effort = store, names, codec, effort
+    def __init__(self, store: Store, names: tuple[str, ...], effort: Effort) -> None:
+        self.store, self.codings, self.effort = store, names, effort
 
     def outputs(self, content: bytes, media_type: str, *, identity: bool) -> Iterator[Output]:
         """Yield the outputs of content: with ``identity`` the content itself, and its encodings."""
@@ -46,7 +49,8 @@ class Encoder:
             return
         digest = digest or digest_bytes(content)
         for coding in self.codings:
-            key = digest_parts("encode", self.codec, VERSION, coding, self.effort, digest)
+            recipe = codings.recipe(coding, self.effort)
+            key = digest_parts("encode", recipe, VERSION, coding, self.effort, digest)
             encoded = self._encoded(key, content, coding)
             if encoded is not None:
                 yield Output(coding, key, digest_bytes(encoded), len(encoded))
@@ -69,6 +73,10 @@ def _encodes(encoded: bytes, content: bytes, coding: str) -> bool:
         return False
 
 
+# The modules that make copies, and that which measures images
+_COPIERS, _FONTS = "adaptc.formats.image.copiers", "adaptc.formats.font"
+_EVIDENCE = "adaptc.compile.analyse.decorations.evidence"
+
 # Digits of the digest in a file's name: 64 bits, enough for the images of any site
 _DIGITS = 16
 
@@ -85,7 +93,8 @@ class ImageCopier:
         from adaptc.formats.image.copiers import COPIERS_VERSION
 
         chosen = {**options, "effort": self.settings.effort, "limit_pixels": self.settings.limit_pixels}
-        key = digest_parts("derive", str(COPIERS_VERSION), kind, repr(sorted(chosen.items())), digest)
+        libraries = _libraries_of(_FONTS if kind == WOFF2 else _COPIERS)
+        key = digest_parts("derive", str(COPIERS_VERSION), libraries, kind, repr(sorted(chosen.items())), digest)
         copy = self._known.get(key)
         if copy is None:
             copy = self._known[key] = self._stored(key) or self._make_copy(key, read(), kind, chosen)
@@ -135,6 +144,11 @@ class ImageCopier:
         return file
 
 
+@cache
+def _libraries_of(module: str) -> str:
+    return identify(libraries_behind(module))
+
+
 def describe_copy(image: ImageCopy) -> DerivedFile:
     """Return the description of a copy that passes see."""
     digest = digest_bytes(image.content)
@@ -166,7 +180,8 @@ class EvidenceStore:
 
     def of(self, source: Source, read: Callable[[], bytes]) -> ImageEvidence:
         """Return the evidence of the file ``source``, whose content ``read`` gives."""
-        key = digest_parts("evidence", _EVIDENCE_VERSION, str(self.limit_pixels), source.media_type, source.digest)
+        recipe = (_EVIDENCE_VERSION, _libraries_of(_EVIDENCE), str(self.limit_pixels))
+        key = digest_parts("evidence", *recipe, source.media_type, source.digest)
         evidence = self._known.get(key)
         if evidence is None:
             if len(self._known) >= _KNOWN:

@@ -1,21 +1,19 @@
 """Facts of scripts and style sheets are found once for each text, and stored in the cache.
 
-Pages, levels, workers and runs share them. They are found again when the code that finds them changes.
+Pages, levels, workers and runs share them. They are found again when the code that finds them changes, or one of its
+libraries: nobody has to raise a version.
 """
 
 from __future__ import annotations
 
-import sys
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator
-from functools import cache
-from pathlib import Path
 from typing import Generic, TypeVar, cast
 
-from adaptc import formats
 from adaptc.compile.engine.cache.store import Store
 from adaptc.core.digest import digest_parts
 from adaptc.core.facts import FactKind, pack_facts, unpack_facts
+from adaptc.core.imports import code_digest
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -82,14 +80,3 @@ class FactStore:
             facts = kind.of(source)
             self.store.put_record(key, [pack_facts(facts)])
             return facts
-
-
-@cache
-def code_digest(module: str) -> str:
-    """Return the digest of the code that facts depend on: of this module, and of the formats of scripts and sheets.
-
-    It takes 5 ms, once for each module, and nobody has to raise a version.
-    """
-    own = sys.modules[module].__file__ or ""
-    files = sorted(Path(formats.__file__).parent.glob("[cs]*/*.py"))
-    return digest_parts(*(path.read_bytes() for path in (Path(own), *files)))

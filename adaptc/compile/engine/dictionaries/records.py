@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adaptc.core.digest import digest_parts
+from adaptc.core.libraries import identify
 from adaptc.core.version import VERSION
+from adaptc.formats import codings
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.spec import BuildSpec
@@ -60,9 +62,12 @@ def search_key(spec: BuildSpec) -> str:
     """Return a digest of what the result of a search depends on, apart from the pages."""
     from adaptc.compile.analyse.dictionary_search import VERSION as SEARCH
 
-    return digest_parts(SEARCH, VERSION, spec.codec, spec.config.build.effort, repr(spec.codings), repr(spec.cost))
+    # it is searched by its size in Brotli, and that of pages encoded with it
+    used = codings.libraries((*spec.codings, "br", "zst"), spec.settings.effort)
+    recipe = (codings.RECIPE, identify(used), spec.settings.effort, repr(spec.codings))
+    return digest_parts(SEARCH, VERSION, *recipe, repr(spec.cost))
 
 
 def _settings_of(spec: BuildSpec) -> str | None:
-    codings = spec.config.codings
-    return digest_parts(search_key(spec), str(codings.versions_back)) if codings.dictionaries else None
+    asked = spec.config.codings
+    return digest_parts(search_key(spec), str(asked.versions_back)) if asked.dictionaries else None

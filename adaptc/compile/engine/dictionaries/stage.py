@@ -196,7 +196,7 @@ class DictionaryStage:
         spec = self.spec
         effort = cast(Effort, spec.config.build.effort)
         kept = self.spec.private / EARLIER
-        return DictionaryWork(spec.docroot, spec.cache, kept, spec.codings, spec.codec, effort, spec.cost)
+        return DictionaryWork(spec.docroot, spec.cache, kept, spec.codings, effort, spec.cost)
 
     # ---- encoding
 

@@ -25,7 +25,7 @@ from adaptc.core.model import (
     name_of_dictionary,
 )
 from adaptc.core.version import VERSION
-from adaptc.formats.codings import CodingError
+from adaptc.formats.codings import CodingError, recipe
 from adaptc.formats.dictionary import MOST_BYTES, DictionaryCodec, name_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,6 @@ class DictionaryWork:
     cache: Path
     earlier: Path
     codings: tuple[str, ...]
-    codec: str
     effort: Effort
     cost: DeliveryCost
 
@@ -128,8 +127,8 @@ class DictionaryWork:
         if found.dictionary is None:
             return LevelDictionary(level, None, _refusal(found))
         # a text as far as codings are concerned; browsers that take dictionaries take Brotli
-        others = Encoder(self.store, tuple(name for name in self.codings if name != "br"), self.codec, self.effort)
-        best = Encoder(self.store, tuple(name for name in self.codings if name == "br"), self.codec, DICTIONARY_EFFORT)
+        others = Encoder(self.store, tuple(name for name in self.codings if name != "br"), self.effort)
+        best = Encoder(self.store, tuple(name for name in self.codings if name == "br"), DICTIONARY_EFFORT)
         outputs = (
             *others.outputs(found.dictionary, media.HTML, identity=True),
             *best.outputs(found.dictionary, media.HTML, identity=False),
@@ -172,7 +171,7 @@ def _encode(work: DictionaryWork, file: BuiltFile, content: bytes, version: Vers
     codec = _codec(work.cache, work.earlier, version, work.effort)
     if codec is None:  # another build that shares the cache removed it
         return None
-    parts = ("encode", work.codec, VERSION, DICTIONARY_TOKEN, work.effort, version.digest, file.digest)
+    parts = ("encode", recipe("zst", work.effort), VERSION, DICTIONARY_TOKEN, work.effort, version.digest, file.digest)
     key = digest_parts(*parts)
     encoded = work.store.read(key)
     if encoded is None or not _encodes(codec, encoded, content):

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.analyse.decisions import NO_DECISIONS, EvidenceKey
 from adaptc.compile.engine.cache.evidence import PageEvidenceStore
-from adaptc.compile.engine.cache.facts import code_digest
 from adaptc.compile.engine.cache.store import ObjectGone, Store
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state.state import State
@@ -26,6 +25,7 @@ from adaptc.core import media
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.facts import pack_facts, unpack_facts
 from adaptc.core.fs import ChangedWhileRead, DiskTree
+from adaptc.core.imports import code_digest
 from adaptc.core.model import Role
 from adaptc.core.shortage import recognizing_shortage
 from adaptc.site.site import Site, Source

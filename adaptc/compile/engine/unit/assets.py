@@ -150,7 +150,12 @@ class Assets:
             return Alternates()
         (step,) = steps
         key = digest_parts(
-            "alternates", VERSION, step.recipe(), str(view.settings), digest_bytes(original), digest_bytes(content)
+            "alternates",
+            VERSION,
+            step.result_recipe(),
+            str(view.settings),
+            digest_bytes(original),
+            digest_bytes(content),
         )
         known = self._remembered_alternates(key, path)
         return known or self._remember_alternates(key, step.pass_.run(asset, original, view, step.options))
@@ -181,7 +186,7 @@ class Assets:
         if not step.pass_.depends_on_content_only(asset.content):
             return step.pass_.run(asset, view, step.options)
         key = digest_parts(
-            "asset", VERSION, step.recipe(), str(view.settings), asset.media_type, digest_bytes(asset.content)
+            "asset", VERSION, step.result_recipe(), str(view.settings), asset.media_type, digest_bytes(asset.content)
         )
         outcome = self._remembered(key, asset.path)
         if outcome is None:

@@ -35,10 +35,10 @@ from adaptc.compile.engine.state.results import (
 )
 from adaptc.compile.engine.state.state import State, state_path
 from adaptc.compile.engine.unit.snapshot import Snapshot
+from adaptc.compile.pipeline import facts_recipe
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.urls import SiteAddress
-from adaptc.core.version import VERSION
 from adaptc.site.site import Site
 
 if TYPE_CHECKING:
@@ -194,8 +194,8 @@ class SourceRecords:
                 yield path, digest_bytes(content)
 
     def _key(self, path: str, digest: str) -> str:
-        conditions = (VERSION, self.snapshot.base_url, self.snapshot.index_names, self.site.sources[path].media_type)
-        return digest_parts("source", repr(conditions), path, digest)
+        settings = (self.snapshot.base_url, self.snapshot.index_names, self.site.sources[path].media_type)
+        return digest_parts("source", facts_recipe(), repr(settings), path, digest)
 
     def _leads(self, targets: Iterable[str]) -> str:
         """Return a digest of where URL paths lead."""

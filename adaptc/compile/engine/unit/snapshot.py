@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 class Snapshot:
     """What workers need to know: the sources, the decisions about them, and where results go.
 
-    ``levels`` are those that are built. ``codings`` are the content codings, and ``codec`` identifies the encoders.
-    With ``complete`` the id tree of a level holds every file. ``recipes`` are those of the levels.
-    ``decorations`` are the rules by which images are labelled, ``None`` where no level asks for labels. With
-    ``traced`` the artifacts of each unit are noted, for a remote cache. ``contents`` are those of the sources in a
-    process that has no docroot.
+    ``levels`` are those that are built. ``codings`` are the content codings. With ``complete`` the id tree of a level
+    holds every file. ``recipes`` are those of the levels. ``decorations`` are the rules by which images are labelled,
+    ``None`` where no level asks for labels. With ``traced`` the artifacts of each unit are noted, for a remote cache.
+    ``contents`` are those of the sources in a process that has no docroot.
     """
 
     docroot: Path
@@ -45,7 +44,6 @@ class Snapshot:
     settings: Settings
     levels: tuple[Level, ...]
     codings: tuple[str, ...]
-    codec: str
     max_file_bytes: int
     complete: bool
     recipes: Mapping[str, str]

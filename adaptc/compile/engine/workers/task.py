@@ -7,7 +7,6 @@ ended, or could not be reached, and nothing about the content.
 from __future__ import annotations
 
 import pickle
-import platform
 import socket
 import threading
 import traceback
@@ -15,9 +14,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from typing import Any, Generic, Protocol, TypeVar
 
+from adaptc.compile.pipeline import LIBRARIES
+from adaptc.core.libraries import versions_of
 from adaptc.core.shortage import Shortage, explain_shortage
 from adaptc.core.version import VERSION
 
@@ -46,12 +46,6 @@ class Batch(Generic[T]):
 
 
 Versions = Mapping[str, str]
-
-# The libraries that results may depend on
-_SHAPING = (
-    "Brotli", "deflate", "fonttools", "lxml", "mozjpeg-lossless-optimization", "oxipng-pybind", "Pillow", "pyvips",
-    "pyvips-binary", "tinycss2", "turbohtml", "upa-url", "zopfli", "zstandard",
-)  # fmt: skip
 
 # Libraries have settings and caches of the whole process, which its threads must not use at once
 _one_at_a_time = threading.Lock()
@@ -148,8 +142,7 @@ def run_order(versions: Versions, order: bytes, _name: str) -> Answer:
 @cache
 def own_versions() -> Versions:
     """Return the versions that bytes may depend on, by name: adaptc, Python and libraries."""
-    python = ".".join(platform.python_version_tuple()[:2])
-    return {"adaptc": VERSION, "Python": python} | {name: version(name) for name in _SHAPING}
+    return {"adaptc": VERSION} | versions_of(LIBRARIES)
 
 
 def difference(own: Versions, versions: Versions) -> str:
