@@ -23,7 +23,8 @@ from PIL import Image
 import adaptc
 from adaptc.browser import evidence
 from adaptc.compile import pipeline
-from adaptc.compile.engine import derived, unit_builder
+from adaptc.compile.engine.cache import derived
+from adaptc.compile.engine.unit import unit_builder
 from adaptc.compile.engine.workers.task import own_versions
 from adaptc.compile.pipeline import EVERY_PASS, LIBRARIES, PASSES, AlternatePass, AssetPass, Pass, facts_recipe
 from adaptc.core import imports, libraries

@@ -1,8 +1,13 @@
-"""Read: the digests and the facts of the files that changed, by workers, and the sums of the facts of all files."""
+"""Read: the digests and the facts of the files that changed, by workers, and the sums of the facts of all files.
+
+A record in a remote cache has facts of a source that no other machine has to read and parse the file for. They follow
+from the content of a file and from where the paths lead to which it refers (``Facts.targets``): a record has a digest
+of the latter, so that it counts until one of them leads elsewhere.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
@@ -10,23 +15,30 @@ from typing import TYPE_CHECKING, NoReturn
 from adaptc.compile.analyse.decisions import NO_DECISIONS
 from adaptc.compile.analyse.facts import Facts, affected_targets
 from adaptc.compile.analyse.site_sums import SiteSums, sum_up
+from adaptc.compile.engine.cache.tracing import RECORD
 from adaptc.compile.engine.outdated import FileChanges, racily_clean
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec
+from adaptc.compile.engine.state.results import (
+    source_facts,
+    source_values,
+)
 from adaptc.compile.engine.state.state import State
-from adaptc.compile.engine.unit.records import SourceRecords
 from adaptc.compile.engine.unit.snapshot import SharedSnapshot, Snapshot
 from adaptc.compile.engine.workers.executor import Workers
 from adaptc.compile.engine.workers.unit_work import gather_batch
+from adaptc.compile.pipeline import facts_recipe
 from adaptc.core.diagnostics import Location, diagnose, printable
+from adaptc.core.digest import digest_bytes, digest_parts
+from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
 from adaptc.core.shortage import Shortage
+from adaptc.core.urls import SiteAddress
+from adaptc.site.site import Site
 from adaptc.site.source_table import ResourceSources
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.cache.remote import RemoteCache
-    from adaptc.compile.engine.unit.records import SourceRecords
-
 
 _SUMS = "sums"
 
@@ -128,7 +140,7 @@ class ReadStage:
     ) -> Iterator[tuple[str, Facts | str]]:
         """Yield the facts of files of these ``sizes``, or why one cannot be read."""
         snapshot = self._snapshot()
-        records = None if remote is None else _records(remote, snapshot.snapshot)
+        records = None if remote is None else SourceRecords(remote, snapshot.snapshot)
         for path, facts in () if records is None else records.find(tuple(sizes)):
             del sizes[path]
             yield path, facts
@@ -154,10 +166,58 @@ class ReadStage:
         self.sums.set_facts(resource, facts)
 
 
-def _records(remote: RemoteCache, snapshot: Snapshot) -> SourceRecords:
-    return SourceRecords(remote, snapshot)
-
-
 def _refuse_to_read(path: str, reason: str) -> NoReturn:
     """Raise ``Shortage``: what pages refer to decides how others are built, so that none can be built without it."""
     raise Shortage(f"{printable(path)} cannot be read: {reason}")
+
+
+class SourceRecords:
+    """The records of the sources of a ``snapshot`` in the ``remote`` cache, and in the store in front of it."""
+
+    def __init__(self, remote: RemoteCache, snapshot: Snapshot) -> None:
+        self.remote, self.snapshot = remote, snapshot
+        self.site = Site.of(snapshot.sources, SiteAddress(snapshot.base_url), snapshot.index_names)
+
+    def find(self, paths: Iterable[str]) -> Iterator[tuple[str, Facts]]:
+        """Yield the facts of those sources of which there is a record. Raises ``OSError`` for the store."""
+        keys = {path: self._key(path, digest) for path, digest in self._digests(paths)}
+        missing = (key for key in keys.values() if self.remote.store.record(key) is None)
+        self.remote.fetch(map(_trace, missing))
+        for path, key in keys.items():
+            record = self.remote.store.record(key)
+            if record is not None and record[0] == self._leads(record[1]):
+                yield path, source_facts(record[2], tuple(record[1]))
+
+    def put(self, path: str, facts: Facts) -> None:
+        """Store a record, and have the remote cache share it. Raises ``OSError``."""
+        key = self._key(path, facts.digest)
+        self.remote.share_later(_trace(key), RECORD + key)
+        self.remote.store.put_record(key, [self._leads(facts.targets), facts.targets, source_values(facts)])
+
+    def _digests(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+        tree = DiskTree(self.snapshot.docroot)
+        for path in paths:
+            if self.site.sources[path].size <= self.snapshot.max_file_bytes:
+                try:
+                    content = tree.read(path)
+                except (OSError, ChangedWhileRead):  # a worker reports it
+                    continue
+                yield path, digest_bytes(content)
+
+    def _key(self, path: str, digest: str) -> str:
+        settings = (self.snapshot.base_url, self.snapshot.index_names, self.site.sources[path].media_type)
+        return digest_parts("source", facts_recipe(), repr(settings), path, digest)
+
+    def _leads(self, targets: Iterable[str]) -> str:
+        """Return a digest of where URL paths lead."""
+        return digest_parts(*(part for target in targets for part in (target, self._answer(target))))
+
+    def _answer(self, target: str) -> str:
+        file = self.site.find(target)
+        kind = self.site.leads_somewhere(target) if file is None else self.site.sources[file].media_type
+        return f"{kind} {file}"
+
+
+def _trace(key: str) -> str:
+    """Return the key of the trace that names just the record of ``key``."""
+    return digest_parts("trace", key)

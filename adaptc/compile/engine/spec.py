@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions, EvidenceKey
     from adaptc.compile.analyse.decorations.rules import ConfiguredRules
     from adaptc.compile.analyse.site_sums import SiteSums
-    from adaptc.compile.engine.reporting import BuildReport
-    from adaptc.compile.view import Settings
-    from adaptc.config.rulebook import Level
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.core.fs import Tree
     from adaptc.core.model import Resource

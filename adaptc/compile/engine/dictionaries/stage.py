@@ -56,7 +56,7 @@ from adaptc.formats.dictionary import MOST_BYTES
 if TYPE_CHECKING:
     from adaptc.compile.engine.reporting import BuildReport, Progress
     from adaptc.compile.engine.spec import BuildSpec
-    from adaptc.compile.engine.state.results import Extra, Output, UnitResult
+    from adaptc.compile.engine.state.results import Extra, Output
     from adaptc.compile.engine.state.state import State
     from adaptc.compile.engine.trees.gate import GatedPublisher
     from adaptc.compile.engine.trees.trees import Trees

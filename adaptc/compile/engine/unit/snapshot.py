@@ -18,8 +18,6 @@ from adaptc.site.source_table import SourceTable, write_table
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
     from adaptc.compile.analyse.decorations.rules import DecorationRules
-    from adaptc.compile.view import Settings
-    from adaptc.config.rulebook import Level
     from adaptc.core.fs import Contents
     from adaptc.site.site import Source
 

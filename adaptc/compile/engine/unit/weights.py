@@ -30,7 +30,6 @@ from adaptc.formats.html.references import base_href
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.cache.derived import Encoder
-    from adaptc.compile.engine.state.results import UnitResult
     from adaptc.compile.engine.unit.recording_view import RecordingView
     from adaptc.site.site import Site
 
