@@ -16,7 +16,7 @@ from turbohtml import Text
 from adaptc.compile.page.context import PageContext, page_context
 from adaptc.compile.page.inlining import compressed_size
 from adaptc.compile.page.script_written import script_written
-from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.view import View
 from adaptc.formats.html.document import Page, page_of_markup, parse_bare
 from adaptc.formats.html.shadow import open_shadow_roots
@@ -89,7 +89,7 @@ class _Surplus:
 
 
 def _surplus(tree: Document, context: PageContext, other: Document, view: View) -> _Surplus:
-    shown = ShownPage(tree, page_sheets(tree, context.base, view).texts)
+    shown = ShownPage(tree, screen_sheets(tree, context.base, view))
     texts = (node.data for width in VIEWPORTS for node in shown.nodes(width) if isinstance(node, Text))
     links = set[str]().union(*(shown.links(width) for width in VIEWPORTS))
     words = _words(texts) - _words(rendered_texts(other))

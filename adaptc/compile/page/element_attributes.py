@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext
-from adaptc.formats.html.syntax import attribute_markup
+from adaptc.formats.html.syntax import attribute_markup, split_tokens
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -44,7 +44,7 @@ def is_carried(name: str) -> bool:
 
 def _names(name: str, value: str) -> list[str]:
     """Return what a script would look the element up by."""
-    return value.split() if name in ("id", "class") else [name] if name.startswith("data-") else []
+    return split_tokens(value) if name in ("id", "class") else [name] if name.startswith("data-") else []
 
 
 def carried_markup(element: Element) -> str:

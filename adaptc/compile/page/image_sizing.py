@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from adaptc.formats.css.sheet_text import beyond_limits
+from adaptc.formats.html.syntax import split_tokens
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -253,7 +254,7 @@ def _fits(selector: str, tag: str, classes: str, identifier: str) -> bool:
     if not _may_be(selector, tag):
         return False
     subject = _subject(selector)
-    own = {".": classes.lower().split(), "#": [identifier.lower()]}
+    own = {".": split_tokens(classes.lower()), "#": [identifier.lower()]}
     return _is_odd(subject) or all(name.lower() in own[mark] for mark, name in _NAME.findall(subject))
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.analyse.harm import WINDOW_HEIGHT, WINDOW_WIDTH
 from adaptc.core.model import Role
+from adaptc.formats.html.class_names import class_names
+from adaptc.formats.html.forms import control_type
 from adaptc.formats.html.pointers import pointed_at, script_controls
 from adaptc.formats.html.references import script_role
 from adaptc.formats.html.visible_text import is_followable, rendered_texts
@@ -81,7 +83,7 @@ def _share(part: int, whole: int) -> float:
 def _controls(tree: Document) -> Iterator[tuple[str, str, str]]:
     openers = set(_openers(tree))
     for each in tree.iter_elements(_CONTROLS):
-        kind = (each.attr("type") or "").lower()
+        kind = control_type(each)
         if kind != "hidden" and "disabled" not in each.attrs and each not in openers:
             yield each.tag, each.attr("name") or "", kind
 
@@ -94,7 +96,7 @@ def _openers(tree: Document) -> Iterator[Element]:
     """
     identities = {each.attr("id") for each in tree.select("[id]")}
     for each in script_controls(tree):
-        does_send = (each.attr("type") or "submit").lower() == "submit" and each.closest("form") is not None
+        does_send = control_type(each) == "submit" and each.closest("form") is not None
         if each.tag == "button" and not does_send and not identities.isdisjoint(pointed_at(each)):
             yield each
 
@@ -113,7 +115,7 @@ def _pixels(value: str | None, usual: int) -> int:
 
 def _classes(tree: Document) -> Iterator[tuple[str, str]]:
     elements: Iterable[Element] = tree.select("body [class]")
-    return ((each.tag, name) for each in elements for name in (each.attr("class") or "").split())
+    return ((each.tag, name) for each in elements for name in class_names(each))
 
 
 def _runs(script: Element) -> bool:

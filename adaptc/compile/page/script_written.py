@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
-from adaptc.formats.html.landmarks import class_words, find_landmarks
+from adaptc.formats.html.class_names import class_words
+from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.visible_text import UNSEEN, content_texts, is_hidden, walk
 from adaptc.formats.script.prose import prose_length
 

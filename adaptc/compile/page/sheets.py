@@ -20,6 +20,14 @@ from adaptc.formats.css.flatten import ImportedSheet
 from adaptc.formats.css.fonts import is_font_service
 from adaptc.formats.css.references import css_references
 from adaptc.formats.css.sheet_text import decode_sheet
+from adaptc.formats.html.links import (
+    applied_sheets,
+    applies_to_screen,
+    applies_unconditionally,
+    is_style_sheet,
+    screen_medium,
+)
+from adaptc.formats.html.references import in_template
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -50,11 +58,12 @@ def page_sheets(tree: Document, base: str, view: View) -> PageSheets:
 def screen_sheets(tree: Document, base: str, view: View) -> tuple[str, ...]:
     """Return the texts of the sheets that apply to a screen, each with the media query of its element, if it has one.
 
-    A medium that a handler changes once the sheet is loaded is that of a screen.
+    Alternate and disabled sheets do not, and those in templates.
     """
     sheets, texts = _Sheets(view), list[str]()
-    for element in tree.iter_elements(("link", "style")):
-        media_query = _media_query(element)
+    elements = (each for each in tree.iter_elements(("link", "style")) if not in_template(each))
+    for element in filter(applies_to_screen, applied_sheets(elements)):
+        media_query = screen_medium(element)
         for text, _ in sheets.of_element(element, base):
             texts.append(f"@media {media_query}{{{text}}}" if media_query else text)
     return tuple(texts)
@@ -66,23 +75,8 @@ def lasting_sheets(tree: Document, text: str, base: str, view: View) -> tuple[st
     ``text`` is what the tree was parsed from.
     """
     sheets, elements = _Sheets(view), tree.iter_elements(("link", "style"))
-    lasting = [each for each in elements if _is_lasting(each) and not is_isolated(each, text)]
+    lasting = [each for each in elements if applies_unconditionally(each) and not is_isolated(each, text)]
     return tuple(text for each in lasting for text, _ in itertools.islice(sheets.of_element(each, base), 1))
-
-
-# Attributes by which a sheet may not apply: those of alternate sheets, and handlers that change them
-_CONDITIONS = frozenset({"media", "title", "disabled", "onload", "type"})
-
-
-def _is_lasting(element: Element) -> bool:
-    return _CONDITIONS.isdisjoint(element.attrs) and "alternate" not in (element.attr("rel") or "").lower()
-
-
-def _media_query(element: Element) -> str:
-    """Return the media query of an element for a sheet, ``""`` if that means every screen."""
-    query = (element.attr("media") or "").strip()
-    is_changed = "media" in (element.attr("onload") or "")
-    return "" if is_changed or query.lower() in ("all", "screen") else query
 
 
 def sheets_with_bases(tree: Document, base: str, view: View) -> Iterator[tuple[str, str]]:
@@ -112,10 +106,12 @@ class _Sheets:
             yield from self.of_element(element, base)
 
     def of_element(self, element: Element, base: str) -> Iterator[tuple[str, str]]:
+        if not is_style_sheet(element):
+            return
         if element.tag == "style":
             yield element.text, base
             yield from self._linked(base, self._imports(element.text))
-        elif "stylesheet" in (element.attr("rel") or "").lower().split():
+        else:
             yield from self._linked(base, (element.attr("href") or "",))
 
     def _linked(self, base: str, urls: Sequence[str]) -> Iterator[tuple[str, str]]:

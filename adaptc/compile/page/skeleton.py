@@ -17,6 +17,7 @@ from adaptc.compile.page.context import is_isolated
 from adaptc.core.digest import digest_parts
 from adaptc.core.model import Role
 from adaptc.core.urls import document_base
+from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.document import Irreversible, parse_bare, read_page
 from adaptc.formats.html.references import base_href, references
 from adaptc.formats.script.addresses import has_lazy_address
@@ -94,7 +95,7 @@ def _boxes(parent: Element, depth: int) -> Iterator[str]:
 
 
 def _name(element: Element) -> str:
-    classes = sorted(set((element.attr("class") or "").split()))
+    classes = sorted(set(class_names(element)))
     return " ".join((element.tag, *classes))
 
 

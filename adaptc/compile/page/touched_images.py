@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext
 from adaptc.formats.css.selectors import static_selectors
+from adaptc.formats.html.syntax import split_tokens
 from adaptc.formats.script.addresses import ImageChanges
 from adaptc.formats.script.facts import ScriptFacts
 from adaptc.formats.script.handles import Handles, union_of
@@ -113,7 +114,7 @@ class TouchedImages:
 
 def _class_names(value: object) -> Iterator[str]:
     yield from (
-        value.split() if isinstance(value, str) else map(str, value) if isinstance(value, (list, tuple)) else ()
+        split_tokens(value) if isinstance(value, str) else map(str, value) if isinstance(value, (list, tuple)) else ()
     )
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.page.touched_images import STATE_CLASSES
 from adaptc.formats.css.rules import GROUPS, Item, sheet_items
 from adaptc.formats.css.selectors import required_names, selector_names, static_selectors
+from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.document import parse_bare
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _may_concern(selector: str, names: set[str], subjects: set[str]) -> bool:
 
 def _names(element: Element) -> set[str]:
     """Return the names of an element as those of selectors, in lower case: in quirks mode case does not count."""
-    classes = (element.attr("class") or "").lower().split()
+    classes = map(str.lower, class_names(element))
     attributes = (f"[{name}" for name in element.attrs)
     return {element.tag, f"#{(element.attr('id') or '').lower()}", *(f".{name}" for name in classes), *attributes}
 

@@ -21,6 +21,7 @@ from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.core.shortage import raise_shortage
+from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.script.handles import union_of
 
@@ -84,7 +85,7 @@ def _names_by_script(editor: Editor, page: PageContext) -> Callable[[str], bool]
 
 
 def _words(element: Element) -> list[str]:
-    return [*(element.attr("class") or "").split(), element.attr("id") or ""]
+    return [*class_names(element), element.attr("id") or ""]
 
 
 # What a script needs to measure, size, find or move an image, or to change classes and attributes, by which rules apply

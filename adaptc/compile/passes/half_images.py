@@ -26,6 +26,7 @@ from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.css.address_selectors import AddressSelectors
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import preloads
 from adaptc.formats.html.syntax import parse_srcset
 from adaptc.formats.script.addresses import has_lazy_address
 
@@ -269,7 +270,7 @@ class _ImageHalver:
 
     def _preload(self, link: Element) -> None:
         """Preload the copy where the page shows it: the original would be fetched for nothing."""
-        if "preload" not in (link.attr("rel") or "").lower().split() or (link.attr("as") or "").lower() != "image":
+        if not preloads(link, "image"):
             return
         source_set = self._source_set(link, "imagesrcset", "imagesizes")
         copy = self.copies.of(link.attr("href") or "") if link.attr("href") else None

@@ -10,6 +10,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import ICONS, rel_tokens
 from adaptc.formats.image.icon import small_icon
 
 if TYPE_CHECKING:
@@ -19,9 +20,7 @@ __all__ = ["reduce_icons"]
 
 NAME = "page-icons"
 # For bookmarks on the start screens of telephones, and for pinned tabs
-_OTHERS = frozenset({
-    "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon",
-})  # fmt: skip
+_OTHERS = ICONS - {"icon"}
 _MEDIA_TYPES = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP, media.SVG})
 _RASTER = _MEDIA_TYPES - {media.SVG} | {media.ICO}
 
@@ -35,8 +34,8 @@ def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options
     """
     report = Report()
     links = [link for link in editor.tree.iter_elements("link") if not is_isolated(link, editor.text)]
-    icons = [link for link in links if "icon" in _rel(link)]
-    others = [link for link in links if not _OTHERS.isdisjoint(_rel(link)) and link not in icons]
+    icons = [link for link in links if "icon" in rel_tokens(link)]
+    others = [link for link in links if not _OTHERS.isdisjoint(rel_tokens(link)) and link not in icons]
     icon = _smallest(icons, page, view)
     for link in [*others, *(icons if icon is not None else ())]:
         if link is not icon:
@@ -45,10 +44,6 @@ def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options
     if icon is not None and not page.has_policy:
         _inline(icon, editor, page, view, options["largest"], report)
     return report
-
-
-def _rel(link: Element) -> set[str]:
-    return set((link.attr("rel") or "").lower().split())
 
 
 def _smallest(icons: list[Element], page: PageContext, view: View) -> Element | None:

@@ -27,6 +27,7 @@ from adaptc.compile.passes.dimensions import is_styled, natural_size
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.syntax import split_tokens
 from adaptc.formats.script.addresses import has_lazy_address
 from adaptc.formats.script.handles import union_of
 
@@ -186,7 +187,7 @@ class _Pictures:
 
     def _is_named(self, element: object) -> bool:
         attributes, names = getattr(element, "attrs", {}), self.handles
-        classes = str(getattr(element, "attr", lambda _: "")("class") or "").split()
+        classes = split_tokens(str(getattr(element, "attr", lambda _: "")("class") or ""))
         return str(attributes.get("id")) in names.ids or not names.classes.isdisjoint(classes)
 
     def _ranges(self, image: Element, path: str, natural: tuple[int, int]) -> Iterator[_Range]:

@@ -21,9 +21,10 @@ from adaptc.core.urls import relative_url
 from adaptc.formats.css.font_faces import OfferedFont, face_sources, offer_fonts, set_font_display
 from adaptc.formats.font import FontGlyphs, font_glyphs
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import preloads
 
 if TYPE_CHECKING:
-    from turbohtml import Element
+    pass
 
 __all__ = ["offer_sheet_fonts", "offer_style_fonts", "preload_fonts"]
 
@@ -118,7 +119,7 @@ class _Fonts:
 def preload_fonts(editor: Editor, page: PageContext, view: DerivingView, _options: Options) -> Report:
     """Preload the WOFF2 of a font in its place, where a sheet of the page offers it first."""
     report = Report()
-    links = [link for link in editor.tree.iter_elements("link") if _preloads_font(link)]
+    links = [link for link in editor.tree.iter_elements("link") if preloads(link, "font")]
     first = _first_choices(editor, page, view) if links else {}
     for link in links:
         path = None if is_isolated(link, editor.text) else view.follow(page.base, link.attr("href") or "").path
@@ -127,10 +128,6 @@ def preload_fonts(editor: Editor, page: PageContext, view: DerivingView, _option
             editor.set_attribute(link, "type", media.BY_EXTENSION["woff2"])
             report.actions.append(Action(NAME, "preloaded", path, "as WOFF2"))
     return report
-
-
-def _preloads_font(link: Element) -> bool:
-    return "preload" in (link.attr("rel") or "").lower().split() and (link.attr("as") or "").lower() == "font"
 
 
 def _first_choices(editor: Editor, page: PageContext, view: DerivingView) -> dict[str, str]:

@@ -10,13 +10,23 @@ from dataclasses import dataclass
 
 from turbohtml import Document, Element
 
-from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.syntax import ascii_lower, attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, is_hidden
 
-__all__ = ["Forms", "control_markup", "find_forms", "form_attributes", "option_markup", "works_without_script"]
+__all__ = [
+    "Forms", "control_markup", "control_type", "find_forms", "form_attributes", "opens_natively", "option_markup",
+    "works_without_script",
+]  # fmt: skip
 
 _CONTROLS = "input, select, textarea, button"
-_IDLE = frozenset({"button", "hidden", "menu", "reset"})
+_IDLE = frozenset({"button", "hidden", "reset"})
+# Attributes by which browsers themselves open and close something (HTML, "popovers" and "invoker commands")
+_OPENING = ("popovertarget", "commandfor")
+_BUTTON_TYPES = frozenset({"button", "reset", "submit"})
+_INPUT_TYPES = frozenset({
+    "button", "checkbox", "color", "date", "datetime-local", "email", "file", "hidden", "image", "month", "number",
+    "password", "radio", "range", "reset", "search", "submit", "tel", "text", "time", "url", "week",
+})  # fmt: skip
 _IN_TABLE = frozenset({"table", "tbody", "thead", "tfoot", "tr"})
 _CONTROL_ATTRIBUTES = (
     "type", "name", "value", "checked", "disabled", "required", "readonly", "placeholder", "min", "max", "step",
@@ -42,6 +52,10 @@ class Forms:
     def is_working(self, control: Element) -> bool:
         """Whether a control belongs to a form that works."""
         return self.owner.get(control) in self.working
+
+    def has_effect(self, button: Element) -> bool:
+        """Whether pressing a button does something without scripts: it sends or resets a form, or opens something."""
+        return opens_natively(button) or (self.is_working(button) and works_without_script(button))
 
     def reference(self, control: Element) -> str:
         """Return what a control's ``form`` attribute must name, ``""`` where it is inside its form."""
@@ -107,14 +121,23 @@ def _leads_anywhere(action: str) -> bool:
 
 
 def works_without_script(control: Element) -> bool:
-    """Whether a control does anything without scripts."""
-    return control_type(control) not in ("button", "menu")
+    """Whether a control may do anything in its form without scripts."""
+    return control_type(control) != "button"
+
+
+def opens_natively(control: Element) -> bool:
+    """Whether browsers themselves open or close something when a control is pressed."""
+    return any(name in control.attrs for name in _OPENING)
 
 
 def control_type(control: Element) -> str:
-    """Return the type of a control, in lower case: its attribute, or the default of its element."""
-    default = {"input": "text", "button": "submit"}.get(control.tag, control.tag)
-    return (control.attr("type") or default).strip().lower()
+    """Return the type of a control as browsers have it: an unknown one is the default of its element."""
+    kind = ascii_lower(control.attr("type") or "")
+    if control.tag == "button":
+        return kind if kind in _BUTTON_TYPES else "submit"
+    if control.tag == "input":
+        return kind if kind in _INPUT_TYPES else "text"
+    return control.tag
 
 
 def form_attributes(form: Element) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from turbohtml import Document, Element
 
+from adaptc.formats.html.forms import opens_natively
+
 __all__ = ["pointed_at", "script_controls"]
 
 # Attributes by which a control names what it opens: WAI-ARIA, Bootstrap 2 to 5, MDB, UIkit, Flowbite, Foundation
@@ -15,13 +17,11 @@ _POINTERS = (
 )  # fmt: skip
 _TOGGLES = ("data-toggle", "data-bs-toggle", "data-mdb-toggle")
 _POINTING = ",".join(f"[{name}]" for name in (*_POINTERS, *_TOGGLES)) + ",[role=tab],[uk-tab],[uk-switcher]"
-# Opened and closed by browsers themselves
-_BUILT_IN = ("popovertarget", "commandfor")
 
 
 def script_controls(tree: Document) -> list[Element]:
     """Return the elements that open or choose something by script."""
-    return [each for each in tree.select(_POINTING) if not any(name in each.attrs for name in _BUILT_IN)]
+    return [each for each in tree.select(_POINTING) if not opens_natively(each)]
 
 
 def pointed_at(control: Element) -> Iterator[str]:

@@ -9,7 +9,8 @@ from turbohtml import Element
 
 from adaptc.compile.analyse.decorations.evidence import UseEvidence
 from adaptc.compile.analyse.decorations.image_rules import ImageRule
-from adaptc.compile.analyse.decorations.surroundings import class_words, shown_text
+from adaptc.compile.analyse.decorations.surroundings import shown_text
+from adaptc.formats.html.class_names import class_words
 
 _BANDS = frozenset({"section", "header", "footer", "main", "nav"})
 _CONTROL_ROLES = frozenset({"button", "tab", "switch", "checkbox", "radio", "menuitem", "slider"})

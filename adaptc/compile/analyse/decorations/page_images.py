@@ -14,7 +14,6 @@ from adaptc.compile.analyse.decorations.evidence import Tag, UseEvidence, parse_
 from adaptc.compile.analyse.decorations.image_rules import (
     ImageRule,
     SheetImages,
-    for_screen,
     sheet_images,
     style_images,
 )
@@ -28,10 +27,11 @@ from adaptc.compile.analyse.decorations.surroundings import (
     start_offset,
     surroundings_of,
     tags_of,
-    words,
 )
 from adaptc.core import media
 from adaptc.core.urls import Reach, document_base, join
+from adaptc.formats.html.class_names import words
+from adaptc.formats.html.links import applied_sheets, applies_to_screen
 from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href, in_template
 from adaptc.formats.html.syntax import parse_srcset
 from adaptc.site.site import SiteTarget
@@ -326,20 +326,14 @@ def _matching(tree: Document, selector: str) -> list[Element]:
 def _page_sheets(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[str, SheetImages]]:
     """Yield the base URL and the images of each sheet that a screen applies, imported ones after their importer."""
     seen: set[str] = set()
-    for element in tree.iter_elements(("link", "style")):
-        if not for_screen(element.attr("media") or "") or in_template(element):
-            continue
+    elements = (each for each in tree.iter_elements(("link", "style")) if not in_template(each))
+    for element in filter(applies_to_screen, applied_sheets(elements)):
         if element.tag == "style":
             images = sheet_images(element.text)
             yield page.base, images
             yield from _linked(images.imports, page, sheets, seen)
-        elif _is_applied(element):
+        else:
             yield from _linked((element.attr("href") or "",), page, sheets, seen)
-
-
-def _is_applied(link: Element) -> bool:
-    rel = (link.attr("rel") or "").lower().split()
-    return "stylesheet" in rel and "alternate" not in rel and link.attr("disabled") is None
 
 
 def _linked(urls: Sequence[str], page: _Page, sheets: Sheets, seen: set[str]) -> Iterator[tuple[str, SheetImages]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.core.urls import host_and_path
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.script import is_javascript_type, is_module_type
 
 if TYPE_CHECKING:
@@ -44,8 +45,8 @@ class Hydration:
     def of(tree: Document, framework: Framework) -> Hydration:
         """Find the hydration of a page that a framework rendered."""
         scripts = list(tree.iter_elements("script"))
-        links = [each for each in tree.iter_elements("link") if not _EARLY.isdisjoint(_relations(each))]
-        preloaded = frozenset(_path(each, "href") for each in links if "modulepreload" in _relations(each))
+        links = [each for each in tree.iter_elements("link") if not _EARLY.isdisjoint(rel_tokens(each))]
+        preloaded = frozenset(_path(each, "href") for each in links if "modulepreload" in rel_tokens(each))
         own = [each for each in scripts if _is_part(each, framework, preloaded)]
         others = [each for each in scripts if each not in own and _runs(each)]
         loaded = frozenset(_path(each, "src") for each in own if "src" in each.attrs)
@@ -85,7 +86,7 @@ def _runs(script: Element) -> bool:
 
 def _is_hint(link: Element, framework: Framework, loaded: frozenset[str], *, has_modules: bool) -> bool:
     """Whether a link fetches code or state early, or anything for the next page; sheets and fonts of this page stay."""
-    path, relations = _path(link, "href"), _relations(link)
+    path, relations = _path(link, "href"), rel_tokens(link)
     if "stylesheet" in relations:
         return False
     if path in loaded or ("modulepreload" in relations and not has_modules):
@@ -94,10 +95,6 @@ def _is_hint(link: Element, framework: Framework, loaded: frozenset[str], *, has
         return False
     is_for_code = (link.attr("as") or "").lower() in _FETCHED_BY_CODE or path.endswith((".js", ".mjs", ".json"))
     return is_for_code or bool(relations & {"modulepreload", "prefetch"})
-
-
-def _relations(link: Element) -> frozenset[str]:
-    return frozenset((link.attr("rel") or "").lower().split())
 
 
 def _path(element: Element, name: str) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adaptc.formats.html.class_names import class_names
+
 if TYPE_CHECKING:
     from turbohtml import Element
 
@@ -29,4 +31,4 @@ class Scope:
 
 
 def _names(element: Element) -> list[str]:
-    return [*(element.attr("class") or "").split(), *filter(None, [element.attr("id")])]
+    return [*class_names(element), *filter(None, [element.attr("id")])]

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import preloads, rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.script import is_javascript_type
 
@@ -43,10 +44,10 @@ def is_script_url(url: str) -> bool:
 def _apply_late_sheets(editor: Editor) -> None:
     """Apply the sheets that an ``onload`` would: a preload that becomes a sheet, a medium that becomes "all"."""
     for link in editor.tree.iter_elements("link"):
-        handler, rel = link.attr("onload") or "", (link.attr("rel") or "").lower().split()
+        handler, rel = link.attr("onload") or "", rel_tokens(link)
         if "stylesheet" in rel and "media" in handler:
             editor.remove_attribute(link, "media")
-        elif "preload" in rel and _is_late(link):
+        elif _is_late(link):
             editor.set_attribute(link, "rel", "stylesheet")
             editor.remove_attribute(link, "as")
 
@@ -87,7 +88,7 @@ def _remove_script_urls(editor: Editor) -> int:
 
 
 def _is_late(link: Element) -> bool:
-    return (link.attr("as") or "").lower() == "style" and "stylesheet" in (link.attr("onload") or "")
+    return preloads(link, "style") and "stylesheet" in (link.attr("onload") or "")
 
 
 def _remove_hints(editor: Editor) -> int:
@@ -99,7 +100,7 @@ def _remove_hints(editor: Editor) -> int:
 
 
 def _is_hint(link: Element) -> bool:
-    relations = (link.attr("rel") or "").lower().split()
+    relations = rel_tokens(link)
     return "stylesheet" not in relations and not _HINTS.isdisjoint(relations)
 
 

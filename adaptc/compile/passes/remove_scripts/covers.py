@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.passes.remove_scripts.widths import WIDTHS
 from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.consent import consent_bars
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.landmarks import class_words
 from adaptc.formats.html.visible_text import content_length
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.shown import VIEWPORTS
 from adaptc.formats.html.visible_text import content_length
@@ -59,7 +60,7 @@ def _mounts(tree: Document, page: PageContext) -> Iterator[Element]:
 
 def _names(element: Element) -> Iterator[str]:
     yield element.attr("id") or ""
-    yield from (element.attr("class") or "").split()
+    yield from class_names(element)
     yield from (name for name in element.attrs if name.startswith("data-"))
 
 

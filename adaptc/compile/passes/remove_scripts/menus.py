@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from adaptc.formats.html.cascade import Cascade
-from adaptc.formats.html.landmarks import class_words
+from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.visible_text import content_length, is_followable
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from adaptc.compile.page.script_written import script_mounts
 from adaptc.compile.view import View
 from adaptc.core.facts import FactKind
 from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.landmarks import class_words
 from adaptc.formats.html.shown import VIEWPORTS
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.html.visible_text import fold_space

@@ -21,6 +21,7 @@ from adaptc.core.model import Action
 from adaptc.formats.css.address_selectors import AddressSelectors
 from adaptc.formats.css.sheet_text import is_balanced
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Images:
 
     def _preload(self, link: Element) -> None:
         """Drop a preload of a file that the page does not show any more."""
-        if "preload" not in (link.attr("rel") or "").lower().split() or is_isolated(link, self.editor.text):
+        if "preload" not in rel_tokens(link) or is_isolated(link, self.editor.text):
             return
         path = self.view.follow(self.page.base, link.attr("href") or "").path
         if path in self.removed and path not in self.remaining and not self._shown_by_sheets(path):

@@ -27,6 +27,7 @@ from adaptc.formats.html.landmarks import (
     find_site,
     navigation_links,
 )
+from adaptc.formats.html.links import NO_ICON, rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, parse_refresh, text_markup
 from adaptc.formats.html.text_only import blocks, phrases, tables
 from adaptc.formats.html.text_only.flow import HEADING_TAGS, Flow, IdQueue, language_attributes
@@ -256,8 +257,6 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
 _META_NAMES = frozenset({"robots", "googlebot", "viewport", "description", "referrer", "author", "format-detection"})
 _LINK_RELATIONS = frozenset({"canonical", "alternate", "prev", "next", "license", "amphtml", "author", "me", "search"})
 _VIEWPORT = "<meta name=viewport content=width=device-width,initial-scale=1>"
-# Without this browsers ask for /favicon.ico: a second request.
-_NO_ICON = "<link rel=icon href=data:,>"
 
 
 def _head_markup(tree: Document, source: str, body: str) -> str:
@@ -270,7 +269,7 @@ def _head_markup(tree: Document, source: str, body: str) -> str:
         *_metadata(tree),
         "" if tree.select_one("meta[name=viewport i]") is not None else _VIEWPORT,
         f"<title>{text_markup(_title(tree))}</title>",
-        _NO_ICON,
+        NO_ICON,
         f"<style>{_style(body)}</style></head>",
         f"<body{_linked_id(tree.select_one('body'), source)}{_root_language(tree.select_one('body'))}>",
     ])  # fmt: skip
@@ -322,7 +321,7 @@ def _meta_or_link(element: Element) -> str:
     if element.tag == "meta":
         name = fold_space(element.attr("name") or "").lower()
         return f"<meta{attributes_markup(element, ('name', 'content'))}>" if name in _META_NAMES else ""
-    relations = set((element.attr("rel") or "").lower().split())
+    relations = rel_tokens(element)
     if relations.isdisjoint(_LINK_RELATIONS) or "stylesheet" in relations:
         return ""
     return f"<link{attributes_markup(element, ('rel', 'hreflang', 'type', 'media', 'href'))}>"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from turbohtml import Element
 
+from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.forms import control_markup, form_attributes
-from adaptc.formats.html.landmarks import class_words
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup
 from adaptc.formats.html.text_only.flow import Blocks, Flow, Writer, bare_anchor, holds_block, language_attributes
 from adaptc.formats.html.visible_text import content_length
