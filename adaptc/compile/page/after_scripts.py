@@ -19,8 +19,8 @@ from adaptc.compile.page.script_written import script_written
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.view import View
 from adaptc.formats.html.document import Page, page_of_markup, parse_bare
-from adaptc.formats.html.shadow import open_shadow_roots
 from adaptc.formats.html.shown import VIEWPORTS, ShownPage
+from adaptc.formats.html.static_text import open_shadow_roots
 from adaptc.formats.html.visible_text import rendered_texts
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from adaptc.compile.analyse.harm import WINDOW_HEIGHT, WINDOW_WIDTH
 from adaptc.core.model import Role
 from adaptc.formats.html.class_names import class_names
-from adaptc.formats.html.forms import control_type
-from adaptc.formats.html.pointers import pointed_at, script_controls
+from adaptc.formats.html.forms import control_type, pointed_at, script_controls
 from adaptc.formats.html.references import script_role
 from adaptc.formats.html.visible_text import is_followable, rendered_texts
 

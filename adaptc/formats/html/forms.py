@@ -1,11 +1,11 @@
-"""Forms that work without scripts, and their controls as markup (WHATWG HTML, "forms").
+"""Controls and forms: which work without scripts, as markup, and what controls open by script (WHATWG HTML, "forms").
 
 A form stays when there is something to fill in or to press, and its action is no script; whether it can be submitted
-without a button is up to the page. Buttons that only scripts listen to go, and so do controls outside of any form.
-"""
+without a button is up to the page. Buttons that only scripts listen to go, and so do controls outside of any form."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from turbohtml import Document, Element
@@ -15,7 +15,7 @@ from adaptc.formats.html.visible_text import fold_space, image_text, is_followab
 
 __all__ = [
     "Forms", "control_markup", "control_type", "find_forms", "form_attributes", "opens_natively", "option_markup",
-    "works_without_script",
+    "pointed_at", "script_controls", "works_without_script",
 ]  # fmt: skip
 
 _CONTROLS = "input, select, textarea, button"
@@ -188,3 +188,29 @@ def _option_attributes(option: Element) -> str:
     names = ("value", "selected", "disabled", "label")
     same = option.attr("value") == fold_space(option.text)
     return attributes_markup(option, names[1:] if same else names)
+
+
+# ---- Controls that point at what scripts open or choose for them, by attributes of WAI-ARIA and of libraries
+
+
+# Attributes by which a control names what it opens: WAI-ARIA, Bootstrap 2 to 5, MDB, UIkit, Flowbite, Foundation
+_POINTERS = (
+    "aria-controls", "data-target", "data-bs-target", "data-mdb-target", "data-collapse-toggle", "data-modal-toggle",
+    "data-dropdown-toggle", "data-toggle-target", "data-open", "data-tab", "data-w-tab", "uk-toggle",
+)  # fmt: skip
+_TOGGLES = ("data-toggle", "data-bs-toggle", "data-mdb-toggle")
+_POINTING = ",".join(f"[{name}]" for name in (*_POINTERS, *_TOGGLES)) + ",[role=tab],[uk-tab],[uk-switcher]"
+
+
+def script_controls(tree: Document) -> list[Element]:
+    """Return the elements that open or choose something by script."""
+    return [each for each in tree.select(_POINTING) if not opens_natively(each)]
+
+
+def pointed_at(control: Element) -> Iterator[str]:
+    """Yield the ids that a control points at."""
+    named = [control.attr(name) or "" for name in _POINTERS]
+    if any(name in control.attrs for name in _TOGGLES) or (control.attr("role") or "").lower() == "tab":
+        named.append(control.attr("href") or "")
+    for value in named:
+        yield from (word.lstrip("#") for word in value.replace(",", " ").split() if word != "#")

@@ -19,7 +19,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.streaming import has_streamed_parts, place_streamed_parts, streamed_parts
+from adaptc.formats.html.static_text import has_streamed_parts, place_streamed_parts, streamed_parts
 from adaptc.formats.script.facts import SCRIPT
 from adaptc.formats.script.names import Names, ScriptNames
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.formats.html.class_names import UNSEEN_CLASSES, class_names
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.forms import find_forms
-from adaptc.formats.html.pointers import pointed_at, script_controls
+from adaptc.formats.html.forms import find_forms, pointed_at, script_controls
 from adaptc.formats.html.visible_text import content_texts, is_followable
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from turbohtml import Element
 
 from adaptc.compile.passes.remove_scripts.controls import words_of
 from adaptc.compile.passes.remove_scripts.marks import Marks
-from adaptc.formats.html.pointers import pointed_at, script_controls
+from adaptc.formats.html.forms import pointed_at, script_controls
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.html.visible_text import content_length, is_followable
 
