@@ -18,13 +18,13 @@ from adaptc.formats.image.halve import (
     ImageCopy,
     halve,
     halve_exactly,
+    measure_texture,
     recompress_hard,
     scaled_size,
     slack,
 )
 from adaptc.formats.image.refusal import Refusal
 from adaptc.formats.image.score import sample_rows
-from adaptc.formats.image.texture import measure_texture
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:

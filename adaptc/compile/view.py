@@ -203,7 +203,7 @@ class DerivingView(View, Protocol):
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
         """Return a smaller copy of the image or font at ``path``, or the reason why the original stays.
 
-        ``kind`` is a name of ``adaptc.formats.image.copiers.COPIERS``; ``options`` are the keyword arguments of
+        ``kind`` is a name of ``adaptc.formats.image.convert.COPIERS``; ``options`` are the keyword arguments of
         its function except those that ``Settings`` holds. A font has the kind ``WOFF2``, and the option ``characters``,
         as text: those of its glyphs that stay; all without.
         """

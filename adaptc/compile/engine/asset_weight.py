@@ -13,7 +13,7 @@ from adaptc.compile.engine.page_weight import AssetWeight, PageWeigher, PageWeig
 from adaptc.compile.verify import embedded_files_of, files_of
 from adaptc.core import media
 from adaptc.core.urls import document_base
-from adaptc.formats.css.loads import loaded_urls
+from adaptc.formats.css.images import loaded_urls
 from adaptc.formats.css.references import imported_urls
 from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.formats.html.document import Irreversible, parse, read_page

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
@@ -17,7 +19,7 @@ from turbohtml import Element, Text
 from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.visible_text import UNSEEN, content_texts, is_hidden, walk
-from adaptc.formats.script.prose import prose_length
+from adaptc.formats.script.lexer import Kind, tokenize, unescape
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -168,3 +170,26 @@ def _is_code(text: Text) -> bool:
 def _describe(element: Element) -> str:
     identity = element.attr("id")
     return f"{element.tag} id={identity}" if identity else element.tag
+
+
+# ---- Prose that a script holds as data, to write it into its page
+
+
+# Five words in a row, apart from tags
+_PROSE = re.compile(r"[^\W\d_]+(?:[,;:'\u2019-]?\s?[^\W\d_]+){4,}")
+_TAG = re.compile(r"<[^<>]*>")
+_TEXTS = frozenset({Kind.STRING, Kind.TEMPLATE})
+
+
+@lru_cache(maxsize=512)
+def prose_length(script: str | bytes) -> int:
+    """Return the characters, without white space, of prose in values of objects (``{q: "How do I …"}``).
+
+    What a script says of its errors is an argument, and no value; lists of names begin with a small letter.
+    """
+    text = script if isinstance(script, str) else script.decode("utf-8", "replace")
+    tokens = tokenize(text) or ()
+    values = (token.text[1:-1] for before, token in pairwise(tokens) if before.text == ":" and token.kind in _TEXTS)
+    sentences = (_TAG.sub(" ", unescape(value)) for value in values if value and not value[0].islower())
+    prose = (match[0] for sentence in sentences for match in _PROSE.finditer(sentence))
+    return sum(len("".join(each.split())) for each in prose)

@@ -16,7 +16,7 @@ from adaptc.formats.css.selectors import static_selectors
 from adaptc.formats.html.syntax import split_tokens
 from adaptc.formats.script.addresses import ImageChanges
 from adaptc.formats.script.facts import ScriptFacts
-from adaptc.formats.script.handles import Handles, union_of
+from adaptc.formats.script.lookups import Handles, union_of
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element

@@ -23,7 +23,7 @@ from adaptc.core.model import Action
 from adaptc.core.shortage import raise_shortage
 from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.script.handles import union_of
+from adaptc.formats.script.lookups import union_of
 
 if TYPE_CHECKING:
     from turbohtml import Element

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_isolated
@@ -9,14 +11,13 @@ from adaptc.compile.page.inlining import INLINED, data_uri, transfer_size
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
+from adaptc.core.shortage import raise_shortage
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import ICONS, rel_tokens
-from adaptc.formats.image.icon import small_icon
+from adaptc.formats.image.probe import BROKEN, open_image
 
 if TYPE_CHECKING:
     from turbohtml import Element
-
-__all__ = ["reduce_icons"]
 
 NAME = "page-icons"
 # For bookmarks on the start screens of telephones, and for pinned tabs
@@ -76,3 +77,35 @@ def _icon_uri(path: str, view: View, largest: int) -> str | None:
         return None
     smaller = small_icon(content, view.settings.limit_pixels)
     return None if smaller is None or len(smaller) > largest else data_uri(smaller, media.PNG)
+
+
+# ---- A small icon: files of it hold up to ten sizes, of which a tab shows one
+
+
+# Device pixels of an icon on a tab: 16 CSS pixels on a screen of 2x
+ICON_SIDE = 32
+_COLOURS = 64
+
+
+@lru_cache(maxsize=16)
+def small_icon(content: bytes, limit_pixels: int) -> bytes | None:
+    """Return an icon as a PNG of at most 32 by 32 pixels in 64 colours; ``None`` if it cannot be read."""
+    from PIL import Image
+
+    try:
+        icon = open_image(content)
+        if icon.width * icon.height > limit_pixels:
+            return None
+        sizes = icon.info.get("sizes", ())  # of an ICO
+        fitting = min((size for size in sizes if min(size) >= ICON_SIDE), default=None)
+        if fitting is not None:
+            icon.size = fitting  # type: ignore[misc]  # chooses the picture (Pillow, "ICO")
+        pixels = icon.convert("RGBA")
+    except BROKEN as problem:
+        raise_shortage(problem)
+        return None
+    if max(pixels.size) > ICON_SIDE:
+        pixels.thumbnail((ICON_SIDE, ICON_SIDE), Image.Resampling.LANCZOS)
+    output = io.BytesIO()
+    pixels.quantize(_COLOURS, Image.Quantize.FASTOCTREE).save(output, "PNG", optimize=True)
+    return output.getvalue()

@@ -29,7 +29,7 @@ from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import split_tokens
 from adaptc.formats.script.addresses import has_lazy_address
-from adaptc.formats.script.handles import union_of
+from adaptc.formats.script.lookups import union_of
 
 if TYPE_CHECKING:
     from turbohtml import Element

@@ -18,7 +18,7 @@ from adaptc.compile.view import WOFF2, Asset, DerivingView, Options, Outcome
 from adaptc.core import media
 from adaptc.core.model import OWN_DIRECTORY, Action
 from adaptc.core.urls import relative_url
-from adaptc.formats.css.font_faces import OfferedFont, face_sources, offer_fonts, set_font_display
+from adaptc.formats.css.fonts import OfferedFont, face_sources, offer_fonts, set_font_display
 from adaptc.formats.font import FontGlyphs, font_glyphs
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import preloads

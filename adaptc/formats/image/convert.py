@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from adaptc.core import media
 from adaptc.core.model import Effort
 from adaptc.formats.image.alternates import ENCODERS, EXACT_ENCODERS
-from adaptc.formats.image.halve import ImageCopy, scaled_size
+from adaptc.formats.image.halve import ImageCopy, halve, halve_exactly, recompress_hard, scaled_size
+from adaptc.formats.image.likeness import rate, recompress_rated
 from adaptc.formats.image.lossy import lossy
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
 from adaptc.formats.image.recompress import Target
@@ -65,3 +68,18 @@ def _with_loss(
     resized = None if size == facts.natural_size else size
     search = lossy(content, facts, effort, target, ENCODERS[format], size=resized)
     return search if isinstance(search, Refusal) else search.content
+
+
+# ---- The functions that make copies of images, by the names that passes use
+
+
+# Incremented when one writes other bytes for the same image
+COPIERS_VERSION = 4
+COPIERS: Mapping[str, Callable[..., ImageCopy | Refusal]] = {
+    "half": halve,
+    "exact": halve_exactly,
+    "hard": recompress_hard,
+    "format": convert,
+    "rated": rate,
+    "recompressed": recompress_rated,
+}
