@@ -1,4 +1,4 @@
-"""Encoding with a measured loss: an encoder for each format, and the search for the lowest quality that reaches a score."""
+"""Encoding with a measured loss: an encoder for each format, and the lowest quality that reaches a score."""
 
 from __future__ import annotations
 

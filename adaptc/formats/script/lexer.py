@@ -35,7 +35,7 @@ class Kind(Enum):
 
 
 def kind_of(piece: str) -> Kind | None:
-    """Return the kind of a piece of a script, as ``adaptc.formats.script.lexer.scan`` has them; ``None``: white space.
+    """Return the kind of a piece of a script, as ``scan`` has them; ``None``: white space.
 
     No two kinds begin alike, once a slash is known to be that of a division or of a regular expression.
     """
