@@ -17,8 +17,7 @@ from adaptc.compile.analyse.decorations.evidence import DecidedUsage
 from adaptc.compile.analyse.decorations.image_rules import SheetImages, sheet_images
 from adaptc.compile.analyse.decorations.labels import label_page
 from adaptc.compile.analyse.decorations.page_images import page_uses
-from adaptc.compile.page.losses import PageContent
-from adaptc.compile.page.page_harm import HarmOfPages, OriginalPage, largest_boxes, page_tree
+from adaptc.compile.page.page_harm import HarmOfPages, OriginalPage, PageContent, largest_boxes, page_tree
 from adaptc.compile.page.shown_files import ShownFiles
 from adaptc.core import media
 from adaptc.core.model import Action
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.page_weight import PageWeight
     from adaptc.compile.engine.recording_view import RecordingView
     from adaptc.compile.engine.results import UnitResult
-    from adaptc.compile.page.matching import Matcher
+    from adaptc.compile.page.page_harm import Matcher
     from adaptc.config.rulebook import Level
 
 

@@ -35,7 +35,7 @@ from adaptc.compile.engine.spec import SharedSnapshot, Snapshot
 from adaptc.compile.engine.store import Store
 from adaptc.compile.engine.tracing_store import TracingStore, trace_key
 from adaptc.compile.engine.unit_records import UnitRecords
-from adaptc.compile.page.matching import Matcher
+from adaptc.compile.page.page_harm import Matcher
 from adaptc.compile.pipeline import Plan, SidecarPass, plan_level
 from adaptc.compile.rewrite import PageResult, rewrite_page
 from adaptc.compile.view import Alternates, DerivedFile

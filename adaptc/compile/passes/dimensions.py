@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_isolated
-from adaptc.compile.page.image_sizing import PageSizing
+from adaptc.compile.page.image_sizes import PageSizing, ShownImages
 from adaptc.compile.page.sheets import lasting_sheets, page_sheets
-from adaptc.compile.page.shown_images import ShownImages
 from adaptc.compile.page.touched_images import TouchedImages
 from adaptc.compile.view import Options, View
 from adaptc.core import media

@@ -16,12 +16,11 @@ from adaptc.compile.page.copies import (
     replace_source_set,
     single_source_set,
 )
+from adaptc.compile.page.image_sizes import ShownImages
 from adaptc.compile.page.inlining import data_uri
-from adaptc.compile.page.lazy_images import lazy_source, without_lazy_loader
 from adaptc.compile.page.pricing import Pricing, images_of_page
 from adaptc.compile.page.sheets import page_sheets
-from adaptc.compile.page.shown_images import ShownImages
-from adaptc.compile.page.touched_images import BY_ADDRESS, TOUCHED, TouchedImages
+from adaptc.compile.page.touched_images import BY_ADDRESS, TOUCHED, TouchedImages, lazy_source, without_lazy_loader
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.css.address_selectors import AddressSelectors

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.browser.evidence import ImageSeen, WidthEvidence
 from adaptc.compile.page.context import PageContext, Report, is_isolated
-from adaptc.compile.page.image_sizing import PageSizing
+from adaptc.compile.page.image_sizes import PageSizing
 from adaptc.compile.page.inlining import transfer_size
 from adaptc.compile.page.sheets import page_sheets, sheets_with_bases
 from adaptc.compile.page.touched_images import TouchedImages

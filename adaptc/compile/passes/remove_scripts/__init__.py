@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.page.sheets import screen_sheets
+from adaptc.compile.passes.remove_scripts.boxes import remove_covers, seen_covers, shrink_drawings
 from adaptc.compile.passes.remove_scripts.code import remove_code
 from adaptc.compile.passes.remove_scripts.controls import disable_controls
-from adaptc.compile.passes.remove_scripts.covers import remove_covers, seen_covers
-from adaptc.compile.passes.remove_scripts.drawings import shrink_drawings
 from adaptc.compile.passes.remove_scripts.hidden import show_hidden
 from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
-from adaptc.compile.passes.remove_scripts.script_menus import write_script_menus
+from adaptc.compile.passes.remove_scripts.menus import write_script_menus
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.cascade import Cascade
