@@ -22,7 +22,7 @@ from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import MemoryTree
 from adaptc.core.model import Role
 from adaptc.core.urls import SiteAddress
-from adaptc.formats.image.convert import COPIERS
+from adaptc.formats.image.copiers import COPIERS
 from adaptc.formats.image.halve import ImageCopy
 from adaptc.site.site import Site, Source
 

@@ -23,7 +23,7 @@ from adaptc.formats.image import alternates, probe
 from adaptc.formats.image.exact import exact_png
 from adaptc.formats.image.recompress import same_pixels
 from adaptc.formats.image.vips import vips
-from adaptc.formats.svg.references import svg_references
+from adaptc.formats.svg.parse import svg_references
 
 
 class PanicException(BaseException):  # the name that pyo3 gives it

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
 from adaptc.compile.page.context import PageContext, Report
-from adaptc.compile.page.inlining import client_sizes, compressed_size, compressed_sizes, transfer_size
 from adaptc.compile.page.sheets import paths_in_sheets, screen_sheets
+from adaptc.compile.page.transfer_sizes import client_sizes, compressed_size, compressed_sizes, transfer_size
 from adaptc.compile.view import REQUEST_BYTES, DerivingView
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import Reach, Target, document_base

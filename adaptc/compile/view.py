@@ -85,7 +85,7 @@ class DerivedFile:
 
     ``digest`` is the SHA-256 of its bytes and ``size`` their number; ``width`` and ``height`` are its pixels,
     ``natural_width`` and ``natural_height`` the CSS pixels at which the original is shown. ``likeness`` is there where
-    the copy was compared with the original (``adaptc.formats.image.likeness``).
+    the copy was compared with the original (``adaptc.formats.image.copiers``).
     """
 
     path: str
@@ -203,7 +203,7 @@ class DerivingView(View, Protocol):
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
         """Return a smaller copy of the image or font at ``path``, or the reason why the original stays.
 
-        ``kind`` is a name of ``adaptc.formats.image.convert.COPIERS``; ``options`` are the keyword arguments of
+        ``kind`` is a name of ``adaptc.formats.image.copiers.COPIERS``; ``options`` are the keyword arguments of
         its function except those that ``Settings`` holds. A font has the kind ``WOFF2``, and the option ``characters``,
         as text: those of its glyphs that stay; all without.
         """

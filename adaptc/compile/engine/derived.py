@@ -83,7 +83,7 @@ class ImageCopier:
 
     def copy(self, digest: str, read: Callable[[], bytes], kind: str, options: Options) -> DerivedFile | str:
         """Return the copy of the image with this ``digest``, which ``read`` gives, or why there is none."""
-        from adaptc.formats.image.convert import COPIERS_VERSION
+        from adaptc.formats.image.copiers import COPIERS_VERSION
 
         chosen = {**options, "effort": self.settings.effort, "limit_pixels": self.settings.limit_pixels}
         key = digest_parts("derive", str(COPIERS_VERSION), kind, repr(sorted(chosen.items())), digest)
@@ -110,7 +110,7 @@ class ImageCopier:
     def _make_copy(self, key: str, content: bytes, kind: str, options: Mapping[str, Any]) -> DerivedFile | str:
         if kind == WOFF2:
             return self._make_font(key, content, options.get("characters"))
-        from adaptc.formats.image.convert import COPIERS
+        from adaptc.formats.image.copiers import COPIERS
         from adaptc.formats.image.refusal import Refusal
 
         image = COPIERS[kind](content, **options)

@@ -17,8 +17,7 @@ from adaptc.compile.analyse.decorations.evidence import DecidedUsage
 from adaptc.compile.analyse.decorations.image_rules import SheetImages, sheet_images
 from adaptc.compile.analyse.decorations.labels import label_page
 from adaptc.compile.analyse.decorations.page_images import page_uses
-from adaptc.compile.page.page_harm import HarmOfPages, OriginalPage, PageContent, largest_boxes, page_tree
-from adaptc.compile.page.shown_files import ShownFiles
+from adaptc.compile.page.page_harm import HarmOfPages, OriginalPage, PageContent, ShownFiles, largest_boxes, page_tree
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.css.sheet_text import decode_sheet

@@ -9,8 +9,8 @@ from typing import Any
 
 from adaptc.compile.page.context import KEPT
 from adaptc.compile.page.image_sizes import ShownImages
-from adaptc.compile.page.inlining import transfer_size
 from adaptc.compile.page.pricing import COPIED, Pricing
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import DerivedFile, DerivingView, Options
 from adaptc.core import media
 from adaptc.core.model import FORMATS, Action

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 from turbohtml import Element, Text
 
 from adaptc.compile.page.context import PageContext, page_context
-from adaptc.compile.page.inlining import compressed_size
 from adaptc.compile.page.sheets import screen_sheets
+from adaptc.compile.page.transfer_sizes import compressed_size
 from adaptc.compile.view import View
 from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import Page, page_of_markup, parse_bare

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decisions import BUDGET
-from adaptc.compile.page.context import is_isolated
+from adaptc.compile.page.context import PageContext, is_isolated
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
@@ -18,7 +18,7 @@ from adaptc.core.model import Role
 from adaptc.core.urls import Reach, join, path_in_host, relative_url
 from adaptc.formats.css.flatten import ImportedSheet
 from adaptc.formats.css.fonts import is_font_service
-from adaptc.formats.css.references import css_references
+from adaptc.formats.css.references import css_references, rewrite_urls
 from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.formats.html.links import (
     applied_sheets,
@@ -315,3 +315,21 @@ def _comments(text: str) -> int:
         length += end - start
         start = end
     return length
+
+
+def rebase_sheet(path: str, sheet: str, page: PageContext, view: View) -> str | None:
+    """Return the sheet at ``path`` with its URLs written for the page, ``None`` if one would lead elsewhere."""
+    assert page.base_path is not None
+    base = view.url_of(path)
+    moved = {}
+    for reference in sheet_references(sheet):
+        url = moved[reference.url] = rebase(view, reference.url, base, page.base_path)
+        if view.follow(page.base, url).target != view.follow(base, reference.url).target:
+            return None
+    return _rewritten(sheet, tuple(moved.items()))
+
+
+@lru_cache(maxsize=64)
+def _rewritten(sheet: str, moved: tuple[tuple[str, str], ...]) -> str:
+    urls = dict(moved)
+    return rewrite_urls(sheet, lambda reference: urls[reference.url]) if moved else sheet

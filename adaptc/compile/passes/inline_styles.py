@@ -9,22 +9,23 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
-from adaptc.compile.page.element_attributes import carried_markup, first_unusual
 from adaptc.compile.page.inlining import (
     CROWD,
     FRAMED,
     INLINED,
     MISMATCH,
     SHARED,
+    carried_markup,
+    first_unusual,
     framed_files,
     meets_integrity,
-    rebase_sheet,
     should_inline,
 )
 from adaptc.compile.page.sheets import (
     declares_encoding,
     has_relative_property_urls,
     page_sheets,
+    rebase_sheet,
     sheet_references,
     sheet_text,
 )

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from adaptc.browser.evidence import ImageSeen, WidthEvidence
 from adaptc.compile.page.context import PageContext, Report, is_isolated
 from adaptc.compile.page.image_sizes import PageSizing
-from adaptc.compile.page.inlining import transfer_size
 from adaptc.compile.page.sheets import page_sheets, sheets_with_bases
 from adaptc.compile.page.touched_images import TouchedImages
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.passes.dimensions import is_styled, natural_size
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.facts import FactKind

@@ -7,7 +7,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_isolated
-from adaptc.compile.page.inlining import INLINED, data_uri, transfer_size
+from adaptc.compile.page.inlining import INLINED, data_uri
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
-from adaptc.compile.page.inlining import transfer_size
 from adaptc.compile.page.sheets import sheet_in_utf8, sheets_with_bases
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import WOFF2, Asset, DerivingView, Options, Outcome
 from adaptc.core import media
 from adaptc.core.model import OWN_DIRECTORY, Action

@@ -123,7 +123,7 @@ _SPELLED = {"import": "@import"}
 
 
 def _svg_links(content: bytes, url: str) -> Discovery:
-    from adaptc.formats.svg.references import svg_references
+    from adaptc.formats.svg.parse import svg_references
 
     return Discovery(url, links_of(url, svg_references(content)))
 

@@ -48,7 +48,7 @@ class ImageCopy:
 
     ``score`` compares it with the lossless copy of the same size (see ``score``): 1.0 for equal pixels, ``None`` if
     not measured. ``reason`` describes the copy for people. ``likeness`` compares it with the original in the box that
-    shows it (``adaptc.formats.image.likeness``), ``None`` if not measured.
+    shows it (``adaptc.formats.image.copiers``), ``None`` if not measured.
     """
 
     content: bytes

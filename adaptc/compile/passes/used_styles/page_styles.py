@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import PageContext, is_isolated
-from adaptc.compile.page.element_attributes import carried_markup, first_unusual
-from adaptc.compile.page.inlining import FRAMED, framed_files, meets_integrity
+from adaptc.compile.page.inlining import FRAMED, carried_markup, first_unusual, framed_files, meets_integrity
 from adaptc.compile.page.sheets import Rebase, SheetLoader, sheet_text
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
