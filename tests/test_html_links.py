@@ -14,7 +14,7 @@ from adaptc.formats.html.class_names import class_names, class_words
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.forms import control_type, find_forms
 from adaptc.formats.html.links import (
-    applied_sheets,
+    applied_in_page,
     applies_to_screen,
     applies_unconditionally,
     is_style_sheet,
@@ -95,8 +95,7 @@ CONTROLS = {
 @pytest.mark.parametrize("markup", SHEETS)
 def test_sheets_that_apply_to_a_screen(markup: str) -> None:
     tree = parse(f"<!doctype html>{markup}<p>a")
-    elements = [each for each in tree.select("link, style") if each.closest("template") is None]
-    sheets = [each for each in applied_sheets(elements) if applies_to_screen(each)]
+    sheets = [each for each in applied_in_page(tree) if applies_to_screen(each)]
     is_red = any("color:red" in (each.attr("href") or each.text) for each in sheets)
     assert is_red == SHEETS[markup]
 

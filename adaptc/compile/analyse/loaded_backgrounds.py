@@ -17,7 +17,7 @@ from adaptc.compile.analyse.decorations.image_rules import ImageRule, is_for_wid
 from adaptc.compile.analyse.styling import NO_STYLING, Background, Styling
 from adaptc.formats.css.references import may_have_references
 from adaptc.formats.css.selectors import required_names, static_selectors
-from adaptc.formats.html.links import applied_sheets, is_style_sheet, screen_medium
+from adaptc.formats.html.links import applied_in_page, is_style_sheet, screen_medium
 from adaptc.formats.html.references import in_template
 from adaptc.formats.html.syntax import split_tokens
 
@@ -55,8 +55,7 @@ def _idle_sheets(tree: Document) -> Iterator[str]:
 
 
 def _applied_in_wide_windows(tree: Document) -> set[Element]:
-    elements = (each for each in tree.iter_elements(("link", "style")) if not in_template(each))
-    return {each for each in applied_sheets(elements) if is_for_wide(screen_medium(each))}
+    return {each for each in applied_in_page(tree) if is_for_wide(screen_medium(each))}
 
 
 def own_backgrounds(text: str, tree: Document) -> list[str]:

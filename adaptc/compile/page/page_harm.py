@@ -29,6 +29,7 @@ from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.document import Irreversible, parse, read_page
 from adaptc.formats.html.forms import control_type, pointed_at, script_controls
+from adaptc.formats.html.links import applied_in_page, applies_to_screen
 from adaptc.formats.html.references import base_href, passed_over_references, references, script_role
 from adaptc.formats.html.visible_text import is_followable, rendered_texts
 
@@ -331,17 +332,18 @@ class ShownFiles:
         for reference in references(tree):
             if reference.role in _SHOWING and reference not in passed_over:
                 yield from self._content(base, reference.url)
-            elif reference.role is Role.STYLESHEET:
-                yield from self._linked(join(base, reference.url), ())
-        for element in tree.iter_elements("style"):
-            yield from self._shown_by(base, element.text, declarations=False)
+        for sheet in filter(applies_to_screen, applied_in_page(tree)):
+            if sheet.tag == "style":
+                yield from self._shown_by(base, sheet.text, declarations=False)
+            else:
+                yield from self._linked(join(base, sheet.attr("href") or ""), ())
         for element in tree.select('[style*="("]'):
             yield from self._shown_by(base, element.attr("style") or "", declarations=True)
 
     def has_styles(self, path: str, tree: Document) -> bool:
         """Whether the page at ``path`` has styles of its own, or a style sheet that exists or is on another site."""
         base = document_base(self.address.url_of(path), base_href(tree))
-        urls = (reference.url for reference in references(tree) if reference.role is Role.STYLESHEET)
+        urls = (sheet.attr("href") or "" for sheet in applied_in_page(tree) if sheet.tag == "link")
         return tree.select_one("style, [style]") is not None or any(self._exists(base, url) for url in urls)
 
     def _exists(self, base: str, url: str) -> bool:

@@ -21,13 +21,12 @@ from adaptc.formats.css.fonts import is_font_service
 from adaptc.formats.css.references import css_references, rewrite_urls
 from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.formats.html.links import (
-    applied_sheets,
+    applied_in_page,
     applies_to_screen,
     applies_unconditionally,
     is_style_sheet,
     screen_medium,
 )
-from adaptc.formats.html.references import in_template
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -61,8 +60,7 @@ def screen_sheets(tree: Document, base: str, view: View) -> tuple[str, ...]:
     Alternate and disabled sheets do not, and those in templates.
     """
     sheets, texts = _Sheets(view), list[str]()
-    elements = (each for each in tree.iter_elements(("link", "style")) if not in_template(each))
-    for element in filter(applies_to_screen, applied_sheets(elements)):
+    for element in filter(applies_to_screen, applied_in_page(tree)):
         media_query = screen_medium(element)
         for text, _ in sheets.of_element(element, base):
             texts.append(f"@media {media_query}{{{text}}}" if media_query else text)

@@ -14,11 +14,11 @@ from adaptc.core.model import Role
 from adaptc.formats.html.syntax import ASCII_SPACE, ascii_lower, split_tokens
 
 if TYPE_CHECKING:
-    from turbohtml import Element
+    from turbohtml import Document, Element
 
 __all__ = [
-    "CONNECTIONS", "ICONS", "NO_ICON", "applied_sheets", "applies_to_screen", "applies_unconditionally",
-    "is_style_sheet", "link_role", "preloads", "rel_tokens", "screen_medium", "split_rel",
+    "CONNECTIONS", "ICONS", "NO_ICON", "applied_in_page", "applied_sheets", "applies_to_screen",
+    "applies_unconditionally", "is_style_sheet", "link_role", "preloads", "rel_tokens", "screen_medium", "split_rel",
 ]  # fmt: skip
 
 # What a browser shows next to the title of a page, for bookmarks, and on pinned tabs
@@ -83,6 +83,13 @@ def applied_sheets(elements: Iterable[Element]) -> list[Element]:
     titles = (each.attr("title") for each in sheets if not _is_alternate(each))
     preferred = next(filter(None, titles), None)
     return [each for each in sheets if _is_in_set(each, preferred)]
+
+
+def applied_in_page(tree: Document) -> list[Element]:
+    """Return the style sheets of a page that apply in their medium; those in templates do not."""
+    from adaptc.formats.html.references import in_template  # which asks this module what links are for
+
+    return applied_sheets(each for each in tree.iter_elements(("link", "style")) if not in_template(each))
 
 
 def applies_unconditionally(element: Element) -> bool:

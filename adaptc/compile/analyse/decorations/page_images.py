@@ -31,7 +31,7 @@ from adaptc.compile.analyse.decorations.surroundings import (
 from adaptc.core import media
 from adaptc.core.urls import Reach, document_base, join
 from adaptc.formats.html.class_names import class_words, words
-from adaptc.formats.html.links import applied_sheets, applies_to_screen
+from adaptc.formats.html.links import applied_in_page, applies_to_screen
 from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href, in_template
 from adaptc.formats.html.syntax import parse_srcset
 from adaptc.site.site import SiteTarget
@@ -326,8 +326,7 @@ def _matching(tree: Document, selector: str) -> list[Element]:
 def _page_sheets(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[str, SheetImages]]:
     """Yield the base URL and the images of each sheet that a screen applies, imported ones after their importer."""
     seen: set[str] = set()
-    elements = (each for each in tree.iter_elements(("link", "style")) if not in_template(each))
-    for element in filter(applies_to_screen, applied_sheets(elements)):
+    for element in filter(applies_to_screen, applied_in_page(tree)):
         if element.tag == "style":
             images = sheet_images(element.text)
             yield page.base, images
