@@ -293,7 +293,6 @@ def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[
 # Each sheet with imports gets the text of all sheets that it imports, directly or through others, so that a site
 # whose sheets all import each other would need the square of their size. The sheets that pages load come first.
 
-
 # Bytes that sheets may take from others in a build. Of 19 real sites the largest sum was 1.6 MB.
 BUDGET = 128_000_000
 # What an import costs in time, in bytes

@@ -306,7 +306,6 @@ def _holds(bound: str, limit: float) -> bool:
 
 # ---- Copies in other formats, for pages and sheets that let the browser choose
 
-
 _TYPES = frozenset({media.JPEG, media.PNG, media.GIF})
 # Bytes that the markup of the choices takes, about: what a copy must save
 _MARKUP = 400

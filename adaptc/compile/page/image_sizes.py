@@ -274,7 +274,6 @@ def _matches(selector: str, element: Element) -> bool:
 
 # ---- The images of a page as a browser saw them: how large, and whether scripts write their addresses
 
-
 # Parts of an image's own size, of each side: pages that show it at nearly the same size share a copy
 _STEPS = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4)
 

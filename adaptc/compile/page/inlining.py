@@ -43,7 +43,7 @@ _ALGORITHMS = ("sha256", "sha384", "sha512")  # by strength
 
 def meets_integrity(content: bytes, metadata: str | None) -> bool:
     """Whether a browser accepts ``content``: the strongest known algorithm decides; without one, any content."""
-    hashes = [_parsed(token) for token in (metadata or "").split()]
+    hashes = [_parsed(token) for token in split_tokens(metadata or "")]
     known = [(algorithm, value) for algorithm, value in hashes if algorithm in _ALGORITHMS]
     if not known:
         return True
@@ -100,7 +100,6 @@ MISMATCH = "browsers refuse it: its integrity attribute says other bytes"
 # Those that say how to fetch the file mean nothing there. Those by which others know the element (an id, a class,
 # ``data-`` attributes) go along. Where a script of the page looks the element up by one of them, the element stays:
 # the script may want the address. Any other attribute has a meaning of its own.
-
 
 # How the file is fetched, and notes of generators that no browser reads
 _FETCHING = frozenset({

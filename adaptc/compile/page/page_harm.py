@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from adaptc.compile.analyse.decorations.evidence import ImageEvidence, UsageLookup, UseEvidence
     from adaptc.compile.analyse.decorations.labels import ImageLabel
     from adaptc.compile.analyse.decorations.rules import DecorationRules
-    from adaptc.core.urls import SiteAddress
 
 
 class LevelFiles(Protocol):
@@ -118,7 +117,6 @@ def page_tree(content: bytes) -> Document:
 
 
 # ---- What a page lost besides its images: words, links, controls, embedded media, scripts and styles, from two trees
-
 
 # The harm where all of a kind is lost, in windows of content. Judgements, like the weights of labels: a page without
 # its words is as bad as ten windows of pictures that are gone.
@@ -226,7 +224,6 @@ def _runs(script: Element) -> bool:
 
 # ---- Which of the images that a page shows stands for an image of the original, and how like it that is
 
-
 _THUMBNAIL = 16  # pixels a side
 # The mean difference of the samples of two thumbnails up to which they may show the same, of 255
 _NEAR = 24
@@ -307,7 +304,6 @@ def _is_near(original: Picture, picture: Picture) -> bool:
 
 
 # ---- The contents of the images that a page shows: by its markup, by the sheets that it loads, and as data URIs
-
 
 # Returns the bytes of the file that a path of the site leads to, ``None`` where there is none
 Read = Callable[[str], bytes | None]

@@ -32,7 +32,6 @@ from adaptc.formats.script.lexer import Kind, tokenize, unescape
 if TYPE_CHECKING:
     from turbohtml import Document
 
-    from adaptc.compile.page.context import PageContext
 
 __all__ = ["WrittenPage", "page_after_scripts", "script_mounts", "script_written"]
 
@@ -182,7 +181,6 @@ def _describe(element: Element) -> str:
 
 # ---- Prose that a script holds as data, to write it into its page
 
-
 # Five words in a row, apart from tags
 _PROSE = re.compile(r"[^\W\d_]+(?:[,;:'\u2019-]?\s?[^\W\d_]+){4,}")
 _TAG = re.compile(r"<[^<>]*>")
@@ -206,7 +204,6 @@ def prose_length(script: str | bytes) -> int:
 # ---- The page as its scripts left it, which a browser saw: where it shows more, levels without scripts are made of it
 # The markup stays their source where it holds what a visitor reads. Scripts hide panels and remove rows of tables as
 # well as adding text, and what they measured in one window is wrong in others.
-
 
 _FEWEST_CHARACTERS = 80  # of different words that the markup does not have: two sentences
 _FEWEST_LINKS = 3

@@ -144,7 +144,6 @@ class ImagePlaces:
 # have the same ones, under the least share of the text; - the markup after scripts is never inferred: it has the
 # words of the page.
 
-
 FEWEST_SEEN = 2
 """Pages that must have been seen before anything is inferred from them."""
 

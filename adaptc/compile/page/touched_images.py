@@ -129,7 +129,6 @@ def _handler(element: Element) -> str:
 # Of lazysizes, lozad and vanilla-lazyload that is known. Others, which copy the address alone, leave no way to say
 # the size of a smaller copy.
 
-
 # What the text of each library holds
 _MARKS = (
     ("lazySizesConfig", 'srcsetAttr:"data-srcset"'),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import deflate
 
@@ -11,9 +10,6 @@ from adaptc.compile.view import View
 from adaptc.core import media
 from adaptc.core.model import CODINGS
 from adaptc.formats.codings import encode
-
-if TYPE_CHECKING:
-    pass
 
 # libdeflate's middle level: sizes are compared, not sent
 _LEVEL = 6

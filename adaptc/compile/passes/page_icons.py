@@ -82,7 +82,6 @@ def _icon_uri(path: str, view: View, largest: int) -> str | None:
 
 # ---- A small icon: files of it hold up to ten sizes, of which a tab shows one
 
-
 # Device pixels of an icon on a tab: 16 CSS pixels on a screen of 2x
 ICON_SIDE = 32
 _COLOURS = 64

@@ -244,7 +244,6 @@ def _source(copy: Copy, place: _Range) -> str:
 # left are selectors (``p > img``, ``img + p``, ``:first-child``) and what an image inherits. Those that could match
 # otherwise are matched with the page as it was and as it would be.
 
-
 OPENING = '<picture style="display:contents">'
 # The same while selectors are compared, so that a page's own pictures are told apart
 _MARK = "data-wrapping"

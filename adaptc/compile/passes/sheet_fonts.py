@@ -9,7 +9,6 @@ where a page has others. Pages that preload the file which browsers chose before
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.sheets import sheet_in_utf8, sheets_with_bases
@@ -22,9 +21,6 @@ from adaptc.formats.css.fonts import OfferedFont, face_sources, offer_fonts, set
 from adaptc.formats.font import FontGlyphs, font_glyphs
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import preloads
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["offer_sheet_fonts", "offer_style_fonts", "preload_fonts"]
 

@@ -145,7 +145,6 @@ def _parser(text: str, pieces: Sequence[Piece], optional: Sequence[Piece] = ()) 
 # A clock reads one notation of time: from text to seconds since 1970 (UTC), or ``None`` for what is no time.
 # Consecutive lines mostly have the same second, so results are cached. A time without a zone is UTC.
 
-
 Clock = Callable[[str], float | None]
 
 _MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if name}

@@ -226,7 +226,6 @@ def _normalise_family(value: str) -> str:
 
 # ---- The files of ``@font-face`` rules, from which browsers choose (CSS Fonts 4, section 4.3)
 
-
 _FORMAT = re.compile(r"\s*format\(\s*[\"']?([\w-]+)[\"']?\s*\)", re.IGNORECASE)
 _LOCAL = re.compile(r"local\([^()]*\)", re.IGNORECASE)
 # What every browser of today reads, by format and by the ending of an address without one

@@ -211,7 +211,6 @@ def _shorter_token(text: str, token: Token) -> str:
 
 # ---- Families of properties that override each other: the order of declarations matters within a family only
 
-
 # Families whose properties override each other without the same first word in their names
 _FAMILY_OF_WORD = {
     "top": "inset", "right": "inset", "bottom": "inset", "left": "inset", "line": "font", "row": "gap",

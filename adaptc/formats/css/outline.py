@@ -34,7 +34,6 @@ from adaptc.formats.css.values import (
 # have most of them in common, and so have the sheets of a site. Whatever is not simple is read by tinycss2. Both ways
 # give the same forms (those of ``selector_forms`` and ``values``).
 
-
 # At-rules whose rules join the cascade; an empty one has no effect, except for the order of layers.
 GROUPS = frozenset({"media", "supports", "container", "layer", "scope", "starting-style", "document", "-moz-document"})
 _KEYFRAMES = frozenset({"keyframes", "-webkit-keyframes", "-moz-keyframes", "-o-keyframes", "-ms-keyframes"})

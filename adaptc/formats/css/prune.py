@@ -24,7 +24,6 @@ __all__ = ["Nodes", "prune_sheets", "rule_tree"]
 
 # ---- The rules of a style sheet as a tree: what each uses, what it defines, and the names without which it is not used
 
-
 _TYPES = frozenset({
     "screen", "print", "speech", "aural", "braille", "embossed", "handheld", "projection", "tty", "tv",
 })  # fmt: skip

@@ -192,7 +192,6 @@ def _option_attributes(option: Element) -> str:
 
 # ---- Controls that point at what scripts open or choose for them, by attributes of WAI-ARIA and of libraries
 
-
 # Attributes by which a control names what it opens: WAI-ARIA, Bootstrap 2 to 5, MDB, UIkit, Flowbite, Foundation
 _POINTERS = (
     "aria-controls", "data-target", "data-bs-target", "data-mdb-target", "data-collapse-toggle", "data-modal-toggle",

@@ -185,7 +185,6 @@ def merge_texts(parent: Node) -> None:
 # The result is a guess: ``edit.py`` parses it and compares it with the mutated tree, so an offset that is wrong here
 # leads to serialisation instead, never to a wrong page.
 
-
 _SPACE = "\t\n\f "
 _ENDS_NAME = "\t\n\f />"
 

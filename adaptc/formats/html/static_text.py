@@ -24,7 +24,6 @@ def static_text(text: str) -> str:
 
 # ---- The year of today that a script writes into a text, mostly after a copyright sign
 
-
 _WRITES_YEAR = re.compile(r"\s*document\.write\(\s*\(?\s*new\s+Date(?:\(\))?\s*\)?\s*\.getFullYear\(\)\s*\)\s*;?\s*")
 # The sign that joins the year to one before it (2015-2026), and the one between it and what follows
 _BEFORE = re.compile(r"(?:\s*(?:[-\u2013\u2014]|&[nm]dash;))?\s*\Z")
@@ -58,7 +57,6 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 # ---- Numbers up to which a script counts once they are scrolled into view: the markup holds a zero and the number
-
 
 # Attributes of CountUp, PureCounter and their kind
 _NUMBERS = (
@@ -100,7 +98,6 @@ def _counters(text: str) -> Iterator[tuple[int, int, str]]:
 # A part that comes late has a placeholder (``<template id="B:0">``) with a fallback after it, up to the comment ``/$``.
 # The part itself follows as ``<div hidden id="S:0">``, and ``$RC("B:0","S:0")`` moves it. Pages that are rendered when
 # a site is built have such parts, too (Next.js).
-
 
 _MOVES = re.compile(r"""\$R[CRS]\(\s*["']([^"']+)["']\s*,\s*["']([^"']+)["']""")
 _OPENING, _CLOSING = ("$", "$?", "$!", "$~"), "/$"
@@ -205,7 +202,6 @@ def _hiding(element: Element) -> _Splice:
 
 
 # ---- Declarative shadow roots (WHATWG HTML, ``<template shadowrootmode>``), which a parser keeps apart from the page
-
 
 _TAG = re.compile(r"""<(?P<end>/?)template\b(?P<attributes>(?:[^>"']|"[^"]*"|'[^']*')*)>""", re.IGNORECASE)
 

@@ -20,7 +20,6 @@ from adaptc.formats.image.vips import decode_upright, resize_to_srgb, to_pillow
 
 # ---- How much a copy of an image looks like it, at the size at which a page shows it
 
-
 # Pixels that are compared: 26 ms
 _COMPARED = 250_000
 
@@ -127,7 +126,6 @@ def _with_loss(
 
 
 # ---- The functions that make copies of images, by the names that passes use
-
 
 # Incremented when one writes other bytes for the same image
 COPIERS_VERSION = 4

@@ -279,7 +279,6 @@ def _jpeg_refusal(content: bytes, facts: ImageFacts) -> Refusal | None:
 # Text and lines are hard edges between flat areas, with little in between. Measured on 180 images of seven sites:
 # edges over in-between is 0.25 to 30 in screenshots and diagrams, and below 0.17 in nearly all photographs.
 
-
 _PIXELS = 250_000  # 1 ms
 _FLAT, _HARD = 1, 48  # differences of two neighbours, of 255
 _FEWEST_EDGES, _EDGES_TO_MIDDLE = 0.01, 0.25

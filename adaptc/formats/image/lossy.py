@@ -31,7 +31,6 @@ from adaptc.formats.image.vips import (
 # it takes 2.3 encodings where bisection takes 6.1, for 3 % more bytes an image; for copies of a quality of 45 to 75,
 # 1.3 and 1 %. On the scale of the qualities themselves JPEGs took 30 % more bytes.
 
-
 LOWEST, HIGHEST = 20, 97
 _ENCODINGS = 3
 # The loss of a typical image, by the logarithm of the quantizer's step: 0.05 at quality 60 of JPEG and WebP

@@ -113,7 +113,6 @@ def _filled(groups: tuple[str, str, str]) -> Iterator[str]:
 
 # ---- Module scripts: whether one needs no other module and none needs it
 
-
 _WORDS = frozenset({"import", "export"})
 
 

@@ -348,7 +348,6 @@ def _kinds(pieces: list[str]) -> list[Kind | None]:
 
 # ---- Escapes in string literals and names (ECMA-262, sections 12.7 and 12.9.4)
 
-
 _ESCAPE = re.compile(r"\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|u\{([\da-fA-F]{1,6})\}|([0-3]?[0-7]{1,2})|(\r\n|[\s\S]))")
 _SINGLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v"}
 _CONTINUED = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])

@@ -41,7 +41,6 @@ def _attribute(name: str) -> str:
 
 # ---- The handles by which a script may take hold of elements of its page: ids, classes and attributes in selectors
 
-
 _NAME = re.compile(r"[A-Za-z_][\w-]*\Z")
 _MARKED = re.compile(r"([#.\[])([A-Za-z_][\w-]*)")
 _CLASS_NAMES = re.compile(r'getElementsByClassName\("([^"]*)"\)')
@@ -89,7 +88,6 @@ def union_of(parts: Sequence[Handles]) -> Handles:
 # ---- Selectors by which a script finds links and scripts by their files
 # An element without a file is not found that way. Selectors with the name of another element (``a[href="…"]``) do not
 # count, and those that name no file are of links to pages, as a rule.
-
 
 _SELECTOR = re.compile(
     r"""(?<![\w.#:-])([\w-]*+)(?:[.#:]++[\w-]*+)*+\[\s*+(href|src)\s*+([~*^|$]?=)\s*+["']?([^"'\]]{0,300})(["'\]])?"""

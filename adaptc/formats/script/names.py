@@ -265,7 +265,6 @@ def _values(script: Script, name: str) -> Iterator[str | None]:
 
 # ---- The strings that a script joins to another, where it writes all of them out
 
-
 _MEMBER = frozenset({".", "?."})
 _READ = frozenset({"+", ")", ";", ",", "]", "}"})
 _CHOICE = frozenset({"?", ":"})

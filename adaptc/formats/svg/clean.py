@@ -219,7 +219,6 @@ def _without_blank(text: str | None) -> str | None:
 # saved 30 % with 3 decimals, but two of three renderings differed; with 6 decimals it saved 7 %, and one of six
 # still differed.
 
-
 _TOKEN = re.compile(r"([MmZzLlHhVvCcSsQqTtAa])|([+-]?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?)|([\s,]+)")
 _ARGUMENTS = {"M": 2, "L": 2, "H": 1, "V": 1, "C": 6, "S": 4, "Q": 4, "T": 2, "A": 7, "Z": 0}
 # The meaning of an omitted letter after another, where it is not the same: coordinates after a moveto are linetos.

@@ -115,7 +115,6 @@ def is_rendered(node: Any) -> bool:
 
 # ---- The references of an SVG file: links, images, scripts, style sheets and ``url()``
 
-
 _HREFS = ("href", XLINK_HREF)
 _ROLES = {
     "a": Role.LINK,

@@ -271,7 +271,6 @@ class SiteReader:
 
 # ---- Which images advertise: what advertisers and trackers serve, banners, and the marks of sponsors
 
-
 _GROUP = 3  # different marks next to each other
 
 

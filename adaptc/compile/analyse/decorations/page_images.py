@@ -350,7 +350,6 @@ def _linked(urls: Sequence[str], page: _Page, sheets: Sheets, seen: set[str]) ->
 
 # ---- The elements that show a background: what they hold, whether they are controls, and which stand side by side
 
-
 _BANDS = frozenset({"section", "header", "footer", "main", "nav"})
 _CONTROL_ROLES = frozenset({"button", "tab", "switch", "checkbox", "radio", "menuitem", "slider"})
 

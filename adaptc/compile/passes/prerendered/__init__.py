@@ -27,8 +27,6 @@ from adaptc.formats.script.facts import SCRIPT
 from adaptc.formats.script.names import Names, ScriptNames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from turbohtml import Document, Element
 
 NAME = "prerendered"
@@ -135,7 +133,6 @@ def _names(element: Element) -> list[str]:
 
 # ---- What visitors lose when a page is not hydrated
 
-
 _SEARCH = re.compile(r"search|docsearch", re.IGNORECASE)
 _THEME = re.compile(r"theme|appearance|color-?mode|colour|dark|light", re.IGNORECASE)
 _COPY = re.compile(r"cop(?:y|ied)|clipboard", re.IGNORECASE)
@@ -162,7 +159,6 @@ def _name(control: Element) -> str:
 
 
 # ---- Whether the HTML of a page holds what a visitor reads, or waits for a script to write it
-
 
 # Characters of the main content that a page has at least; a shell has "Loading", an error page "404 Not found"
 _LEAST = 60

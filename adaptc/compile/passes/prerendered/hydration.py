@@ -21,7 +21,6 @@ __all__ = ["Hydration", "find_framework"]
 # Hydration builds the page that is there already once more in the browser, from the code of its components and a copy
 # of its content as JSON, so that it answers to clicks and follows links without loading a page.
 
-
 _NEVER = re.compile(r"(?!)")
 
 

@@ -82,7 +82,6 @@ class _Blanks:
 
 # ---- What runs scripts or waits for one: elements, event handlers, ``javascript:`` URLs, hints to fetch scripts
 
-
 # Read by search engines and by nothing on the page (JSON-LD 1.1, section 7); other data blocks are for scripts
 _KEPT_DATA = frozenset({"application/ld+json"})
 _URLS = ("href", "action", "formaction", "src", "data", "xlink:href")

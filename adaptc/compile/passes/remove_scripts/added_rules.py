@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 # ---- The widths of windows at which a page is examined, and media queries for some of them
 
-
 # CSS pixels: below each usual breakpoint (Bootstrap's, and 600, 800 and 1024), and a desktop
 WIDTHS = (412, 575, 599, 639, 767, 799, 991, 1023, 1199, 1280)
 NARROW = frozenset(WIDTHS[:-1])
@@ -29,6 +28,8 @@ def media_rules(rule: str, widths: Collection[int]) -> Iterator[str]:
             query = " and ".join(filter(None, (lowest, highest)))
             yield f"@media{query}{{{rule}}}" if query else rule
 
+
+# ---- Rules for single elements: numbered, with an attribute that lists the numbers of an element's rules
 
 MARK = "data-adaptc-shown"
 # Two ids in specificity, so that no "!important" of the page's wins
@@ -78,7 +79,6 @@ def _selector(number: int) -> str:
 
 
 # ---- Rules for what libraries show or hide by script: drop-downs of Bootstrap and UIkit, carousels, slides
-
 
 DROP_DOWN_MENUS = ".dropdown-menu"
 _DROPDOWNS = "[data-toggle=dropdown],[data-bs-toggle=dropdown],[data-mdb-toggle=dropdown]"

@@ -95,7 +95,6 @@ def _is_painted(box: Element, cascade: Cascade) -> bool:
 
 # ---- What lies over a page until a script removes it: preloaders, bars for consent, what a browser saw there
 
-
 _NAMES = frozenset({"preloader", "preload", "loader", "loading", "spinner", "splash", "pageloader", "siteloader"})
 _SMALL = 40  # characters of text in a preloader, at most: "Loading, please wait"
 _CONTENT = "a[href], form, input, p, h1, h2, h3, table, ul, main, article"

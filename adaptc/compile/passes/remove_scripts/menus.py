@@ -1,7 +1,8 @@
-"""Menus that a script builds from a list of links in its text, as those of Doxygen: they are written as links.
+"""The menus of a page: those that a script builds are written as links, and which links of others a visitor sees.
 
-The list is data: objects with a text and a URL, or arrays that begin with both. It counts where its URLs lead to files
-of the site to which the page does not link by itself, and where a script names an empty element that is called a menu.
+A script such as that of Doxygen builds a menu from a list of links in its text. The list is data: objects with a text
+and a URL, or arrays that begin with both. It counts where its URLs lead to files of the site to which the page does not
+link by itself, and where a script names an empty element that is called a menu.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from turbohtml import Element
 
@@ -24,9 +25,6 @@ from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.shown import VIEWPORTS
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.html.visible_text import content_length, fold_space, is_followable
-
-if TYPE_CHECKING:
-    from turbohtml import Element
 
 __all__ = ["MENU_HIDING", "Menus", "is_menu", "write_script_menus"]
 
@@ -123,7 +121,6 @@ _LINKS: FactKind[Iterable[tuple[str, str, int]]] = FactKind("links", _find_links
 
 
 # ---- The menus of a page: which of their links a visitor sees, and which only a script would show
-
 
 _FEWEST_OF_MENU = 3  # links that make a menu
 _LINKED = 0.8  # share of a menu's characters in links

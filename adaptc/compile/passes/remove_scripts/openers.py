@@ -20,7 +20,7 @@ from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.html.visible_text import content_length, is_followable
 
 if TYPE_CHECKING:
-    from turbohtml import Document, Element
+    from turbohtml import Document
 
 _PICTURES = "img, svg, i"
 # Boxes that may hold nothing but a control and its drop-down
@@ -156,7 +156,6 @@ def _previous(element: Element) -> Element | None:
 
 
 # ---- Panels that radio buttons choose, as the tabs of code blocks in VitePress: they change without scripts, too
-
 
 _WIDTH = WIDTHS[-1]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from turbohtml import Document, Element
 
@@ -26,9 +25,6 @@ from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.html.visible_text import content_texts
-
-if TYPE_CHECKING:
-    from turbohtml import Element
 
 NAME = "strip"
 STRIPPED = "stripped"  # the verb of its actions
@@ -285,7 +281,6 @@ def _file_name(label: LabelledImage) -> str:
 
 # ---- Cards: boxes whose height is that of an image, with text that lies over it, or is drawn up to it
 # Without the image such a box has no height, and its text lies over what follows or goes before.
-
 
 _POSITIONED = frozenset({"relative", "absolute", "fixed", "sticky"})
 _WIDTHS = (412, 1280)

@@ -222,7 +222,6 @@ def _preformatted_element(flow: Flow, element: Element) -> Iterator[str]:
 
 # ---- Tables: data stays in tables, tables for layout become blocks (WAI-ARIA "presentation")
 
-
 _LONG = 600  # characters: no cell in a table of data is longer, those of page layouts are
 _FEW = 2  # rows or columns
 _SHORT = 60  # characters: shorter cells of a layout table need no line of their own

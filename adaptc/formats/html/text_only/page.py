@@ -332,7 +332,6 @@ def _meta_or_link(element: Element) -> str:
 # A form holds what it says once it is sent or filled in wrongly. Words that no white space separates, as those of a
 # label and its figure, are apart because one is a box of its own.
 
-
 _PROPERTIES = frozenset({"display", "float"})
 _INLINE = frozenset({"", "inline", "contents", "none", "revert", "initial", "unset", "inherit"})
 _BOX_INLINE = "inline-block"
