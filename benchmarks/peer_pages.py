@@ -13,11 +13,12 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+
+from PIL import Image
 
 import adaptc
 from adaptc.core.model import PRIVATE
-from adaptc.formats.image.score import ssim
+from adaptc.formats.image.score import Reference
 from adaptc.report.documents import LEDGER
 from adaptc.report.figures import PageFigures
 from adaptc.report.ledger import Ledger
@@ -39,11 +40,10 @@ def pages(docroot: Path, level: str, target: float | None = None) -> dict[str, P
             return {page.path: page for page in ledger.pages()}
 
 
-def samples(path: Path) -> Any:
-    import pyvips
-
-    image = pyvips.Image.new_from_file(str(path)).colourspace("srgb")
-    return (image if image.bands >= 3 else image[0].bandjoin([image[0], image[0], *image.bandsplit()[1:]])).numpy()
+def opened(path: Path) -> Image.Image:
+    """Return an image, RGB or RGBA, as it is scored."""
+    image = Image.open(path)
+    return image.convert("RGBA" if image.has_transparency_data else "RGB")
 
 
 def counterpart(path: Path) -> Path:
@@ -58,9 +58,9 @@ def scores(docroot: Path, rewritten: Path) -> Iterator[float]:
         after = counterpart(rewritten / before.relative_to(docroot))
         if not after.exists() or after.read_bytes() == before.read_bytes():
             continue
-        old, new = samples(before), samples(after)
-        if old.shape[:2] == new.shape[:2]:
-            yield ssim(old, new)
+        old, new = opened(before), opened(after)
+        if old.size == new.size:
+            yield Reference(old).score(new)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from adaptc.compile.rewrite import PageResult
 from adaptc.config.rulebook import load_levels
 from adaptc.core import media
 from adaptc.formats.html.document import read_page
-from adaptc.formats.html.shadow import open_shadow_roots
+from adaptc.formats.html.static_text import open_shadow_roots
 
 LEVELS = load_levels(known_passes=KNOWN_PASSES)
 PAGE = (

@@ -28,8 +28,8 @@ from test_build import FILES, page
 import adaptc
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
-from adaptc.compile.engine.state.state import damage
-from adaptc.compile.engine.state.state import tables as state_file
+from adaptc.compile.engine.state import damage
+from adaptc.compile.engine.state import tables as state_file
 from adaptc.core.fs import DiskTree, write_atomic
 from adaptc.core.shortage import Shortage
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.formats.css.loads import loaded_urls
+from adaptc.formats.css.images import loaded_urls
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import pytest
 
-from adaptc.formats.css.families import is_same_cascade
-from adaptc.formats.css.minify import minify_sheet
+from adaptc.formats.css.minify import is_same_cascade, minify_sheet
 from adaptc.formats.css.outline import Outlines
 
 

@@ -4,7 +4,7 @@ import tinycss2
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptc.formats.css.canonical import AtRule, Content, StyleRule, read_nodes, read_rules
+from adaptc.formats.css.outline import AtRule, Content, StyleRule, read_nodes, read_rules
 from adaptc.formats.css.plain import parse_plain, plain_comments, plain_rule_end, split_declarations
 from adaptc.formats.css.scanner import DENSE, Kind, tokens
 from adaptc.formats.css.sheet_text import comments, scanned_rule_end, split_rules

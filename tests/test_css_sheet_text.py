@@ -3,8 +3,7 @@
 import pytest
 import tinycss2
 
-from adaptc.formats.css.lost_rules import drop_lost_rules
-from adaptc.formats.css.sheet_text import Sheet, decode_sheet, escape_for_style_element, is_balanced
+from adaptc.formats.css.sheet_text import Sheet, decode_sheet, drop_lost_rules, escape_for_style_element, is_balanced
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from built_site import BuiltSite
 from PIL import Image
 
 from adaptc.compile.engine.state.state import State, state_path
+from adaptc.compile.engine.trees import directories
 from adaptc.compile.engine.trees.directories import Recorder
-from adaptc.compile.engine.trees.trees import directories
 
 PAGE = "<!DOCTYPE html>\n<html lang=en><title>{0}</title>\n<p>  {0}</p>\n" + "<p>Words of the page.\n" * 40
 WITH_IMAGE = PAGE + '<img src="/img/photo.png" alt="A photograph" width=300 height=200>'

@@ -8,7 +8,7 @@ import pytest
 from fontTools.ttLib import TTFont
 from icon_font import HOME, MENU, icon_font
 
-from adaptc.formats.css.font_faces import chosen_source, replace_font_sources
+from adaptc.formats.css.fonts import chosen_source, replace_font_sources
 from adaptc.formats.font import FontGlyphs, font_glyphs, subset_font
 
 

@@ -27,7 +27,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import is_negotiable, name_in_tree, path_of_name
 from adaptc.formats.image import alternates as made_by
 from adaptc.formats.image.alternates import alternates, lacks_codec
-from adaptc.formats.image.quality import Encoder
+from adaptc.formats.image.lossy import Encoder
 from adaptc.serve.emitter import emit
 from adaptc.serve.servers import server_named
 from adaptc.serve.verify.verification import Extent, verify_started

@@ -10,7 +10,7 @@ from small_site import SmallSite
 
 from adaptc.compile.analyse.decorations.image_rules import sheet_images
 from adaptc.compile.page.backgrounds import RemovableImage, clear_backgrounds
-from adaptc.compile.page.image_sizing import sizing_rules
+from adaptc.compile.page.image_sizes import sizing_rules
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.core.model import Role
 from adaptc.formats.css.flatten import ImportedSheet, flatten

@@ -8,8 +8,8 @@ from html5lib_cases import tree_cases
 from adaptc.formats.html.contract import article_violations, lost_from_article
 from adaptc.formats.html.document import encode_page, parse, parse_bare, read_page
 from adaptc.formats.html.landmarks import find_landmarks
+from adaptc.formats.html.text_only.blocks import is_layout_table
 from adaptc.formats.html.text_only.page import TextOnlyPage, make_text_only_page
-from adaptc.formats.html.text_only.tables import is_layout_table
 from adaptc.formats.html.visible_text import image_text, is_hidden, link_label, math_text
 
 HEAD = "<!DOCTYPE html><html lang=en><head><title>T</title></head>"

@@ -12,19 +12,16 @@ from PIL import Image, ImageCms, ImageDraw, ImageFilter, PngImagePlugin
 from adaptc.formats.image.degrade import Goal
 from adaptc.formats.image.halve import (
     CLOSE,
-    HARD,
-    MODERATE,
-    TEXT_SCALE,
     ImageCopy,
     halve,
     halve_exactly,
+    measure_texture,
     recompress_hard,
     scaled_size,
     slack,
 )
 from adaptc.formats.image.refusal import Refusal
-from adaptc.formats.image.score import sample_rows
-from adaptc.formats.image.texture import measure_texture
+from adaptc.formats.image.score import HARD, MODERATE, TEXT_SCALE, sample_rows
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:

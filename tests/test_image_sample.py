@@ -12,9 +12,8 @@ from drawn import encoded
 from PIL import Image
 
 from adaptc.core.model import Effort
-from adaptc.formats.image.lossy import JPEG, PNG, WEBP, lossy
+from adaptc.formats.image.lossy import JPEG, PNG, WEBP, Encoder, Search, lossy
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
-from adaptc.formats.image.quality import Encoder, Search
 from adaptc.formats.image.score import Reference
 
 GRAIN = np.random.default_rng(3).normal(0, 12, (700, 900, 1))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from adaptc.formats.image.quality import Point, av1_step, jpeg_step, search_quality
+from adaptc.formats.image.lossy import Point, av1_step, jpeg_step, search_quality
 from adaptc.formats.image.score import Reference
 
 RANDOM = np.random.default_rng(7)

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 from built_site import BuiltSite
 
+from adaptc.compile.engine.state import damage as left
+from adaptc.compile.engine.state import state
 from adaptc.compile.engine.state.damage import check_values
-from adaptc.compile.engine.state.state import STATE_FILE, state
-from adaptc.compile.engine.state.state import damage as left
+from adaptc.compile.engine.state.state import STATE_FILE
 from adaptc.compile.engine.state.tables import check_state
 from adaptc.report import ledger
 from adaptc.report.documents import LEDGER

@@ -11,7 +11,7 @@ from built_site import BuiltSite
 from fontTools.ttLib import TTFont
 from icon_font import HOME, icon_font
 
-from adaptc.formats.css.font_faces import OfferedFont, offer_fonts, set_font_display, unicode_ranges
+from adaptc.formats.css.fonts import OfferedFont, offer_fonts, set_font_display, unicode_ranges
 from adaptc.formats.font import woff2_font, woff2_subset
 
 TRUETYPE = icon_font(None)

@@ -16,9 +16,19 @@ from drawn import drawing, encoded
 from adaptc.cli.command import InvocationBox
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import cli, run
-from adaptc.compile.page.losses import CONTROLS, LINKS, SCRIPTS, STYLES, WORDS, PageContent, harm_of_losses
-from adaptc.compile.page.matching import Matcher
-from adaptc.compile.page.shown_files import ShownFiles, data_content, shown_urls
+from adaptc.compile.page.page_harm import (
+    CONTROLS,
+    LINKS,
+    SCRIPTS,
+    STYLES,
+    WORDS,
+    Matcher,
+    PageContent,
+    ShownFiles,
+    data_content,
+    harm_of_losses,
+    shown_urls,
+)
 from adaptc.core.urls import SiteAddress
 from adaptc.formats.html.document import parse
 from adaptc.serve.calibrate.profile import LevelCost, profile_of, write_profile

@@ -15,8 +15,9 @@ from built_site import BuiltSite
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from adaptc.cli.publish import publish
 from adaptc.compile.engine.state.state import State
-from adaptc.compile.engine.trees.trees import output, publish, trees
+from adaptc.compile.engine.trees import output, trees
 from adaptc.core import sync as core_sync
 from adaptc.core.fs import write_atomic
 from adaptc.core.sync import sync

@@ -25,7 +25,7 @@ from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.document import read_page
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.image.likeness import likeness
+from adaptc.formats.image.copiers import likeness
 
 CHEAP, FAIR, DEAR = 1e3, 2e6, 1e9
 

@@ -15,10 +15,8 @@ from adaptc.formats.script import (
     minify_json,
     minify_script,
 )
-from adaptc.formats.script.escapes import unescape
-from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.lexer import Kind, tokenize, unescape
 from adaptc.formats.script.minify import significant_tokens
-from adaptc.formats.script.tokens import tokenize
 
 
 def kinds(text, kind):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from small_site import SmallSite
 
-from adaptc.formats.script.file_selectors import file_selectors, selects_file
+from adaptc.formats.script.lookups import file_selectors, selects_file
 from adaptc.formats.script.script import Script
 
 

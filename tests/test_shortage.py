@@ -14,15 +14,16 @@ from test_build import FILES, png
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
 from adaptc.compile.analyse.decorations.evidence import image_evidence
+from adaptc.compile.passes import page_icons as icon
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.shortage import Shortage, explain_shortage, raise_shortage, recognizing_shortage
 from adaptc.formats import codings, font
-from adaptc.formats.image import alternates, icon, probe
-from adaptc.formats.image.decode import same_pixels
+from adaptc.formats.image import alternates, probe
 from adaptc.formats.image.exact import exact_png
+from adaptc.formats.image.recompress import same_pixels
 from adaptc.formats.image.vips import vips
-from adaptc.formats.svg.references import svg_references
+from adaptc.formats.svg.parse import svg_references
 
 
 class PanicException(BaseException):  # the name that pyo3 gives it

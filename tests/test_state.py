@@ -24,10 +24,10 @@ from adaptc.compile.engine.outdated import (
     compare_files,
     outdated_units,
 )
+from adaptc.compile.engine.state import tables as state_file
 from adaptc.compile.engine.state.damage import is_damage, system_error
 from adaptc.compile.engine.state.results import Output, UnitResult
 from adaptc.compile.engine.state.state import State, TreeDirectory
-from adaptc.compile.engine.state.state import tables as state_file
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action, Resource
 from adaptc.site.site import Source

@@ -6,7 +6,7 @@ import pytest
 
 from adaptc.core.model import Role
 from adaptc.formats.svg import clean_svg, svg_references
-from adaptc.formats.svg.path_data import shorten_path
+from adaptc.formats.svg.clean import shorten_path
 
 HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9">'
 TEMPLATE = b"<?xml version='1.0' encoding='UTF-8'?>\n" + HEAD + b"\n %s\n</svg>\n"

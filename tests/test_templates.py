@@ -9,8 +9,7 @@ import pytest
 from small_site import SmallSite
 
 from adaptc.browser.evidence import CoverSeen, ImageSeen, PageEvidence, WidthEvidence
-from adaptc.compile.page.inferred import Likeness
-from adaptc.compile.page.skeleton import ImagePlaces, find_skeleton
+from adaptc.compile.page.skeleton import ImagePlaces, Likeness, find_skeleton
 
 
 def frame(body: str) -> str:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
-from adaptc.compile.page.after_scripts import WrittenPage, page_after_scripts
 from adaptc.compile.page.context import PageContext, Report, page_context
-from adaptc.compile.page.script_written import script_written
+from adaptc.compile.page.script_written import WrittenPage, page_after_scripts, script_written
 from adaptc.compile.pipeline import EditPass, Pass, SidecarPass, Step, TextPass, WholePagePass
 from adaptc.compile.verify import Draft, Problem, Verifier, files_of
 from adaptc.compile.view import DerivingView, Options

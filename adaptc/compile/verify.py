@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
 from adaptc.compile.page.context import PageContext, Report
-from adaptc.compile.page.inlining import client_sizes, compressed_size, compressed_sizes, transfer_size
-from adaptc.compile.page.sheets import page_sheets, paths_in_sheets
+from adaptc.compile.page.sheets import paths_in_sheets, screen_sheets
+from adaptc.compile.page.transfer_sizes import client_sizes, compressed_size, compressed_sizes, transfer_size
 from adaptc.compile.view import REQUEST_BYTES, DerivingView
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import Reach, Target, document_base
@@ -155,7 +155,7 @@ class Verifier:
     def _shown(self, tree: Document) -> ShownPage:
         # passes hide and show elements of pages with scripts only, and applying a page's sheets takes time
         is_adapted = self.context.has_scripts
-        return ShownPage(tree, page_sheets(tree, self.context.base, self.view).texts if is_adapted else ())
+        return ShownPage(tree, screen_sheets(tree, self.context.base, self.view) if is_adapted else ())
 
     # ---- sizes
 

@@ -85,7 +85,7 @@ class DerivedFile:
 
     ``digest`` is the SHA-256 of its bytes and ``size`` their number; ``width`` and ``height`` are its pixels,
     ``natural_width`` and ``natural_height`` the CSS pixels at which the original is shown. ``likeness`` is there where
-    the copy was compared with the original (``adaptc.formats.image.likeness``).
+    the copy was compared with the original (``adaptc.formats.image.copiers``).
     """
 
     path: str

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adaptc.formats.css.rules import Item, sheet_items
+from adaptc.formats.html.class_names import class_names
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -61,7 +62,7 @@ def text_writing(text: str) -> Writing:
 
 def page_writing(text: str, tree: Document) -> Writing:
     """Return what a page writes."""
-    names = {name for element in tree.select("[class]") for name in (element.attr("class") or "").split()}
+    names = {name for element in tree.select("[class]") for name in class_names(element)}
     return Writing(written_characters(text), (), tuple(sorted(name for name in names if "-" in name)))
 
 

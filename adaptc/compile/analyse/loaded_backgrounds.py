@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.image_rules import ImageRule, is_for_wide, sheet_images, style_images
 from adaptc.compile.analyse.styling import NO_STYLING, Background, Styling
-from adaptc.core.model import Role
 from adaptc.formats.css.references import may_have_references
 from adaptc.formats.css.selectors import required_names, static_selectors
-from adaptc.formats.html.references import in_template, link_role
+from adaptc.formats.html.links import applied_in_page, is_style_sheet, screen_medium
+from adaptc.formats.html.references import in_template
+from adaptc.formats.html.syntax import split_tokens
 
 if TYPE_CHECKING:
-    from turbohtml import Document
+    from turbohtml import Document, Element
 
 __all__ = ["own_backgrounds", "page_styling", "sheet_backgrounds"]
 
@@ -39,17 +40,22 @@ def page_styling(text: str, tree: Document) -> Styling:
     for kind, *values in set(_NAMES.findall(text)):
         value = unescape("".join(values))
         if kind.lower() == "class":
-            names.update(f".{name}" for name in value.split())
+            names.update(f".{name}" for name in split_tokens(value))
         elif _LAYOUT_ID.fullmatch(value):
             names.add(f"#{value}")
     return Styling(frozenset(names), tuple(_idle_sheets(tree)))
 
 
 def _idle_sheets(tree: Document) -> Iterator[str]:
-    for link in tree.select("link[media]"):
-        is_changed = "media" in (link.attr("onload") or "")
-        if link_role(link) is Role.STYLESHEET and not is_changed and not is_for_wide(link.attr("media") or ""):
-            yield link.attr("href") or ""
+    """Yield the URLs of the sheets of which a wide window applies none."""
+    applied = _applied_in_wide_windows(tree)
+    links = [each for each in tree.iter_elements("link") if is_style_sheet(each)]
+    used = {link.attr("href") for link in links if link in applied}
+    yield from (link.attr("href") or "" for link in links if link.attr("href") not in used)
+
+
+def _applied_in_wide_windows(tree: Document) -> set[Element]:
+    return {each for each in applied_in_page(tree) if is_for_wide(screen_medium(each))}
 
 
 def own_backgrounds(text: str, tree: Document) -> list[str]:
@@ -61,10 +67,10 @@ def own_backgrounds(text: str, tree: Document) -> list[str]:
         for rule in style_images(style)
         if rule.is_loaded
     ]
-    sheets = [each for each in tree.iter_elements("style") if may_have_references(each.text) and not in_template(each)]
-    styling = page_styling(text, tree) if sheets else NO_STYLING
+    sheets = [each for each in tree.iter_elements("style") if may_have_references(each.text)]
+    styling, applied = (page_styling(text, tree), _applied_in_wide_windows(tree)) if sheets else (NO_STYLING, set())
     for element in sheets:
-        if is_for_wide(element.attr("media") or ""):
+        if element in applied:
             urls += styling.loaded("", sheet_backgrounds(element.text))
     return list(dict.fromkeys(urls))
 

@@ -18,7 +18,7 @@ from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.references import base_element
 from adaptc.formats.script import is_javascript_type, is_module_type
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
-from adaptc.formats.script.file_selectors import selects_file
+from adaptc.formats.script.lookups import selects_file
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element

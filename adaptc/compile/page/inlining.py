@@ -1,4 +1,4 @@
-"""Moving files into the pages that load them: when that costs less, and how.
+"""Moving files into the pages that load them: when that costs less, what stands in the way, and what goes along.
 
 A reader of several pages of a site fetches a shared file once. A crowd, which follows a popular link, reads one page
 each: for it a separate file is one more request, to the reader and to the server.
@@ -8,30 +8,22 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from functools import lru_cache
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import deflate
-
 from adaptc.compile.page.context import PageContext
-from adaptc.compile.page.sheets import rebase, sheet_references
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import Options, View
 from adaptc.core import media
-from adaptc.core.model import CODINGS
-from adaptc.formats.codings import encode
-from adaptc.formats.css.references import rewrite_urls
 from adaptc.formats.html.document import parse
+from adaptc.formats.html.syntax import attribute_markup, split_tokens
 
 if TYPE_CHECKING:
-    from turbohtml import Document
-
+    from turbohtml import Document, Element
 
 # Values of the option "readers"; with ALL, which only passes set, everything moves whatever it costs
 VISITORS, CROWD, ALL = "visitors", "crowd", "all"
-
-# libdeflate's middle level: sizes are compared, not sent
-_LEVEL = 6
 
 
 def should_inline(path: str, view: View, options: Options) -> bool:
@@ -43,34 +35,6 @@ def should_inline(path: str, view: View, options: Options) -> bool:
     return view.placement(path).inline
 
 
-def transfer_size(path: str, view: View) -> int:
-    """Return the bytes that an asset at this level takes to transfer."""
-    content = view.artifact(path)
-    return _compressed_file_size(content) if media.is_compressible(view.media_type(path)) else len(content)
-
-
-def client_sizes(path: str, view: View) -> tuple[int, ...]:
-    """Return the bytes that an asset at this level takes in each content coding (``compressed_sizes``)."""
-    content = view.artifact(path)
-    is_text = media.is_compressible(view.media_type(path))
-    return _compressed_file_sizes(content) if is_text else (len(content),) * len(CODINGS)
-
-
-def compressed_sizes(content: bytes) -> tuple[int, ...]:
-    """Return the sizes of text in each content coding, by fast settings: close enough to compare."""
-    return tuple(len(encode(content, coding, "fast")) for coding in CODINGS)
-
-
-def compressed_size(content: bytes) -> int:
-    """Return the size of text as a server sends it, close enough to compare."""
-    return len(deflate.zlib_compress(content, _LEVEL))
-
-
-# A file's bytes are the same object in all pages of a batch
-_compressed_file_size = lru_cache(maxsize=256)(compressed_size)
-_compressed_file_sizes = lru_cache(maxsize=256)(compressed_sizes)
-
-
 # ---- Subresource Integrity (W3C SRI, section 3.3)
 
 # Browsers refuse a file that does not match its ``integrity`` attribute: inlined, it would take effect.
@@ -79,7 +43,7 @@ _ALGORITHMS = ("sha256", "sha384", "sha512")  # by strength
 
 def meets_integrity(content: bytes, metadata: str | None) -> bool:
     """Whether a browser accepts ``content``: the strongest known algorithm decides; without one, any content."""
-    hashes = [_parsed(token) for token in (metadata or "").split()]
+    hashes = [_parsed(token) for token in split_tokens(metadata or "")]
     known = [(algorithm, value) for algorithm, value in hashes if algorithm in _ALGORITHMS]
     if not known:
         return True
@@ -122,24 +86,6 @@ def data_uri(content: bytes, media_type: str) -> str:
 _URI_SAFE = " !\"$&'()*+,/:;<=>@[]^_`{|}~-."
 
 
-def rebase_sheet(path: str, sheet: str, page: PageContext, view: View) -> str | None:
-    """Return the sheet at ``path`` with its URLs written for the page, ``None`` if one would lead elsewhere."""
-    assert page.base_path is not None
-    base = view.url_of(path)
-    moved = {}
-    for reference in sheet_references(sheet):
-        url = moved[reference.url] = rebase(view, reference.url, base, page.base_path)
-        if view.follow(page.base, url).target != view.follow(base, reference.url).target:
-            return None
-    return _rewritten(sheet, tuple(moved.items()))
-
-
-@lru_cache(maxsize=64)
-def _rewritten(sheet: str, moved: tuple[tuple[str, str], ...]) -> str:
-    urls = dict(moved)
-    return rewrite_urls(sheet, lambda reference: urls[reference.url]) if moved else sheet
-
-
 # Reasons for actions. Their figures change with the site; `adaptc explain` shows the current ones.
 INLINED = "its bytes cost less than a request for it"
 
@@ -148,3 +94,43 @@ SHARED = "a shared file costs less over a visit"
 
 
 MISMATCH = "browsers refuse it: its integrity attribute says other bytes"
+
+
+# ---- The attributes of a ``<link>`` or ``<script>`` whose file moves into the page
+# Those that say how to fetch the file mean nothing there. Those by which others know the element (an id, a class,
+# ``data-`` attributes) go along. Where a script of the page looks the element up by one of them, the element stays:
+# the script may want the address. Any other attribute has a meaning of its own.
+
+# How the file is fetched, and notes of generators that no browser reads
+_FETCHING = frozenset({
+    "as", "charset", "crossorigin", "fetchpriority", "importance", "integrity", "itemprop", "property",
+    "referrerpolicy", "type",
+})  # fmt: skip
+_CARRIED = frozenset({"class", "id", "nonce", "title"})
+
+
+def first_unusual(element: Element, meant: frozenset[str], page: PageContext) -> str | None:
+    """Return the first attribute, by name, that keeps the element as it is; those in ``meant`` do not."""
+    return min(_unusual(element, meant, page), default=None)
+
+
+def _unusual(element: Element, meant: frozenset[str], page: PageContext) -> Iterator[str]:
+    for name in set(element.attrs) - _FETCHING - meant:
+        if not is_carried(name) or any(map(page.looks_up, _names(name, element.attr(name) or ""))):
+            yield name
+
+
+def is_carried(name: str) -> bool:
+    """Whether an attribute goes along with the text of a file."""
+    return name in _CARRIED or name.startswith("data-")
+
+
+def _names(name: str, value: str) -> list[str]:
+    """Return what a script would look the element up by."""
+    return split_tokens(value) if name in ("id", "class") else [name] if name.startswith("data-") else []
+
+
+def carried_markup(element: Element) -> str:
+    """Return the markup of the attributes that go along, each after a space."""
+    carried = ((name, str(element.attr(name) or "")) for name in element.attrs if is_carried(name))
+    return "".join(f" {attribute_markup(name, value)}" for name, value in carried)

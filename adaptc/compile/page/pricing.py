@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.analyse.decorations.labels import Label
 from adaptc.compile.analyse.harm import ShownImage
 from adaptc.compile.page.image_labels import labelled_images
-from adaptc.compile.page.shown_images import ShownImages
+from adaptc.compile.page.image_sizes import ShownImages
 from adaptc.compile.view import DerivedFile, DerivingView, Options
 from adaptc.core import media
 from adaptc.formats.image.score import MODERATE, TEXT_SCALE

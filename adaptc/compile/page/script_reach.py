@@ -17,8 +17,8 @@ from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.urls import Reach, host_and_path, join
 from adaptc.formats.script.amd import AmdModules, module_addresses
-from adaptc.formats.script.escapes import unescape
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
+from adaptc.formats.script.lexer import unescape
 from adaptc.formats.script.loads import SCRIPTS
 from adaptc.formats.script.names import Names, merge_names, names_of_text
 

@@ -9,21 +9,31 @@ its own does not count, unless the script holds prose as data, a third of the pa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
-from adaptc.formats.html.landmarks import class_words, find_landmarks
-from adaptc.formats.html.visible_text import UNSEEN, content_texts, is_hidden, walk
-from adaptc.formats.script.prose import prose_length
+from adaptc.compile.page.context import PageContext, page_context
+from adaptc.compile.page.sheets import screen_sheets
+from adaptc.compile.page.transfer_sizes import compressed_size
+from adaptc.compile.view import View
+from adaptc.formats.html.class_names import class_words
+from adaptc.formats.html.document import Page, page_of_markup, parse_bare
+from adaptc.formats.html.landmarks import find_landmarks
+from adaptc.formats.html.shown import VIEWPORTS, ShownPage
+from adaptc.formats.html.static_text import open_shadow_roots
+from adaptc.formats.html.visible_text import UNSEEN, content_texts, is_hidden, rendered_texts, walk
+from adaptc.formats.script.lexer import Kind, tokenize, unescape
 
 if TYPE_CHECKING:
     from turbohtml import Document
 
-    from adaptc.compile.page.context import PageContext
 
-__all__ = ["script_mounts", "script_written"]
+__all__ = ["WrittenPage", "page_after_scripts", "script_mounts", "script_written"]
 
 _PROSE_SHARE = 3  # times the prose of a script that a page may hold itself for the script to count
 _FEWEST = 160  # characters of text that are content, white space left out: two sentences
@@ -167,3 +177,108 @@ def _is_code(text: Text) -> bool:
 def _describe(element: Element) -> str:
     identity = element.attr("id")
     return f"{element.tag} id={identity}" if identity else element.tag
+
+
+# ---- Prose that a script holds as data, to write it into its page
+
+# Five words in a row, apart from tags
+_PROSE = re.compile(r"[^\W\d_]+(?:[,;:'\u2019-]?\s?[^\W\d_]+){4,}")
+_TAG = re.compile(r"<[^<>]*>")
+_TEXTS = frozenset({Kind.STRING, Kind.TEMPLATE})
+
+
+@lru_cache(maxsize=512)
+def prose_length(script: str | bytes) -> int:
+    """Return the characters, without white space, of prose in values of objects (``{q: "How do I …"}``).
+
+    What a script says of its errors is an argument, and no value; lists of names begin with a small letter.
+    """
+    text = script if isinstance(script, str) else script.decode("utf-8", "replace")
+    tokens = tokenize(text) or ()
+    values = (token.text[1:-1] for before, token in pairwise(tokens) if before.text == ":" and token.kind in _TEXTS)
+    sentences = (_TAG.sub(" ", unescape(value)) for value in values if value and not value[0].islower())
+    prose = (match[0] for sentence in sentences for match in _PROSE.finditer(sentence))
+    return sum(len("".join(each.split())) for each in prose)
+
+
+# ---- The page as its scripts left it, which a browser saw: where it shows more, levels without scripts are made of it
+# The markup stays their source where it holds what a visitor reads. Scripts hide panels and remove rows of tables as
+# well as adding text, and what they measured in one window is wrong in others.
+
+_FEWEST_CHARACTERS = 80  # of different words that the markup does not have: two sentences
+_FEWEST_LINKS = 3
+# Compressed bytes that scripts may add to a page with content of its own. The index of a whole manual, in each of its
+# pages, takes 120,000: a level for the fewest bytes is better without.
+_MOST_ADDED = 32_768
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPage:
+    """A page as its scripts left it, and what passes know of it: it counts as a page with the scripts of its source.
+
+    ``reason`` says what it has more than its source.
+    """
+
+    page: Page
+    context: PageContext
+    reason: str
+
+
+def page_after_scripts(source: PageContext, tree: Document, view: View, *, is_shell: bool) -> WrittenPage | None:
+    """Return the page after its scripts if levels without scripts should be made of it.
+
+    ``tree`` is that of the source; ``is_shell`` says that the source by itself has no content. The page after scripts
+    must show 80 characters of words, or three links, that the source does not hold. If the source has content, that
+    must be more than what is gone, and at most 32 kB, compressed.
+    """
+    markup = view.page_document(source.path)
+    page = None if markup is None else page_of_markup(source.page, markup.decode("utf-8", "replace"))
+    if page is None:
+        return None
+    after = parse_bare(page.text)
+    context = replace(
+        page_context(source.path, page, after, view),
+        has_scripts=True,
+        scripts=source.scripts,
+        unseen_scripts=source.unseen_scripts,
+    )
+    if script_written(after, context) is not None:
+        return None
+    opened = parse_bare(open_shadow_roots(page.text))
+    gain, loss = _surplus(opened, context, tree, view), _surplus(tree, source, opened, view)
+    if not gain.is_enough or not (is_shell or (gain.exceeds(loss) and _is_small(source.page, page))):
+        return None
+    return WrittenPage(page, context, f"scripts write {gain.characters:,} characters and {gain.links} links of it")
+
+
+@dataclass(frozen=True, slots=True)
+class _Surplus:
+    """What one version of a page shows and another does not hold."""
+
+    characters: int
+    links: int
+
+    @property
+    def is_enough(self) -> bool:
+        return self.characters >= _FEWEST_CHARACTERS or self.links >= _FEWEST_LINKS
+
+    def exceeds(self, other: _Surplus) -> bool:
+        return self.characters >= other.characters and self.links >= other.links
+
+
+def _surplus(tree: Document, context: PageContext, other: Document, view: View) -> _Surplus:
+    shown = ShownPage(tree, screen_sheets(tree, context.base, view))
+    texts = (node.data for width in VIEWPORTS for node in shown.nodes(width) if isinstance(node, Text))
+    links = set[str]().union(*(shown.links(width) for width in VIEWPORTS))
+    words = _words(texts) - _words(rendered_texts(other))
+    return _Surplus(sum(map(len, words)), len(links - {each.attr("href") for each in other.select("a[href]")}))
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return {word for text in texts for word in _WORD.findall(text)}
+
+
+def _is_small(source: Page, page: Page) -> bool:
+    before, after = (compressed_size(each.text.encode("utf-8", "replace")) for each in (source, page))
+    return after - before <= _MOST_ADDED

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.import_budget import BUDGET
-from adaptc.compile.page.context import is_isolated
+from adaptc.compile.analyse.decisions import BUDGET
+from adaptc.compile.page.context import PageContext, is_isolated
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
@@ -18,8 +18,15 @@ from adaptc.core.model import Role
 from adaptc.core.urls import Reach, join, path_in_host, relative_url
 from adaptc.formats.css.flatten import ImportedSheet
 from adaptc.formats.css.fonts import is_font_service
-from adaptc.formats.css.references import css_references
+from adaptc.formats.css.references import css_references, rewrite_urls
 from adaptc.formats.css.sheet_text import decode_sheet
+from adaptc.formats.html.links import (
+    applied_in_page,
+    applies_to_screen,
+    applies_unconditionally,
+    is_style_sheet,
+    screen_medium,
+)
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -50,11 +57,11 @@ def page_sheets(tree: Document, base: str, view: View) -> PageSheets:
 def screen_sheets(tree: Document, base: str, view: View) -> tuple[str, ...]:
     """Return the texts of the sheets that apply to a screen, each with the media query of its element, if it has one.
 
-    A medium that a handler changes once the sheet is loaded is that of a screen.
+    Alternate and disabled sheets do not, and those in templates.
     """
     sheets, texts = _Sheets(view), list[str]()
-    for element in tree.iter_elements(("link", "style")):
-        media_query = _media_query(element)
+    for element in filter(applies_to_screen, applied_in_page(tree)):
+        media_query = screen_medium(element)
         for text, _ in sheets.of_element(element, base):
             texts.append(f"@media {media_query}{{{text}}}" if media_query else text)
     return tuple(texts)
@@ -66,23 +73,8 @@ def lasting_sheets(tree: Document, text: str, base: str, view: View) -> tuple[st
     ``text`` is what the tree was parsed from.
     """
     sheets, elements = _Sheets(view), tree.iter_elements(("link", "style"))
-    lasting = [each for each in elements if _is_lasting(each) and not is_isolated(each, text)]
+    lasting = [each for each in elements if applies_unconditionally(each) and not is_isolated(each, text)]
     return tuple(text for each in lasting for text, _ in itertools.islice(sheets.of_element(each, base), 1))
-
-
-# Attributes by which a sheet may not apply: those of alternate sheets, and handlers that change them
-_CONDITIONS = frozenset({"media", "title", "disabled", "onload", "type"})
-
-
-def _is_lasting(element: Element) -> bool:
-    return _CONDITIONS.isdisjoint(element.attrs) and "alternate" not in (element.attr("rel") or "").lower()
-
-
-def _media_query(element: Element) -> str:
-    """Return the media query of an element for a sheet, ``""`` if that means every screen."""
-    query = (element.attr("media") or "").strip()
-    is_changed = "media" in (element.attr("onload") or "")
-    return "" if is_changed or query.lower() in ("all", "screen") else query
 
 
 def sheets_with_bases(tree: Document, base: str, view: View) -> Iterator[tuple[str, str]]:
@@ -112,10 +104,12 @@ class _Sheets:
             yield from self.of_element(element, base)
 
     def of_element(self, element: Element, base: str) -> Iterator[tuple[str, str]]:
+        if not is_style_sheet(element):
+            return
         if element.tag == "style":
             yield element.text, base
             yield from self._linked(base, self._imports(element.text))
-        elif "stylesheet" in (element.attr("rel") or "").lower().split():
+        else:
             yield from self._linked(base, (element.attr("href") or "",))
 
     def _linked(self, base: str, urls: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -319,3 +313,21 @@ def _comments(text: str) -> int:
         length += end - start
         start = end
     return length
+
+
+def rebase_sheet(path: str, sheet: str, page: PageContext, view: View) -> str | None:
+    """Return the sheet at ``path`` with its URLs written for the page, ``None`` if one would lead elsewhere."""
+    assert page.base_path is not None
+    base = view.url_of(path)
+    moved = {}
+    for reference in sheet_references(sheet):
+        url = moved[reference.url] = rebase(view, reference.url, base, page.base_path)
+        if view.follow(page.base, url).target != view.follow(base, reference.url).target:
+            return None
+    return _rewritten(sheet, tuple(moved.items()))
+
+
+@lru_cache(maxsize=64)
+def _rewritten(sheet: str, moved: tuple[tuple[str, str], ...]) -> str:
+    urls = dict(moved)
+    return rewrite_urls(sheet, lambda reference: urls[reference.url]) if moved else sheet

@@ -1,4 +1,4 @@
-"""The images of a page whose addresses its scripts may change, one by one.
+"""The images of a page whose addresses its scripts may change, one by one; what a known library loads late is known.
 
 An image is touched if a selector by which a script finds what it changes finds the image, or if its own event handler
 changes it. Where a script changes elements that it gets from elsewhere (a plug-in), those images are touched that any
@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext
 from adaptc.formats.css.selectors import static_selectors
+from adaptc.formats.html.syntax import split_tokens
 from adaptc.formats.script.addresses import ImageChanges
 from adaptc.formats.script.facts import ScriptFacts
-from adaptc.formats.script.handles import Handles, union_of
+from adaptc.formats.script.lookups import Handles, union_of
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -113,10 +116,59 @@ class TouchedImages:
 
 def _class_names(value: object) -> Iterator[str]:
     yield from (
-        value.split() if isinstance(value, str) else map(str, value) if isinstance(value, (list, tuple)) else ()
+        split_tokens(value) if isinstance(value, str) else map(str, value) if isinstance(value, (list, tuple)) else ()
     )
 
 
 def _handler(element: Element) -> str:
     """Return the event handlers of an element as ``PageContext.scripts`` has them."""
     return ";".join(str(value) for name, value in element.attrs.items() if name.startswith("on"))
+
+
+# ---- Images that a known library loads late: it copies ``data-src`` to ``src``, and ``data-srcset`` to ``srcset``
+# Of lazysizes, lozad and vanilla-lazyload that is known. Others, which copy the address alone, leave no way to say
+# the size of a smaller copy.
+
+# What the text of each library holds
+_MARKS = (
+    ("lazySizesConfig", 'srcsetAttr:"data-srcset"'),
+    ("lozad", 'getAttribute("data-srcset")'),
+    ('data_src:"src"', 'data_srcset:"srcset"'),
+)
+_LARGEST = 40_000  # characters of a library: a larger file has other code as well
+_SPACE = re.compile(r"\s+")
+_READS = re.compile(r"""data-src\b|\bdataset\.src\b|\bdata\(\s*["']src["']""")
+_OTHER = frozenset({"srcset", "sizes", "data-srcset", "data-sizes"})
+
+
+def without_lazy_loader(page: PageContext) -> PageContext | None:
+    """Return the page with its other scripts, ``None`` if it has no such library or another script reads ``data-src``.
+
+    The library changes no other image, and the address of the ones that it loads in no other way.
+    """
+    others = {script: facts for script, facts in page.scripts.items() if not _is_loader(script)}
+    if len(others) == len(page.scripts) or any(map(_reads_source, others)):
+        return None
+    return replace(page, scripts=others)
+
+
+def lazy_source(image: Element) -> str | None:
+    """Return the address that the library gives an image, ``None`` if there is a choice of others."""
+    return None if not _OTHER.isdisjoint(image.attrs) else image.attr("data-src")
+
+
+@lru_cache(maxsize=256)
+def _is_loader(script: str | bytes) -> bool:
+    if len(script) > _LARGEST:
+        return False
+    code = _SPACE.sub("", _text(script)).replace("'", '"')
+    return any(all(mark in code for mark in marks) for marks in _MARKS)
+
+
+@lru_cache(maxsize=256)
+def _reads_source(script: str | bytes) -> bool:
+    return _READS.search(_text(script)) is not None
+
+
+def _text(script: str | bytes) -> str:
+    return script if isinstance(script, str) else script.decode("utf-8", "replace")

@@ -20,6 +20,7 @@ from adaptc.formats.css.fonts import drop_fetched_fonts
 from adaptc.formats.css.references import CssReference, rewrite_urls
 from adaptc.formats.html.document import parse, show_noscript
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import CONNECTIONS, ICONS, NO_ICON, rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, link_label, media_target
 from adaptc.formats.script import is_javascript_type, is_module_type
@@ -129,12 +130,8 @@ _ATTRIBUTES: dict[str, tuple[str, ...]] = {
 _KEPT = ("id", "class", "style", "title", "lang", "dir", "hidden")
 _DRAWN = ("href", "xlink:href")  # of SVG elements that show a picture from another file
 # What a browser fetches for a <link>, for the page or for its own user interface, or prepares to fetch
-_FETCHED = frozenset({
-    "stylesheet", "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon",
-    "fluid-icon", "manifest", "preload", "modulepreload", "prefetch", "prerender", "preconnect", "dns-prefetch",
-})  # fmt: skip
+_FETCHED = ICONS | CONNECTIONS | {"stylesheet", "manifest", "preload", "modulepreload", "prefetch", "prerender"}
 _ACTIVE_TYPES = frozenset({"importmap", "speculationrules"})
-_NO_ICON = "<link rel=icon href=data:,>"  # without it browsers ask for /favicon.ico
 _NOTHING = {Role.IMPORT: "data:text/css,"}  # instead of a URL; browsers warn of a sheet of another type
 _NO_IMAGE = "data:,"
 
@@ -151,7 +148,7 @@ def remove_loads(editor: Editor) -> list[tuple[str, str]]:
         _drop_handlers(editor, element)
     head = editor.tree.select_one("head")
     if actions and head is not None:
-        editor.append(head, _NO_ICON)
+        editor.append(head, NO_ICON)
     return actions
 
 
@@ -159,7 +156,7 @@ def _unload_element(editor: Editor, element: Element) -> _Actions:
     if element.tag == "script" and _runs(element):
         editor.remove_element(element)
         return [("removed", element.attr("src") or "<script>")]
-    if element.tag == "link" and not _FETCHED.isdisjoint((element.attr("rel") or "").lower().split()):
+    if element.tag == "link" and not _FETCHED.isdisjoint(rel_tokens(element)):
         editor.remove_element(element)
         return [("removed", element.attr("href") or "<link>")]
     if element.tag == "img" and not _loads_nothing(element.attr("src") or ""):

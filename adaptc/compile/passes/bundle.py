@@ -21,6 +21,7 @@ from adaptc.core.urls import document_base, quote_path
 from adaptc.formats.css.references import CssReference, css_references, rewrite_urls
 from adaptc.formats.html.document import Irreversible, parse, read_page
 from adaptc.formats.html.edit import Editor, EditRefused
+from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.references import base_href, references
 from adaptc.formats.mhtml import MEDIA_TYPE, Part, write_mhtml
 
@@ -107,7 +108,7 @@ def _inline_images(editor: Editor, page: PageContext, view: View, options: Optio
 def _icons(editor: Editor, page: PageContext, view: View, report: Report) -> None:
     for link in editor.tree.iter_elements("link"):
         uri = _uri_of(link.attr("href") or "", page, view)
-        if not _ICONS.isdisjoint((link.attr("rel") or "").lower().split()) and uri and "integrity" not in link.attrs:
+        if not _ICONS.isdisjoint(rel_tokens(link)) and uri and "integrity" not in link.attrs:
             editor.set_attribute(link, "href", uri)
             report.actions.append(Action(NAME, "inlined", link.attr("href") or "", INLINED))
 

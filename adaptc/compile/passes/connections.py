@@ -15,6 +15,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core.model import Action, Role
 from adaptc.core.urls import host_and_path, join
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import CONNECTIONS, is_style_sheet, rel_tokens
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -23,7 +24,6 @@ __all__ = ["connect_early"]
 
 NAME = "connections"
 _FONT_SHEETS, _FONT_FILES = "fonts.googleapis.com", "https://fonts.gstatic.com"
-_EARLY = frozenset({"preconnect", "dns-prefetch"})
 # Pages of this site but for files that are downloaded, once a reader points at a link (HTML, speculative loading)
 _RULES = '{"%s":[{"where":{"href_matches":"/*"},"eagerness":"moderate"}]}'
 
@@ -36,8 +36,8 @@ def connect_early(editor: Editor, page: PageContext, view: View, options: Option
     place = next(iter(elements), None)
     if place is None or is_isolated(place, editor.text):
         return report
-    links = [link for link in editor.tree.iter_elements("link") if _rel(link)]
-    known = {_host(page.base, link.attr("href") or "") for link in links if _rel(link) & _EARLY}
+    links = [link for link in editor.tree.iter_elements("link") if rel_tokens(link)]
+    known = {_host(page.base, link.attr("href") or "") for link in links if rel_tokens(link) & CONNECTIONS}
     if options["preconnect"]:
         for origin, attribute in dict.fromkeys(_late_origins(editor, page, view, links)):
             if _host(page.base, origin) not in known:
@@ -52,7 +52,7 @@ def connect_early(editor: Editor, page: PageContext, view: View, options: Option
 
 def _late_origins(editor: Editor, page: PageContext, view: View, links: list[Element]) -> Iterator[tuple[str, str]]:
     """Yield origins with the attribute of their link, as those of fonts are asked without credentials."""
-    linked = [link.attr("href") or "" for link in links if "stylesheet" in _rel(link)]
+    linked = [link.attr("href") or "" for link in links if is_style_sheet(link)]
     urls = [(join(page.base, url) or "", False) for url in linked]
     for text, base in sheets_with_bases(editor.tree, page.base, view):
         imports = (each.url for each in sheet_references(text) if each.role is Role.IMPORT)
@@ -68,7 +68,3 @@ def _late_origins(editor: Editor, page: PageContext, view: View, links: list[Ele
 
 def _host(base: str, url: str) -> str:
     return host_and_path(join(base, url) or "")[0]
-
-
-def _rel(link: Element) -> set[str]:
-    return set((link.attr("rel") or "").lower().split())

@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_isolated
-from adaptc.compile.page.image_sizing import PageSizing
+from adaptc.compile.page.image_sizes import PageSizing, ShownImages
 from adaptc.compile.page.sheets import lasting_sheets, page_sheets
-from adaptc.compile.page.shown_images import ShownImages
 from adaptc.compile.page.touched_images import TouchedImages
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.core.shortage import raise_shortage
+from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.script.handles import union_of
+from adaptc.formats.script.lookups import union_of
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -84,7 +84,7 @@ def _names_by_script(editor: Editor, page: PageContext) -> Callable[[str], bool]
 
 
 def _words(element: Element) -> list[str]:
-    return [*(element.attr("class") or "").split(), element.attr("id") or ""]
+    return [*class_names(element), element.attr("id") or ""]
 
 
 # What a script needs to measure, size, find or move an image, or to change classes and attributes, by which rules apply

@@ -16,16 +16,16 @@ from adaptc.compile.page.copies import (
     replace_source_set,
     single_source_set,
 )
+from adaptc.compile.page.image_sizes import ShownImages
 from adaptc.compile.page.inlining import data_uri
-from adaptc.compile.page.lazy_images import lazy_source, without_lazy_loader
 from adaptc.compile.page.pricing import Pricing, images_of_page
 from adaptc.compile.page.sheets import page_sheets
-from adaptc.compile.page.shown_images import ShownImages
-from adaptc.compile.page.touched_images import BY_ADDRESS, TOUCHED, TouchedImages
+from adaptc.compile.page.touched_images import BY_ADDRESS, TOUCHED, TouchedImages, lazy_source, without_lazy_loader
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.css.address_selectors import AddressSelectors
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import preloads
 from adaptc.formats.html.syntax import parse_srcset
 from adaptc.formats.script.addresses import has_lazy_address
 
@@ -269,7 +269,7 @@ class _ImageHalver:
 
     def _preload(self, link: Element) -> None:
         """Preload the copy where the page shows it: the original would be fetched for nothing."""
-        if "preload" not in (link.attr("rel") or "").lower().split() or (link.attr("as") or "").lower() != "image":
+        if not preloads(link, "image"):
             return
         source_set = self._source_set(link, "imagesrcset", "imagesizes")
         copy = self.copies.of(link.attr("href") or "") if link.attr("href") else None

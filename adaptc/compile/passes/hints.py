@@ -18,6 +18,7 @@ from adaptc.core.model import Action, Role
 from adaptc.core.urls import host_and_path, join
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import CONNECTIONS, rel_tokens
 from adaptc.formats.html.references import references
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ _GOOGLE = ("fonts.googleapis.com", "fonts.gstatic.com")
 _FONT_HOSTS = dict.fromkeys(_GOOGLE, _GOOGLE)
 _EARLY = frozenset({"preload", "modulepreload"})
 _NEXT_PAGE = frozenset({"prefetch", "prerender"})
-_CONNECTIONS = frozenset({"preconnect", "dns-prefetch"})
+_HINTS = _EARLY | _NEXT_PAGE | CONNECTIONS
 # References that load nothing, or load early
 _NO_LOADS = frozenset({Role.LINK, Role.META, Role.PRELOAD})
 
@@ -43,7 +44,7 @@ def remove_hints(editor: Editor, page: PageContext, view: View, options: Options
     is loaded.
     """
     report = Report()
-    links = [link for link in editor.tree.iter_elements("link") if _rel(link) & (_EARLY | _NEXT_PAGE | _CONNECTIONS)]
+    links = [link for link in editor.tree.iter_elements("link") if rel_tokens(link) & _HINTS]
     hints = _Hints(editor.tree, page, view, is_crowd=options["readers"] == CROWD)
     for link in links:
         reason = None if is_isolated(link, editor.text) else hints.reason_to_remove(link)
@@ -51,10 +52,6 @@ def remove_hints(editor: Editor, page: PageContext, view: View, options: Options
             editor.remove_element(link)
             report.actions.append(Action(NAME, "removed", link.attr("href") or "", reason))
     return report
-
-
-def _rel(link: Element) -> set[str]:
-    return set((link.attr("rel") or "").lower().split())
 
 
 @dataclass(frozen=True)
@@ -68,14 +65,14 @@ class _Hints:
 
     def reason_to_remove(self, link: Element) -> str | None:
         """Return why a hint is needless, ``None`` if it stays; a link that does something else as well stays."""
-        rel, url = _rel(link), link.attr("href") or ""
+        rel, url = rel_tokens(link), link.attr("href") or ""
         if self.is_crowd and rel and rel <= _NEXT_PAGE:
             return "it is for the next page"
         if rel and rel <= _EARLY | _NEXT_PAGE and "onload" not in link.attrs:
             path = self.view.follow(self.page.base, url).target.path
             is_needless = path in self._before and path not in self._after
             return "the page does not load it any more" if is_needless else None
-        if self.is_crowd and rel and rel <= _CONNECTIONS and not self._may_connect(url):
+        if self.is_crowd and rel and rel <= CONNECTIONS and not self._may_connect(url):
             return "nothing is loaded from there"
         return None
 

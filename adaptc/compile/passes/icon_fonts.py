@@ -21,8 +21,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.core.urls import Reach
-from adaptc.formats.css.font_faces import chosen_source, replace_font_sources
-from adaptc.formats.css.fonts import drop_missing_fonts
+from adaptc.formats.css.fonts import chosen_source, drop_missing_fonts, replace_font_sources
 from adaptc.formats.font import FontGlyphs, font_glyphs, subset_font
 from adaptc.formats.html.edit import Editor
 

@@ -6,9 +6,10 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, is_isolated
-from adaptc.compile.page.inlining import ALL, CROWD, INLINED, data_uri, should_inline, transfer_size
+from adaptc.compile.page.inlining import ALL, CROWD, INLINED, data_uri, should_inline
 from adaptc.compile.page.sheets import page_sheets, selects_by_source
 from adaptc.compile.page.touched_images import TouchedImages
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
-from adaptc.compile.page.element_attributes import carried_markup, first_unusual
 from adaptc.compile.page.inlining import (
     CROWD,
     FRAMED,
     INLINED,
     MISMATCH,
     SHARED,
+    carried_markup,
+    first_unusual,
     framed_files,
     meets_integrity,
     should_inline,

@@ -9,22 +9,23 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
-from adaptc.compile.page.element_attributes import carried_markup, first_unusual
 from adaptc.compile.page.inlining import (
     CROWD,
     FRAMED,
     INLINED,
     MISMATCH,
     SHARED,
+    carried_markup,
+    first_unusual,
     framed_files,
     meets_integrity,
-    rebase_sheet,
     should_inline,
 )
 from adaptc.compile.page.sheets import (
     declares_encoding,
     has_relative_property_urls,
     page_sheets,
+    rebase_sheet,
     sheet_references,
     sheet_text,
 )
@@ -33,6 +34,7 @@ from adaptc.core import media
 from adaptc.core.model import Action, Role
 from adaptc.formats.css.sheet_text import escape_for_style_element, is_balanced
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import is_style_sheet, rel_tokens
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -99,8 +101,7 @@ def _imported_too(links: list[Element], page: PageContext, view: View) -> frozen
 
 
 def _is_plain_sheet(link: Element) -> bool:
-    rel = set((link.attr("rel") or "").lower().split())
-    return "stylesheet" in rel and rel <= {"stylesheet", "preload"} and bool(link.attr("href"))
+    return is_style_sheet(link) and rel_tokens(link) <= {"stylesheet", "preload"}
 
 
 def _consider(link: Element, editor: Editor, page: PageContext, view: View, options: Options, report: Report) -> None:
@@ -132,7 +133,7 @@ def _reasons_against(
     unusual = _first_unusual(link, page, options)
     if unusual is not None:
         yield f"the link has the attribute {unusual}"
-    if (link.attr("type") or "text/css").strip().lower() != "text/css" or view.media_type(path) != media.CSS:
+    if view.media_type(path) != media.CSS:
         yield "it is not served as CSS"
     if (link.attr("charset") or "utf-8").strip().lower() != "utf-8":
         yield "the link names an encoding"

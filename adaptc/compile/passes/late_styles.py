@@ -15,6 +15,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import preloads, rel_tokens
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -47,7 +48,7 @@ def apply_late_styles(editor: Editor, page: PageContext, view: View, options: Op
 
 def late_medium(link: Element) -> str | None:
     """Return the medium of a sheet once its load handler ran; ``None`` if that is not all that the handler does."""
-    handler, rel = link.attr("onload"), set((link.attr("rel") or "").lower().split())
+    handler, rel = link.attr("onload"), rel_tokens(link)
     matches = [_STATEMENT.fullmatch(part.strip()) for part in (handler or "").split(";") if part.strip()]
     if not matches:
         return None
@@ -57,13 +58,9 @@ def late_medium(link: Element) -> str | None:
             return None
         is_switched = is_switched or match["rel"] is not None
         mediums += [match["medium"]] if match["medium"] is not None else []
-    if not ("stylesheet" in rel or (is_switched and "preload" in rel and _is_style(link))):
+    if not ("stylesheet" in rel or (is_switched and preloads(link, "style"))):
         return None
     return mediums[-1] if mediums else link.attr("media") or ""
-
-
-def _is_style(link: Element) -> bool:
-    return (link.attr("as") or "").lower() == "style"
 
 
 def _apply(link: Element, medium: str, editor: Editor) -> None:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 from adaptc.browser.evidence import ImageSeen, WidthEvidence
 from adaptc.compile.page.context import PageContext, Report, is_isolated
-from adaptc.compile.page.image_sizing import PageSizing
-from adaptc.compile.page.inlining import transfer_size
+from adaptc.compile.page.image_sizes import PageSizing
 from adaptc.compile.page.sheets import page_sheets, sheets_with_bases
 from adaptc.compile.page.touched_images import TouchedImages
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.passes.dimensions import is_styled, natural_size
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.facts import FactKind
@@ -24,6 +24,7 @@ from adaptc.core.model import Action
 from adaptc.core.urls import relative_url
 from adaptc.formats.css.references import css_references
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import preloads
 from adaptc.formats.html.visible_text import fold_space
 
 if TYPE_CHECKING:
@@ -106,7 +107,8 @@ class _Loading:
         url, kind, size = found
         typed = f' type="{kind}"' if kind else ""
         markup = f'<link rel="preload" as="image" href="{url}"{typed} fetchpriority="high">'
-        if not any(map(_preloads_image, self.editor.tree.iter_elements("link"))):  # else the author knows better
+        links = self.editor.tree.iter_elements("link")
+        if not any(preloads(link, "image") for link in links):  # else the author knows better
             self.editor.insert_before(place, markup)
             self.report.absorbed += size
             self.report.actions.append(Action(NAME, "preloaded", path, "the largest of the first window"))
@@ -165,10 +167,6 @@ class _Loading:
 _REQUEST = 100
 # What is no text of a page, roughly: more of it makes fewer images lazy
 _TAGS = re.compile(r"<(script|style|head|svg|noscript)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
-
-
-def _preloads_image(link: Element) -> bool:
-    return "preload" in (link.attr("rel") or "").lower().split() and (link.attr("as") or "").lower() == "image"
 
 
 def _waits_for_images(text: str) -> bool:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+import io
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_isolated
-from adaptc.compile.page.inlining import INLINED, data_uri, transfer_size
+from adaptc.compile.page.inlining import INLINED, data_uri
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
+from adaptc.core.shortage import raise_shortage
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.image.icon import small_icon
+from adaptc.formats.html.links import ICONS, rel_tokens
+from adaptc.formats.image.probe import BROKEN, open_image
 
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["reduce_icons"]
-
 NAME = "page-icons"
 # For bookmarks on the start screens of telephones, and for pinned tabs
-_OTHERS = frozenset({
-    "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon",
-})  # fmt: skip
+_OTHERS = ICONS - {"icon"}
 _MEDIA_TYPES = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP, media.SVG})
 _RASTER = _MEDIA_TYPES - {media.SVG} | {media.ICO}
 
@@ -35,8 +36,8 @@ def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options
     """
     report = Report()
     links = [link for link in editor.tree.iter_elements("link") if not is_isolated(link, editor.text)]
-    icons = [link for link in links if "icon" in _rel(link)]
-    others = [link for link in links if not _OTHERS.isdisjoint(_rel(link)) and link not in icons]
+    icons = [link for link in links if "icon" in rel_tokens(link)]
+    others = [link for link in links if not _OTHERS.isdisjoint(rel_tokens(link)) and link not in icons]
     icon = _smallest(icons, page, view)
     for link in [*others, *(icons if icon is not None else ())]:
         if link is not icon:
@@ -45,10 +46,6 @@ def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options
     if icon is not None and not page.has_policy:
         _inline(icon, editor, page, view, options["largest"], report)
     return report
-
-
-def _rel(link: Element) -> set[str]:
-    return set((link.attr("rel") or "").lower().split())
 
 
 def _smallest(icons: list[Element], page: PageContext, view: View) -> Element | None:
@@ -81,3 +78,34 @@ def _icon_uri(path: str, view: View, largest: int) -> str | None:
         return None
     smaller = small_icon(content, view.settings.limit_pixels)
     return None if smaller is None or len(smaller) > largest else data_uri(smaller, media.PNG)
+
+
+# ---- A small icon: files of it hold up to ten sizes, of which a tab shows one
+
+# Device pixels of an icon on a tab: 16 CSS pixels on a screen of 2x
+ICON_SIDE = 32
+_COLOURS = 64
+
+
+@lru_cache(maxsize=16)
+def small_icon(content: bytes, limit_pixels: int) -> bytes | None:
+    """Return an icon as a PNG of at most 32 by 32 pixels in 64 colours; ``None`` if it cannot be read."""
+    from PIL import Image
+
+    try:
+        icon = open_image(content)
+        if icon.width * icon.height > limit_pixels:
+            return None
+        sizes = icon.info.get("sizes", ())  # of an ICO
+        fitting = min((size for size in sizes if min(size) >= ICON_SIDE), default=None)
+        if fitting is not None:
+            icon.size = fitting  # type: ignore[misc]  # chooses the picture (Pillow, "ICO")
+        pixels = icon.convert("RGBA")
+    except BROKEN as problem:
+        raise_shortage(problem)
+        return None
+    if max(pixels.size) > ICON_SIDE:
+        pixels.thumbnail((ICON_SIDE, ICON_SIDE), Image.Resampling.LANCZOS)
+    output = io.BytesIO()
+    pixels.quantize(_COLOURS, Image.Quantize.FASTOCTREE).save(output, "PNG", optimize=True)
+    return output.getvalue()

@@ -12,8 +12,7 @@ from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
 from adaptc.formats.html.document import Irreversible, parse_bare, read_page
-from adaptc.formats.html.shadow import open_shadow_roots
-from adaptc.formats.html.static_text import static_text
+from adaptc.formats.html.static_text import open_shadow_roots, static_text
 from adaptc.formats.html.text_only.page import make_text_only_page
 from adaptc.formats.html.visible_text import fold_space
 

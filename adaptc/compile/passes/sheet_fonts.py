@@ -9,21 +9,18 @@ where a page has others. Pages that preload the file which browsers chose before
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
-from adaptc.compile.page.inlining import transfer_size
 from adaptc.compile.page.sheets import sheet_in_utf8, sheets_with_bases
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import WOFF2, Asset, DerivingView, Options, Outcome
 from adaptc.core import media
 from adaptc.core.model import OWN_DIRECTORY, Action
 from adaptc.core.urls import relative_url
-from adaptc.formats.css.font_faces import OfferedFont, face_sources, offer_fonts, set_font_display
+from adaptc.formats.css.fonts import OfferedFont, face_sources, offer_fonts, set_font_display
 from adaptc.formats.font import FontGlyphs, font_glyphs
 from adaptc.formats.html.edit import Editor
-
-if TYPE_CHECKING:
-    from turbohtml import Element
+from adaptc.formats.html.links import preloads
 
 __all__ = ["offer_sheet_fonts", "offer_style_fonts", "preload_fonts"]
 
@@ -118,7 +115,7 @@ class _Fonts:
 def preload_fonts(editor: Editor, page: PageContext, view: DerivingView, _options: Options) -> Report:
     """Preload the WOFF2 of a font in its place, where a sheet of the page offers it first."""
     report = Report()
-    links = [link for link in editor.tree.iter_elements("link") if _preloads_font(link)]
+    links = [link for link in editor.tree.iter_elements("link") if preloads(link, "font")]
     first = _first_choices(editor, page, view) if links else {}
     for link in links:
         path = None if is_isolated(link, editor.text) else view.follow(page.base, link.attr("href") or "").path
@@ -127,10 +124,6 @@ def preload_fonts(editor: Editor, page: PageContext, view: DerivingView, _option
             editor.set_attribute(link, "type", media.BY_EXTENSION["woff2"])
             report.actions.append(Action(NAME, "preloaded", path, "as WOFF2"))
     return report
-
-
-def _preloads_font(link: Element) -> bool:
-    return "preload" in (link.attr("rel") or "").lower().split() and (link.attr("as") or "").lower() == "font"
 
 
 def _first_choices(editor: Editor, page: PageContext, view: DerivingView) -> dict[str, str]:

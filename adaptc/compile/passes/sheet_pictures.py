@@ -7,8 +7,7 @@ original one: browsers from before 2023 drop it and use that.
 from __future__ import annotations
 
 from adaptc.compile.page.context import KEPT
-from adaptc.compile.page.copies import with_images
-from adaptc.compile.page.format_copies import FormatCopies
+from adaptc.compile.page.copies import FormatCopies, with_images
 from adaptc.compile.page.sheets import sheet_in_utf8
 from adaptc.compile.view import Asset, DerivingView, Options, Outcome
 from adaptc.core.model import Action

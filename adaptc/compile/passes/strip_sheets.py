@@ -16,7 +16,6 @@ from adaptc.compile.analyse.decorations.image_rules import ImageRule, sheet_imag
 from adaptc.compile.analyse.decorations.labels import ImageLabel, Label, label_page
 from adaptc.compile.analyse.decorations.rules import DecorationRules
 from adaptc.compile.analyse.decorations.signs import signs
-from adaptc.compile.analyse.decorations.surroundings import words
 from adaptc.compile.analyse.harm import ShownImage
 from adaptc.compile.page.backgrounds import UNREADABLE, RemovableImage, clear_backgrounds
 from adaptc.compile.page.context import KEPT
@@ -26,6 +25,7 @@ from adaptc.compile.page.sheets import declares_encoding, is_utf8
 from adaptc.compile.view import Asset, DerivingView, Options, Outcome
 from adaptc.core.model import Action
 from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
+from adaptc.formats.html.class_names import words
 
 NAME = "strip-sheets"
 # The image is the background of a control or of something with a state, or of its parts

@@ -10,9 +10,8 @@ from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
 from adaptc.formats.css.flatten import flatten
-from adaptc.formats.css.lost_rules import drop_lost_rules
 from adaptc.formats.css.minify import minify_sheet
-from adaptc.formats.css.sheet_text import beyond_limits, decode_sheet, is_balanced
+from adaptc.formats.css.sheet_text import beyond_limits, decode_sheet, drop_lost_rules, is_balanced
 
 
 def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:

@@ -8,6 +8,7 @@ from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor, EditRefused
+from adaptc.formats.html.links import CONNECTIONS, ICONS, NO_ICON, rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, media_target
 
@@ -18,12 +19,7 @@ if TYPE_CHECKING:
 NAME = "unembed"
 _MEDIA = "iframe, video, audio, object, embed, applet"
 # Fetched for the browser's user interface, or early for another page
-_ICONS_AND_HINTS = frozenset({
-    "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon", "fluid-icon",
-    "manifest", "preconnect", "dns-prefetch", "preload", "prefetch", "prerender",
-})  # fmt: skip
-# Without it browsers ask for /favicon.ico
-_NO_ICON = "<link rel=icon href=data:,>"
+_ICONS_AND_HINTS = ICONS | CONNECTIONS | {"manifest", "preload", "prefetch", "prerender"}
 _BLOCKS = "p, div, table, ul, ol, dl, pre, blockquote, h1, h2, h3, h4, h5, h6, hr, form, section, figure"
 _FOR_PLUGINS = ("param", "embed", "object")
 _SAYS_MORE = "a[href], img, p, table, ul, video, audio"
@@ -113,13 +109,13 @@ def _drop_icons_and_hints(editor: Editor, report: Report) -> None:
         editor.remove_element(link)
     if links:
         report.actions.append(Action(NAME, "removed", "icons and hints", count=len(links)))
-    icon = next((link for link in links if "icon" in (link.attr("rel") or "").lower().split()), None)
+    icon = next((link for link in links if "icon" in rel_tokens(link)), None)
     if icon is not None:
-        editor.replace_element(icon, _NO_ICON)
+        editor.replace_element(icon, NO_ICON)
 
 
 def _is_icon_or_hint(link: Element) -> bool:
-    tokens = set((link.attr("rel") or "").lower().split())
+    tokens = rel_tokens(link)
     return not _ICONS_AND_HINTS.isdisjoint(tokens) and "stylesheet" not in tokens
 
 

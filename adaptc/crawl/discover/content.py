@@ -16,6 +16,7 @@ from adaptc.crawl.discover.feeds import (
 )
 from adaptc.crawl.discover.link import Discovery, Link, field_links, forbids_following, links_of
 from adaptc.crawl.http import Head
+from adaptc.formats.html.links import split_rel
 
 
 class Kind(Enum):
@@ -44,7 +45,7 @@ _BY_TYPE = {
 }  # fmt: skip
 # Types that servers give where they know none: the content decides (as browsers sniff, except for text/plain).
 _UNKNOWN_TYPES = frozenset({"", "application/octet-stream", "unknown/unknown", "application/unknown", "*/*"})
-_SHEETS = ("link rel=stylesheet", "link rel=alternate stylesheet", "xml-stylesheet")
+_LINK = "link rel="
 
 
 def most_parsed(kind: Kind) -> int:
@@ -63,7 +64,8 @@ def kind_of(media_type: str, place: str, head: bytes) -> Kind:
         sniffed = media.by_content(head[: media.SNIFF_BYTES])
         if sniffed in _BY_TYPE:
             return _BY_TYPE[sniffed]
-    if place.startswith(_SHEETS) or place.endswith("@import"):
+    is_linked = place.startswith(_LINK) and "stylesheet" in split_rel(place.removeprefix(_LINK))
+    if is_linked or place == "xml-stylesheet" or place.endswith("@import"):
         return Kind.SHEET
     return Kind.MANIFEST if place == "link rel=manifest" else Kind.OTHER
 
@@ -121,7 +123,7 @@ _SPELLED = {"import": "@import"}
 
 
 def _svg_links(content: bytes, url: str) -> Discovery:
-    from adaptc.formats.svg.references import svg_references
+    from adaptc.formats.svg.parse import svg_references
 
     return Discovery(url, links_of(url, svg_references(content)))
 

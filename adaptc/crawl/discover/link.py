@@ -12,6 +12,7 @@ from adaptc.core.model import EMBEDDED, Reference, Role
 from adaptc.crawl.http import Head
 from adaptc.crawl.scope import ScopeOptions
 from adaptc.crawl.weburl import directory_of, resolved, without_parameters
+from adaptc.formats.html.links import split_rel
 from adaptc.formats.html.syntax import parse_refresh
 
 # What a page needs to look and work as it should: what a browser loads by itself, and what its scripts will.
@@ -122,7 +123,7 @@ def _link_fields(head: Head, url: str) -> Iterator[Link]:
     """Yield the links of ``Link`` fields (RFC 8288)."""
     for match in (link for value in head.all("link") for link in _LINK.finditer(value)):
         rel = _REL.search(match[2])
-        rels = frozenset((rel[1] or rel[2] or "").lower().split()) if rel else frozenset()
+        rels = split_rel(rel[1] or rel[2] or "") if rel else frozenset()
         target = resolved(url, match[1])
         if target is not None and not rels & _IGNORED:
             yield Link(target, bool(rels & _NEEDED), "Link header")

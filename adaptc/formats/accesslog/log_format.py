@@ -35,7 +35,7 @@ class Meaning(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field; ``source`` is its spelling in the format. ``clock`` is the notation of a time, see ``field_values``."""
+    """A field; ``source`` is its spelling in the format. ``clock`` is the notation of a time, see ``parser``."""
 
     source: str
     meaning: Meaning

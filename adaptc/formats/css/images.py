@@ -1,4 +1,4 @@
-"""The images of a style sheet: declarations that show one, and removing images and fonts."""
+"""The images of a style sheet: declarations that show one, removing them and fonts, URLs that a browser may load."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adaptc.core.model import Role
-from adaptc.formats.css.fonts import has_private_use
+from adaptc.formats.css.fonts import has_private_use, idle_sources
 from adaptc.formats.css.references import CssReference, css_references
 from adaptc.formats.css.rules import GROUPS, Item, declaration_items, sheet_items
 from adaptc.formats.css.scanner import DENSE, Kind, Token, next_token, skip_gap, tokens, unescape
@@ -202,3 +202,33 @@ def _without_images(text: str, item: Item) -> Iterator[_Splice]:
 
 def _is_kept(url: str) -> bool:
     return url.startswith("#") or (url[:5].lower() == "data:" and len(url) <= _MAX_DATA_URI)
+
+
+# ---- The URLs of a style sheet that a browser may load
+
+
+def loaded_urls(text: str) -> list[str]:
+    """Return the URLs that a sheet may load, imported sheets left out, each once.
+
+    Of several declarations of a property in one block the last wins: what the others name is not loaded. Nor are those
+    files of a font that a browser does not choose, or in a second rule with the same file: for other characters.
+    """
+    references = [each for each in css_references(text) if each.role is not Role.IMPORT]
+    spans = sorted(_overridden(sheet_items(text))) if references else []
+    starts = [start for start, _ in spans]
+
+    def is_overridden(position: int) -> bool:
+        index = bisect_right(starts, position) - 1
+        return index >= 0 and position < spans[index][1]
+
+    idle = idle_sources(text)
+    return list(dict.fromkeys(each.url for each in references if not (is_overridden(each.start) or each.start in idle)))
+
+
+def _overridden(items: Sequence[Item]) -> Iterator[tuple[int, int]]:
+    """Yield the spans of declarations that a later one in the same block replaces."""
+    last = {item.name: item for item in items if item.is_declaration}
+    for item in items:
+        if item.is_declaration and last[item.name] is not item:
+            yield item.start, item.end
+        yield from _overridden(item.items)

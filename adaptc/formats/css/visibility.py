@@ -16,6 +16,8 @@ Widths = tuple[tuple[float, float], ...]
 ALL_WIDTHS: Widths = ((0.0, float("inf")),)
 
 _QUERY = re.compile(r"^(?:only\s+)?(?:(?:screen|all)(?:\s+and\s+|$))?((?:\([^()]*\)(?:\s+and\s+|$))*)$", re.IGNORECASE)
+_TYPE = re.compile(r"\s*(?:(not|only)\s+)?([a-z][\w-]*)\s*(\band\b.*)?", re.IGNORECASE | re.DOTALL)
+_SCREENS = frozenset({"all", "screen"})
 _FEATURE = re.compile(r"\(([^()]*)\)")
 _LIMIT = re.compile(r"(min|max)-width\s*:\s*([\d.]+)(px|em|rem)$", re.IGNORECASE)
 _RANGE = re.compile(r"width\s*(<=|>=|<|>)\s*([\d.]+)(px|em|rem)$", re.IGNORECASE)
@@ -29,6 +31,20 @@ _DEFAULT_FEATURE = re.compile(
 def widths_of(prelude: str) -> Widths:
     """Return the widths at which a media query list (Media Queries 4) matches a screen; unknown queries never do."""
     return tuple(limits for query in prelude.split(",") if (limits := _query(query.strip())) is not None)
+
+
+def may_match_screen(prelude: str) -> bool:
+    """Whether a media query list may match some screen; queries that are not understood count as if they did."""
+    return not prelude.strip() or any(map(_may_match_screen, prelude.split(",")))
+
+
+def _may_match_screen(query: str) -> bool:
+    match = _TYPE.fullmatch(query)
+    if match is None:
+        return True
+    negation, media_type, features = match.groups()
+    is_screen = media_type.lower() in _SCREENS
+    return not is_screen or bool(features) if (negation or "").lower() == "not" else is_screen
 
 
 def is_of_state(selector: str) -> bool:
@@ -45,7 +61,7 @@ def intersect(first: Widths, second: Widths) -> Widths:
 def _query(query: str) -> tuple[float, float] | None:
     match = _QUERY.match(query)
     if match is None:
-        return None
+        return ALL_WIDTHS[0] if _excludes_other_media(query) else None
     low, high = ALL_WIDTHS[0]
     for feature in _FEATURE.findall(match[1]):
         limits = _limits(feature.strip())
@@ -53,6 +69,12 @@ def _query(query: str) -> tuple[float, float] | None:
             return None
         low, high = max(low, limits[0]), min(high, limits[1])
     return (low, high) if low <= high else None
+
+
+def _excludes_other_media(query: str) -> bool:
+    """Whether a query excludes a medium other than screens: ``not print``."""
+    match = _TYPE.fullmatch(query)
+    return match is not None and (match[1] or "").lower() == "not" and match[2].lower() not in _SCREENS
 
 
 def _limits(feature: str) -> tuple[float, float] | None:

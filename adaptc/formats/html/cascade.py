@@ -21,7 +21,9 @@ from adaptc.formats.css.visibility import (
     visibility_names,
     visibility_rules,
 )
+from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.document import is_quirks
+from adaptc.formats.html.syntax import split_tokens
 
 __all__ = ["HIDING", "Cascade", "PageMatches", "inline_declarations", "is_hiding"]
 
@@ -134,7 +136,7 @@ class Cascade:
         names = [
             "",
             element.tag.lower(),
-            *(f".{name}" for name in dict.fromkeys((element.attr("class") or "").split())),
+            *(f".{name}" for name in dict.fromkeys(class_names(element))),
         ]
         names += [f"#{element.attr('id')}"] if element.attr("id") else ()
         for index in self._indexes:
@@ -153,7 +155,7 @@ class Cascade:
             lineage.append(each)
         for each in reversed(lineage):
             around = self._names.get(each.parent, _NO_NAMES)  # type: ignore[arg-type]
-            own = {f".{name}" for name in (each.attr("class") or "").split()} | {f"#{each.attr('id')}"}
+            own = {f".{name}" for name in class_names(each)} | {f"#{each.attr('id')}"}
             self._names[each] = around if own & self._required <= around else around | (own & self._required)
         return self._names[element]
 
@@ -245,7 +247,7 @@ def _selectable_names(tree: Document) -> frozenset[str]:
             classes.add(element.attr("class") or "")
         if "id" in element.attrs:
             names.add(f"#{element.attr('id')}")
-    names.update(f".{name}" for value in classes for name in value.split())
+    names.update(f".{name}" for value in classes for name in split_tokens(value))
     return frozenset(name if name[0] in ".#[" else name.lower() for name in names)
 
 

@@ -7,8 +7,8 @@ import re
 from turbohtml import Document, Element
 
 from adaptc.formats.html.cascade import Cascade
-from adaptc.formats.html.forms import find_forms
-from adaptc.formats.html.landmarks import class_words
+from adaptc.formats.html.class_names import class_words
+from adaptc.formats.html.forms import control_type, find_forms, opens_natively
 from adaptc.formats.html.visible_text import is_followable
 
 __all__ = ["consent_bars"]
@@ -49,7 +49,7 @@ def consent_bars(cascade: Cascade) -> list[Element]:
 
 
 def _is_named(element: Element) -> bool:
-    words = class_words(element)
+    words = frozenset(class_words(element))
     return not words.isdisjoint(_NAMES) or (not words.isdisjoint(_TOPICS) and len(words & (_FORMS | _TOPICS)) > 1)
 
 
@@ -58,7 +58,7 @@ def _asks(element: Element) -> bool:
     if element.tag in ("body", "main", "article", "a", "button", "form") or element.select_one(_MAIN) is not None:
         return False
     subject = _SUBJECT if _is_named(element) else _CLEAR_SUBJECT
-    return subject.search(element.text) is not None or not class_words(element).isdisjoint(_NAMES)
+    return subject.search(element.text) is not None or not _NAMES.isdisjoint(class_words(element))
 
 
 def _lies_over(cascade: Cascade, element: Element) -> bool:
@@ -75,10 +75,8 @@ def _waits_for_script(element: Element, tree: Document) -> bool:
     forms = find_forms(tree)
     controls = element.select(_CONTROLS)
     buttons = [each for each in controls if each.tag != "a"]
-    if any(forms.is_working(each) and (each.attr("type") or "submit").lower() == "submit" for each in buttons):
+    if any(forms.is_working(each) and control_type(each) == "submit" for each in buttons):
         return False
-    is_native = any(
-        "popovertarget" in each.attrs or each.closest("form[method=dialog]") is not None for each in buttons
-    )
+    is_native = any(opens_natively(each) or each.closest("form[method=dialog]") is not None for each in buttons)
     links = (each for each in controls if each.tag == "a")
     return not is_native and (bool(buttons) or any(not is_followable(each.attr("href")) for each in links))

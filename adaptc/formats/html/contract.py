@@ -15,7 +15,7 @@ from itertools import takewhile
 from turbohtml import Document, Element, Node, Text
 
 from adaptc.formats.html.document import is_limited_quirks, is_quirks
-from adaptc.formats.html.forms import Forms, find_forms
+from adaptc.formats.html.forms import Forms, control_type, find_forms
 from adaptc.formats.html.landmarks import Landmarks, content_links, content_nodes, find_landmarks, navigation_links
 from adaptc.formats.html.visible_text import fold_space, is_icons, rendered_texts, walk
 
@@ -134,12 +134,7 @@ def _form(form: Element, controls: list[Element]) -> FormContent:
 
 
 def _describe_controls(controls: list[Element]) -> tuple[tuple[str, str, str], ...]:
-    return tuple((each.attr("name") or "", _type(each), _value(each)) for each in controls)
-
-
-def _type(control: Element) -> str:
-    default = {"input": "text", "button": "submit"}.get(control.tag, control.tag)
-    return (control.attr("type") or default).lower()
+    return tuple((each.attr("name") or "", control_type(each), _value(each)) for each in controls)
 
 
 def _value(control: Element) -> str:
@@ -369,7 +364,7 @@ def _count_forms(forms: Forms) -> Counter[tuple[str, str, frozenset[str]]]:
     """Count the working forms by method, action and the names of the controls that they send."""
     names: dict[Element, set[str]] = {form: set() for form in forms.working}
     for control, form in forms.owner.items():
-        is_sent = (control.attr("type") or "").lower() not in ("button", "reset") and control.attr("name")
+        is_sent = control_type(control) not in ("button", "reset") and control.attr("name")
         if form in names and is_sent:
             names[form].add(control.attr("name") or "")
     return Counter(

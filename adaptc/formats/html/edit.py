@@ -10,23 +10,24 @@ rewriters silently broke a fifth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from turbohtml import Document, Element, Namespace, Text
 
-from adaptc.formats.html.declaration import is_pushed_back, move_to_front
 from adaptc.formats.html.document import normalise_newlines, parse, parse_bare, parse_equal, scripting_modes, serialise
+from adaptc.formats.html.encoding import PRESCANNED, declared_label, early_encoding
 from adaptc.formats.html.mutate import (
     REMOVED,
     Edits,
     ElementEdits,
     ImpossibleEdit,
+    UnspliceableEdit,
     effective_edits,
     merge_texts,
     mutate,
+    splice,
 )
-from adaptc.formats.html.splice import UnspliceableEdit, splice
 from adaptc.formats.html.syntax import VOID
 
 Method = Literal["unchanged", "spliced", "serialised"]
@@ -242,3 +243,40 @@ def _copy_text(source: Element, target: Element) -> None:
         if isinstance(child, Text):
             target.append(Text(child.data))
     merge_texts(target)
+
+
+# ---- The place of a page's encoding declaration: browsers look for it in the first 1,024 bytes (WHATWG HTML, 4.2.5.4)
+
+
+def is_pushed_back(before: str, after: str) -> bool:
+    """Whether edits pushed the declaration out of the first 1,024 bytes."""
+    if before[:PRESCANNED] == after[:PRESCANNED]:
+        return False
+    early = _early(before)
+    return early is not None and _early(after) != early
+
+
+def _early(text: str) -> str | None:
+    return early_encoding(text[:PRESCANNED].encode("utf-8", "replace"))
+
+
+def move_to_front(text: str, tree: Document, edits: Edits) -> Edits:
+    """Return edits that also put the declaring ``<meta>`` before all other elements of the head.
+
+    The edits are returned as they are where it is there already, or is not in the head, or is edited itself.
+    """
+    meta = next((element for element in tree.iter_elements("meta") if _declares(element)), None)
+    head = meta.parent if meta is not None else None
+    if meta is None or meta in edits or not isinstance(head, Element) or head.tag != "head":
+        return edits
+    first = next(child for child in head.children if isinstance(child, Element))
+    location = meta.source_location
+    if first == meta or first.source_location is None or location is None:
+        return edits
+    markup = text[location.start_tag.start_offset : location.start_tag.end_offset]
+    others = edits.get(first) or ElementEdits()
+    return {**edits, meta: ElementEdits(replacement=""), first: replace(others, before=markup + others.before)}
+
+
+def _declares(meta: Element) -> bool:
+    return declared_label(meta.attr("charset"), meta.attr("http-equiv"), meta.attr("content")) is not None

@@ -1,22 +1,32 @@
-"""Forms that work without scripts, and their controls as markup (WHATWG HTML, "forms").
+"""Controls and forms: which work without scripts, as markup, and what controls open by script (WHATWG HTML, "forms").
 
 A form stays when there is something to fill in or to press, and its action is no script; whether it can be submitted
-without a button is up to the page. Buttons that only scripts listen to go, and so do controls outside of any form.
-"""
+without a button is up to the page. Buttons that only scripts listen to go, and so do controls outside of any form."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from turbohtml import Document, Element
 
-from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.syntax import ascii_lower, attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, is_hidden
 
-__all__ = ["Forms", "control_markup", "find_forms", "form_attributes", "option_markup", "works_without_script"]
+__all__ = [
+    "Forms", "control_markup", "control_type", "find_forms", "form_attributes", "opens_natively", "option_markup",
+    "pointed_at", "script_controls", "works_without_script",
+]  # fmt: skip
 
 _CONTROLS = "input, select, textarea, button"
-_IDLE = frozenset({"button", "hidden", "menu", "reset"})
+_IDLE = frozenset({"button", "hidden", "reset"})
+# Attributes by which browsers themselves open and close something (HTML, "popovers" and "invoker commands")
+_OPENING = ("popovertarget", "commandfor")
+_BUTTON_TYPES = frozenset({"button", "reset", "submit"})
+_INPUT_TYPES = frozenset({
+    "button", "checkbox", "color", "date", "datetime-local", "email", "file", "hidden", "image", "month", "number",
+    "password", "radio", "range", "reset", "search", "submit", "tel", "text", "time", "url", "week",
+})  # fmt: skip
 _IN_TABLE = frozenset({"table", "tbody", "thead", "tfoot", "tr"})
 _CONTROL_ATTRIBUTES = (
     "type", "name", "value", "checked", "disabled", "required", "readonly", "placeholder", "min", "max", "step",
@@ -42,6 +52,10 @@ class Forms:
     def is_working(self, control: Element) -> bool:
         """Whether a control belongs to a form that works."""
         return self.owner.get(control) in self.working
+
+    def has_effect(self, button: Element) -> bool:
+        """Whether pressing a button does something without scripts: it sends or resets a form, or opens something."""
+        return opens_natively(button) or (self.is_working(button) and works_without_script(button))
 
     def reference(self, control: Element) -> str:
         """Return what a control's ``form`` attribute must name, ``""`` where it is inside its form."""
@@ -107,14 +121,23 @@ def _leads_anywhere(action: str) -> bool:
 
 
 def works_without_script(control: Element) -> bool:
-    """Whether a control does anything without scripts."""
-    return control_type(control) not in ("button", "menu")
+    """Whether a control may do anything in its form without scripts."""
+    return control_type(control) != "button"
+
+
+def opens_natively(control: Element) -> bool:
+    """Whether browsers themselves open or close something when a control is pressed."""
+    return any(name in control.attrs for name in _OPENING)
 
 
 def control_type(control: Element) -> str:
-    """Return the type of a control, in lower case: its attribute, or the default of its element."""
-    default = {"input": "text", "button": "submit"}.get(control.tag, control.tag)
-    return (control.attr("type") or default).strip().lower()
+    """Return the type of a control as browsers have it: an unknown one is the default of its element."""
+    kind = ascii_lower(control.attr("type") or "")
+    if control.tag == "button":
+        return kind if kind in _BUTTON_TYPES else "submit"
+    if control.tag == "input":
+        return kind if kind in _INPUT_TYPES else "text"
+    return control.tag
 
 
 def form_attributes(form: Element) -> str:
@@ -165,3 +188,28 @@ def _option_attributes(option: Element) -> str:
     names = ("value", "selected", "disabled", "label")
     same = option.attr("value") == fold_space(option.text)
     return attributes_markup(option, names[1:] if same else names)
+
+
+# ---- Controls that point at what scripts open or choose for them, by attributes of WAI-ARIA and of libraries
+
+# Attributes by which a control names what it opens: WAI-ARIA, Bootstrap 2 to 5, MDB, UIkit, Flowbite, Foundation
+_POINTERS = (
+    "aria-controls", "data-target", "data-bs-target", "data-mdb-target", "data-collapse-toggle", "data-modal-toggle",
+    "data-dropdown-toggle", "data-toggle-target", "data-open", "data-tab", "data-w-tab", "uk-toggle",
+)  # fmt: skip
+_TOGGLES = ("data-toggle", "data-bs-toggle", "data-mdb-toggle")
+_POINTING = ",".join(f"[{name}]" for name in (*_POINTERS, *_TOGGLES)) + ",[role=tab],[uk-tab],[uk-switcher]"
+
+
+def script_controls(tree: Document) -> list[Element]:
+    """Return the elements that open or choose something by script."""
+    return [each for each in tree.select(_POINTING) if not opens_natively(each)]
+
+
+def pointed_at(control: Element) -> Iterator[str]:
+    """Yield the ids that a control points at."""
+    named = [control.attr(name) or "" for name in _POINTERS]
+    if any(name in control.attrs for name in _TOGGLES) or (control.attr("role") or "").lower() == "tab":
+        named.append(control.attr("href") or "")
+    for value in named:
+        yield from (word.lstrip("#") for word in value.replace(",", " ").split() if word != "#")

@@ -6,15 +6,15 @@ the same. When no main content stands out, there is none: a reader then gets eve
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import NamedTuple
 
 from turbohtml import Document, Element, Node, Text
 
+from adaptc.formats.html.class_names import class_names, class_words
+from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.visible_text import (
     UNSEEN,
     TextLengths,
@@ -28,11 +28,10 @@ from adaptc.formats.html.visible_text import (
 )
 
 __all__ = [
-    "Landmarks", "NavigationLink", "SiteIdentity", "class_words", "content_links", "content_nodes",
+    "Landmarks", "NavigationLink", "SiteIdentity", "content_links", "content_nodes",
     "find_landmarks", "find_site", "navigation_links",
 ]  # fmt: skip
 
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _NAVIGATION = frozenset({
     "nav", "navbar", "navigation", "navi", "menu", "menubar", "submenu", "sidebar", "sidenav", "toolbar", "topbar",
     "breadcrumb", "breadcrumbs", "sitemap", "navcol", "navleft", "navlinks", "toc", "quickview", "menus",
@@ -56,7 +55,7 @@ _BRAND_WORDS = frozenset({"brand", "logo"})
 _BRAND_DISTANCE = 4  # the link and three elements around it
 _LIST_TAGS = ("ul", "ol", "dl", "menu")
 _BRAND_LINKS = (
-    "[class*=brand] a[href], [class*=logo] a[href], a[href][class*=brand], a[href][class*=logo], a[href][rel=home]"
+    "[class*=brand] a[href], [class*=logo] a[href], a[href][class*=brand], a[href][class*=logo], a[href][rel~=home i]"
 )
 
 
@@ -85,16 +84,6 @@ def find_landmarks(tree: Document) -> Landmarks:
     return Landmarks(main, tuple(each for each in outside if regions.isdisjoint(each.ancestors)))
 
 
-def class_words(element: Element) -> frozenset[str]:
-    """Return the words of an element's class and id, in lower case: ``mainNav`` has "main" and "nav"."""
-    return _words(f"{element.attr('class') or ''} {element.attr('id') or ''}")
-
-
-@lru_cache(maxsize=4096)
-def _words(names: str) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORD.findall(names))
-
-
 def _find_main(tree: Document, body: Element, lengths: TextLengths) -> Element | None:
     for share, candidates in _candidates(tree):
         pairs = [(lengths.of(each), each) for each in candidates if each.tag not in UNSEEN and not is_hidden(each)]
@@ -113,8 +102,7 @@ def _candidates(tree: Document) -> Iterator[tuple[float, Iterable[Element]]]:
 
 
 def _is_called_main(element: Element) -> bool:
-    names = f"{element.attr('id') or ''} {element.attr('class') or ''}".lower().split()
-    return any(name in _MAIN_NAMES for name in names)
+    return any(name.lower() in _MAIN_NAMES for name in (*class_names(element), element.attr("id") or ""))
 
 
 def _is_navigation(element: Element, most: int, lengths: TextLengths) -> bool:
@@ -246,4 +234,4 @@ def _is_brand(link: Element) -> bool:
     if is_hidden(link):
         return False
     lineage = [link, *(each for each in link.ancestors if isinstance(each, Element))][:_BRAND_DISTANCE]
-    return link.attr("rel") == "home" or any(not _BRAND_WORDS.isdisjoint(class_words(each)) for each in lineage)
+    return "home" in rel_tokens(link) or any(not _BRAND_WORDS.isdisjoint(class_words(each)) for each in lineage)

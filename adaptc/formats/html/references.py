@@ -15,14 +15,15 @@ from turbohtml import Document, DocumentFragment, Element, Node, XPath
 
 from adaptc.core.model import EMBEDDED, Reference, Role
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.syntax import parse_refresh, parse_srcset
+from adaptc.formats.html.links import link_role
+from adaptc.formats.html.syntax import ASCII_SPACE, ascii_lower, parse_refresh, parse_srcset
 
 if TYPE_CHECKING:
     from adaptc.formats.css.references import CssReference
 
 __all__ = [
     "LAZY_ATTRIBUTES", "LAZY_SRCSETS", "META_NAMES", "attribute_references", "base_element", "base_href",
-    "embedded_references", "in_template", "link_role", "passed_over_references", "references", "referring_elements",
+    "embedded_references", "in_template", "passed_over_references", "references", "referring_elements",
     "script_role",
 ]  # fmt: skip
 
@@ -71,16 +72,6 @@ META_NAMES = frozenset({
     "msapplication-square310x310logo", "thumbnail", "image", "url", "thumbnailurl", "logo", "contenturl",
     "embedurl", "sailthru.image.full", "sailthru.image.thumb",
 })  # fmt: skip
-_ICONS = frozenset({
-    "icon", "apple-touch-icon", "apple-touch-icon-precomposed", "apple-touch-startup-image", "mask-icon",
-    "fluid-icon",
-})  # fmt: skip
-_REL_ROLES = (
-    ({"stylesheet"}, Role.STYLESHEET),
-    (_ICONS, Role.ICON),
-    ({"preload", "modulepreload", "prefetch", "prerender"}, Role.PRELOAD),
-    ({"manifest"}, Role.MANIFEST),
-)
 _JAVASCRIPT = frozenset({
     "", "text/javascript", "application/javascript", "application/ecmascript", "application/x-ecmascript",
     "application/x-javascript", "text/ecmascript", "text/javascript1.0", "text/javascript1.1",
@@ -212,12 +203,6 @@ def in_template(node: Node) -> bool:
     return any(isinstance(ancestor, DocumentFragment) for ancestor in node.ancestors)
 
 
-def link_role(element: Element) -> Role:
-    """Return what a ``<link>`` is for, by the first of its ``rel`` tokens that makes a browser load it."""
-    tokens = set((element.attr("rel") or "").lower().split())
-    return next((role for names, role in _REL_ROLES if names & tokens), Role.META)
-
-
 def script_role(element: Element) -> Role:
     """Return SCRIPT, MODULE, or LAZY for what browsers do not load: other types, and ``nomodule`` for those of old."""
     kind = element.attr("type")
@@ -249,7 +234,7 @@ def _src(element: Element, tag: str, name: str) -> _Urls:
 def _href(element: Element, tag: str, name: str) -> _Urls:
     if tag != "link":
         return _by_tag(_HREF, element, tag, name)
-    rel = (element.attr("rel") or "").strip().lower()
+    rel = ascii_lower(element.attr("rel") or "").strip(ASCII_SPACE)
     return ((link_role(element), element.attr(name) or "", f"link rel={rel}" if rel else "link"),)
 
 

@@ -17,7 +17,7 @@ from turbohtml import Element, Text
 
 from adaptc.formats.html.cascade import HIDING, Cascade
 from adaptc.formats.html.consent import consent_bars
-from adaptc.formats.html.forms import Forms, find_forms
+from adaptc.formats.html.forms import Forms, control_type, find_forms
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.visible_text import TextLengths, is_followable, walk
 
@@ -167,7 +167,7 @@ def _shows(node: Text | Element) -> bool:
 
 
 def _is_usable(control: Element) -> bool:
-    return "disabled" not in control.attrs and (control.attr("type") or "").lower() != "hidden"
+    return "disabled" not in control.attrs and control_type(control) != "hidden"
 
 
 def _is_content(node: Text | Element) -> bool:

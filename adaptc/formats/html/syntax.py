@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -30,6 +31,23 @@ IMPLIED_START = frozenset({"html", "head", "body", "tbody", "colgroup", "tr"})
 RAW_TEXT = frozenset({"style", "script", "xmp", "iframe", "noembed", "noframes", "plaintext"})
 # Elements whose start tag swallows a newline after it
 DROPS_NEWLINE = frozenset({"pre", "textarea", "listing"})
+
+
+# Sets of tokens (Infra, "strings": only these characters are white space, and only ASCII letters have a case)
+
+ASCII_SPACE = "\t\n\f\r "
+_TOKEN = re.compile(r"[^\t\n\f\r ]+")
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
+
+
+def split_tokens(value: str) -> list[str]:
+    """Split the value of an attribute such as ``class`` or ``rel`` into its tokens."""
+    return _TOKEN.findall(value)
+
+
+def ascii_lower(value: str) -> str:
+    """Return a value in lower case as it is compared."""
+    return value.lower() if value.isascii() else value.translate(_LOWER)
 
 
 # Attributes and text as markup (WHATWG HTML, "attributes" and "serialising HTML fragments")
@@ -75,7 +93,6 @@ def _reference_safe(text: str) -> str:
 
 # srcset (WHATWG HTML, "parsing a srcset attribute")
 
-_SPACE = "\t\n\f\r "
 _URL = re.compile(r"[^\t\n\f\r ,][^\t\n\f\r ]*")  # after spaces and stray commas
 # One descriptor: characters up to a space, parentheses and their content included.
 _DESCRIPTOR = re.compile(r"(?:[^\t\n\f\r ,(]|\([^)]*\)?)+")
@@ -137,7 +154,7 @@ def _are_valid(descriptors: tuple[str, ...]) -> bool:
 
 
 def _escaped(url: str) -> str:
-    for space in _SPACE:
+    for space in ASCII_SPACE:
         url = url.replace(space, f"%{ord(space):02X}")
     inner = url.strip(",")
     leading = len(url) - len(url.lstrip(","))

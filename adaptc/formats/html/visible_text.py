@@ -13,6 +13,8 @@ from urllib.parse import unquote
 
 from turbohtml import Document, DocumentFragment, Element, Namespace, Node, Text
 
+from adaptc.formats.html.syntax import split_tokens
+
 __all__ = [
     "UNSEEN", "TextLengths", "content_length", "content_lengths", "content_texts", "fold_space", "image_text",
     "is_followable", "is_hidden", "link_label", "link_name", "math_text", "media_target", "rendered_texts",
@@ -183,7 +185,7 @@ def _class_sign(value: str) -> object:
     value = value.lower()
     if _LIGATURES.search(value):
         return _LIGATURES
-    if not _GUTTER.isdisjoint(value.split()):
+    if not _GUTTER.isdisjoint(split_tokens(value)):
         return _GUTTER
     return _SKIPS if _SKIPS.search(value) else None
 

@@ -1,13 +1,131 @@
-"""The functions that make copies of images, by the names that passes use."""
+"""The functions that make copies of images, by name: smaller ones, in another format, with a rating of likeness."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
-from adaptc.formats.image.convert import convert
-from adaptc.formats.image.halve import ImageCopy, halve, halve_exactly, recompress_hard
-from adaptc.formats.image.likeness import rate, recompress_rated
-from adaptc.formats.image.refusal import Refusal
+from adaptc.core import media
+from adaptc.core.model import Effort
+from adaptc.formats.image.alternates import ENCODERS, EXACT_ENCODERS
+from adaptc.formats.image.halve import ImageCopy, halve, halve_exactly, recompress_hard, scaled_size
+from adaptc.formats.image.lossy import lossy
+from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
+from adaptc.formats.image.recompress import Target, recompress
+from adaptc.formats.image.refusal import Refusal, unchanged
+from adaptc.formats.image.score import Reference, sample_rows
+from adaptc.formats.image.vips import decode_upright, resize_to_srgb, to_pillow
+
+# ---- How much a copy of an image looks like it, at the size at which a page shows it
+
+# Pixels that are compared: 26 ms
+_COMPARED = 250_000
+
+
+def likeness(original: bytes, copy: bytes, width: int) -> float:
+    """Return the structural similarity of two images in a box ``width`` CSS pixels wide, on a screen of 1x: 0 to 1.
+
+    It is that of ``adaptc.formats.image.score``, but both are first scaled to the pixels of the box: what a smaller
+    resolution loses counts. Of animations the first frames count. Raises ``pyvips.Error`` for a damaged image.
+    """
+    reference, size = _reference(original, width)
+    return reference.score(_sample(copy, size))
+
+
+@lru_cache(2)
+def _reference(original: bytes, width: int) -> tuple[Reference, tuple[int, int]]:
+    image = decode_upright(original)
+    size = (width, max(1, round(image.height * width / image.width)))
+    return Reference(_sample(original, size)), size
+
+
+def _sample(content: bytes, size: tuple[int, int]) -> Any:
+    return sample_rows(to_pillow(resize_to_srgb(decode_upright(content), size)), _COMPARED)
+
+
+def recompress_rated(
+    content: bytes, *, media_type: str, limit_pixels: int = LIMIT_PIXELS, **options: Any
+) -> ImageCopy | Refusal:
+    """Return the smaller file of ``recompress`` as a copy whose likeness is its score, or why there is none."""
+    facts = probe(content, limit_pixels)
+    if isinstance(facts, Refusal):
+        return facts
+    smaller = recompress("", content, media_type, limit_pixels=limit_pixels, **options)
+    if smaller.content is None:
+        return unchanged(smaller.reason)
+    size = (facts.width, facts.height, *facts.natural_size)
+    extension = media_type.rpartition("/")[2]
+    return ImageCopy(smaller.content, media_type, extension, *size, smaller.score, smaller.reason, smaller.score)
+
+
+def rate(content: bytes, *, shown: int, exact: bool = False, **options: Any) -> ImageCopy | Refusal:
+    """Return the copy that ``halve`` makes with ``options``, with its likeness in a box ``shown`` CSS pixels wide.
+
+    With ``exact`` it is that of ``halve_exactly``, for images of style sheets.
+    """
+    copy = (halve_exactly if exact else halve)(content, **options)
+    return copy if isinstance(copy, Refusal) else replace(copy, likeness=likeness(content, copy.content, shown))
+
+
+_TYPES = frozenset({media.JPEG, media.PNG, media.GIF})
+
+
+def convert(
+    content: bytes,
+    *,
+    format: str,
+    width: int | None = None,
+    target: Target = "exact",
+    effort: Effort = "fast",
+    limit_pixels: int = LIMIT_PIXELS,
+) -> ImageCopy | Refusal:
+    """Return an image in ``format`` (``adaptc.core.model.FORMATS``), or why there is none.
+
+    It has ``width`` pixels or a few more, so that its height fits, all of them where that is ``None``. ``target`` is
+    that of ``recompress``; a smaller copy is compared with the image at its size. Without loss ("exact") there is no
+    smaller copy. An image that is not smaller than ``content`` is refused.
+    """
+    facts = probe(content, limit_pixels)
+    if isinstance(facts, Refusal):
+        return facts
+    if facts.media_type not in _TYPES or facts.is_animated:
+        return unchanged("it is animated, or no PNG, JPEG or GIF")
+    size = facts.natural_size
+    if width is not None:
+        size = scaled_size(*size, width / size[0])
+    encodings: list[bytes | Refusal | None] = [_exactly(format, content, effort, limit_pixels)] if width is None else []
+    if target != "exact":
+        encodings.append(_with_loss(format, content, facts, size, effort, target))
+    smallest = min((each for each in encodings if isinstance(each, bytes)), key=len, default=None)
+    if smallest is None:
+        return _first_refusal(encodings) or unchanged(f"no {format} is close enough to it")
+    if len(smallest) >= len(content):
+        return unchanged(f"its {format} is not smaller")
+    reason = f"{format}, {size[0]}x{size[1]} pixels: {len(smallest):,} of {len(content):,} bytes"
+    media_type = media.BY_EXTENSION[format]
+    return ImageCopy(smallest, media_type, format, *size, *facts.natural_size, None, reason)
+
+
+def _first_refusal(encodings: list[bytes | Refusal | None]) -> Refusal | None:
+    return next((each for each in encodings if isinstance(each, Refusal)), None)
+
+
+def _exactly(format: str, content: bytes, effort: Effort, limit_pixels: int) -> bytes | None:
+    encode = EXACT_ENCODERS.get(format)
+    return None if encode is None else encode(content, effort=effort, limit_pixels=limit_pixels)
+
+
+def _with_loss(
+    format: str, content: bytes, facts: ImageFacts, size: tuple[int, int], effort: Effort, target: float
+) -> bytes | Refusal | None:
+    resized = None if size == facts.natural_size else size
+    search = lossy(content, facts, effort, target, ENCODERS[format], size=resized)
+    return search if isinstance(search, Refusal) else search.content
+
+
+# ---- The functions that make copies of images, by the names that passes use
 
 # Incremented when one writes other bytes for the same image
 COPIERS_VERSION = 4

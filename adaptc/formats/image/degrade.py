@@ -14,8 +14,7 @@ from typing import Any
 
 from adaptc.core import media
 from adaptc.core.model import Effort
-from adaptc.formats.image.lossy import encode_jpeg, encode_png, finish_png
-from adaptc.formats.image.quality import search_quality
+from adaptc.formats.image.lossy import encode_jpeg, encode_png, finish_png, search_quality
 from adaptc.formats.image.score import Reference, sample_rows
 from adaptc.formats.image.vips import load, to_pillow
 

@@ -1,4 +1,4 @@
-"""Smaller files with the same pixels in a browser. No result is trusted: ``decode`` compares the pixels."""
+"""Smaller files with the same pixels in a browser. No result is trusted: ``recompress`` compares the pixels."""
 
 from __future__ import annotations
 

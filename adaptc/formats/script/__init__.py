@@ -6,7 +6,7 @@ one, so that the original is kept.
 
 from __future__ import annotations
 
-from adaptc.formats.script.element import escape_for_script_element, is_javascript_type, is_module_type
+from adaptc.formats.script.embedding import escape_for_script_element, is_javascript_type, is_module_type
 from adaptc.formats.script.minify import minify_json, minify_script
 
 __all__ = [

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
 
-from adaptc.formats.script.elements import NONE, Elements, Finder
+from adaptc.formats.script.denoted_elements import NONE, Elements, Finder
 from adaptc.formats.script.introspection import looks_for_style_sheets
 from adaptc.formats.script.script import Script
 from adaptc.formats.script.structure import Function, Span, Structure

@@ -10,22 +10,19 @@ from itertools import chain
 from adaptc.core.facts import FactKind
 from adaptc.formats.script.addresses import ImageChanges, image_changes, touches_addresses
 from adaptc.formats.script.amd import AmdModules, amd_modules
-from adaptc.formats.script.file_selectors import file_selectors
-from adaptc.formats.script.handles import Handles, find_handles
 from adaptc.formats.script.introspection import (
     introspection_reasons,
     looks_for_style_sheets,
     selects_other_scripts,
     writes_document,
 )
-from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.lexer import Kind
 from adaptc.formats.script.loads import Loads, find_loads
-from adaptc.formats.script.lookups import lookup_names
-from adaptc.formats.script.modules import is_self_contained
+from adaptc.formats.script.lookups import Handles, file_selectors, find_handles, lookup_names
 from adaptc.formats.script.names import Names, names_of_script
 from adaptc.formats.script.script import Script, string_content
 
-__all__ = ["SCRIPT", "ScriptFacts", "script_facts"]
+__all__ = ["SCRIPT", "ScriptFacts", "is_self_contained", "script_facts"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,3 +109,23 @@ def _addresses(texts: Iterable[str]) -> Iterator[str]:
 
 def _filled(groups: tuple[str, str, str]) -> Iterator[str]:
     return filter(None, groups[1:])
+
+
+# ---- Module scripts: whether one needs no other module and none needs it
+
+_WORDS = frozenset({"import", "export"})
+
+
+def is_self_contained(script: Script) -> bool:
+    """Whether a module imports and exports nothing and does not ask for its address; ``False`` if it does not lex.
+
+    ``import`` and ``export`` are reserved words: elsewhere they are names of properties, after a point or before a
+    colon.
+    """
+    return script.lexes and not any(_is_declaration(script, place) for place in script.places(_WORDS))
+
+
+def _is_declaration(script: Script, place: int) -> bool:
+    tokens = script.tokens
+    is_property = place > 0 and tokens[place - 1] in (".", "?.")
+    return not is_property and place + 1 < len(tokens) and tokens[place + 1] != ":"

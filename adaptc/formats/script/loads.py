@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from adaptc.formats.script.escapes import unescape
-from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.lexer import Kind, unescape
 from adaptc.formats.script.script import Script, is_string
 
 SCRIPTS, PARTS, PAGES = (

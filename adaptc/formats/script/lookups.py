@@ -1,15 +1,16 @@
-"""The names by which a script may look up an element for its address: words of its strings, ``dataset`` properties."""
+"""How a script finds elements of its page: names that it looks up, handles in its selectors, addresses of files."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 
-from adaptc.formats.script.escapes import unescape
-from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.lexer import Kind, unescape
 from adaptc.formats.script.script import Script
 
-__all__ = ["lookup_names"]
+__all__ = ["Handles", "file_selectors", "find_handles", "lookup_names", "selects_file", "union_of"]
 
 _WORD = re.compile(r"[\w-]+")
 _DATASET = re.compile(r'\bdataset(?:\.|\[")([\w$]+)')
@@ -36,3 +37,104 @@ def lookup_names(script: Script) -> frozenset[str]:
 def _attribute(name: str) -> str:
     """Return the attribute that a ``dataset`` property stands for (HTML, 3.2.6.6)."""
     return "data-" + _CAPITAL.sub(lambda match: f"-{match[0].lower()}", name)
+
+
+# ---- The handles by which a script may take hold of elements of its page: ids, classes and attributes in selectors
+
+_NAME = re.compile(r"[A-Za-z_][\w-]*\Z")
+_MARKED = re.compile(r"([#.\[])([A-Za-z_][\w-]*)")
+_CLASS_NAMES = re.compile(r'getElementsByClassName\("([^"]*)"\)')
+# $("img"), list.find(".gallery > img:first"), on("click", "img[alt]", f)
+_IMAGES = re.compile(r'(?:(?<!createElement)\(|,)"((?:[^"<]*[\s>,])?img(?:[.:\[#,\s][^"<]*)?)"')
+_ALL_IMAGES = re.compile(r"\bdocument\.images\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Handles:
+    """Names in selectors, and the ``selectors`` for images by their tag. A whole string may be an id."""
+
+    ids: frozenset[str] = frozenset()
+    classes: frozenset[str] = frozenset()
+    attributes: frozenset[str] = frozenset()
+    selectors: frozenset[str] = frozenset()
+
+
+def find_handles(script: Script) -> Handles:
+    """Return the handles that a script has."""
+    strings = [unescape(text[1:-1]) for text in script.texts_of(Kind.STRING, Kind.TEMPLATE)]
+    marked: dict[str, set[str]] = {"#": set(), ".": set(), "[": set()}
+    for sign, name in chain.from_iterable(map(_MARKED.findall, strings or [script.code])):
+        marked[sign].add(name)
+    classes = {name for names in _CLASS_NAMES.findall(script.code) for name in names.split()}
+    selectors = {*_IMAGES.findall(script.code), *(["img"] if _ALL_IMAGES.search(script.code) else [])}
+    return Handles(
+        frozenset(marked["#"] | set(filter(_NAME.match, strings))),
+        frozenset(marked["."] | classes),
+        frozenset(marked["["]),
+        frozenset(selectors),
+    )
+
+
+def union_of(parts: Sequence[Handles]) -> Handles:
+    """Return the handles that scripts have together."""
+    return Handles(
+        frozenset().union(*(part.ids for part in parts)),
+        frozenset().union(*(part.classes for part in parts)),
+        frozenset().union(*(part.attributes for part in parts)),
+        frozenset().union(*(part.selectors for part in parts)),
+    )
+
+
+# ---- Selectors by which a script finds links and scripts by their files
+# An element without a file is not found that way. Selectors with the name of another element (``a[href="…"]``) do not
+# count, and those that name no file are of links to pages, as a rule.
+
+_SELECTOR = re.compile(
+    r"""(?<![\w.#:-])([\w-]*+)(?:[.#:]++[\w-]*+)*+\[\s*+(href|src)\s*+([~*^|$]?=)\s*+["']?([^"'\]]{0,300})(["'\]])?"""
+)
+_ELEMENTS = frozenset({"", "link", "script"})
+_ENDINGS = {"href": re.compile(r"\.css\b"), "src": re.compile(r"\.m?js\b")}
+# Selectors 4, section 6: what a value does to an attribute
+_OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
+    "=": str.__eq__,
+    "~=": lambda text, value: value in text.split(),
+    "|=": lambda text, value: text == value or text.startswith(f"{value}-"),
+    "^=": str.startswith,
+    "$=": str.endswith,
+    "*=": str.__contains__,
+}
+
+
+def file_selectors(script: Script) -> frozenset[str]:
+    """Return the selectors by addresses in a script's strings, as ``href$=theme.css``.
+
+    Of a value that is put together (``'[href$="' + name + '.css"]'``) the file's ending counts, wherever it is written.
+    """
+    texts = [unescape(text) for text in script.texts_of(Kind.STRING, Kind.TEMPLATE)] if script.lexes else [script.text]
+    found = {each for text in texts for each in _selectors(text)}
+    composed = {
+        f"{name}*={ending[0]}"
+        for name, pattern in _ENDINGS.items()
+        for ending in (map(pattern.search, texts) if name in found else ())
+        if ending is not None
+    }
+    return frozenset(found - _ENDINGS.keys() | composed)
+
+
+def _selectors(text: str) -> Iterator[str]:
+    """Yield the selectors of a string; of those whose value is put together, the name of the attribute."""
+    for element, name, operator, value, end in _SELECTOR.findall(text):
+        if element.lower() in _ELEMENTS:
+            yield f"{name}{operator}{value}" if value and end and "${" not in value else name
+
+
+def selects_file(selectors: Iterable[str], name: str, address: str) -> bool:
+    """Whether one of the ``selectors`` of scripts finds an element by its attribute ``name`` with this value."""
+    for selector in selectors:
+        found = _PARTS.fullmatch(selector)
+        if found is not None and found[1] == name and _OPERATORS[found[2]](address, found[3]):
+            return True
+    return False
+
+
+_PARTS = re.compile(r"(href|src)([~*^|$]?=)([\s\S]+)")

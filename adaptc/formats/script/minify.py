@@ -11,9 +11,7 @@ import json
 import re
 from itertools import accumulate, pairwise, zip_longest
 
-from adaptc.formats.script.escapes import unescape
-from adaptc.formats.script.kinds import OPERATOR_WORDS, STATEMENT_WORDS, Kind
-from adaptc.formats.script.tokens import Token, tokenize
+from adaptc.formats.script.lexer import OPERATOR_WORDS, STATEMENT_WORDS, Kind, Token, tokenize, unescape
 
 _MODULE_WORDS = frozenset(["import", "export"])
 _AFTER_MODULE_WORD = frozenset([".", "{", "*"])

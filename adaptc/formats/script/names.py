@@ -15,9 +15,9 @@ from dataclasses import dataclass, fields
 from functools import lru_cache
 from itertools import chain
 
-from adaptc.formats.script.joined_values import joined_values
-from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.lexer import Kind, unescape
 from adaptc.formats.script.script import Script, string_content
+from adaptc.formats.script.structure import Span, Structure
 
 __all__ = ["Names", "ScriptNames", "merge_names", "names_of_script", "names_of_text"]
 
@@ -261,3 +261,68 @@ def _values(script: Script, name: str) -> Iterator[str | None]:
         if place + 2 < len(tokens) and tokens[place + 1] in ("=", ":"):
             value = tokens[place + 2]
             yield string_content(value) if script.kinds_of[value] is Kind.STRING else None
+
+
+# ---- The strings that a script joins to another, where it writes all of them out
+
+_MEMBER = frozenset({".", "?."})
+_READ = frozenset({"+", ")", ";", ",", "]", "}"})
+_CHOICE = frozenset({"?", ":"})
+_DECLARING = frozenset({"var", "let", "const", ","})
+
+
+def joined_values(script: Structure, place: int) -> frozenset[str] | None:
+    """Return the values of the variable, or of the member of an object, at ``place``; ``None`` if there may be others.
+
+    ``var arrow = {left: "chevron-left"}; … arrow.left`` has one. A variable that is an argument or a parameter
+    anywhere may have others.
+    """
+    key = script.text(place + 2) if script.text(place + 1) == "." else ""
+    end = place + 3 if key else place + 1
+    if not script.is_word(place) or script.text(end) not in _READ:
+        return None
+    values: set[str] = set()
+    for value in chain.from_iterable(
+        _joined_values_of(script, each, key) for each in script.places(script.text(place))
+    ):
+        if value is None:  # mostly at once: a minified bundle has a hundred thousand places of a name
+            return None
+        values.add(value)
+    return frozenset(filter(None, values)) if values else None
+
+
+def _joined_values_of(script: Structure, place: int, key: str) -> Iterator[str | None]:
+    """Yield the strings that a variable, or its property ``key``, gets at ``place``; ``None`` for what is not known."""
+    before, after = script.text(place - 1), script.text(place + 1)
+    if before in _MEMBER:
+        yield None
+    elif after == "=":
+        for span in _choices(script, (place + 2, script.expression_end(place + 2))):
+            yield from _joined_properties(script, span, key) if key else (_string(script, span),)
+    elif key and after == ".":
+        yield from (None,) if script.text(place + 3) not in _READ else ()
+    elif before in ("(", ",") or after not in _READ or (key and before not in _DECLARING):
+        yield None
+
+
+def _choices(script: Structure, span: Span) -> list[Span]:
+    """Return the values of ``a ? b : c``, or the value itself."""
+    parts = script.split(span, _CHOICE)
+    return parts[1:] if len(parts) > 1 else parts
+
+
+def _string(script: Structure, span: Span) -> str | None:
+    is_string = span[1] == span[0] + 1 and script.kinds[span[0]] is Kind.STRING
+    return unescape(script.text(span[0])[1:-1]) if is_string else None
+
+
+def _joined_properties(script: Structure, span: Span, key: str) -> Iterator[str | None]:
+    """Yield the value of a property of an object literal, ``None`` if there may be another."""
+    if script.text(span[0]) != "{" or script.pairs.get(span[0]) != span[1] - 1:
+        yield None
+        return
+    for start, end in script.arguments(span[0]):
+        if script.text(start + 1) != ":":
+            yield None
+        elif script.text(start).strip("\"'") == key:
+            yield _string(script, (start + 2, end))

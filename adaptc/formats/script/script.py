@@ -8,9 +8,7 @@ from functools import cached_property
 from itertools import chain
 from operator import and_
 
-from adaptc.formats.script.escapes import unescape
-from adaptc.formats.script.kinds import Kind, kind_of
-from adaptc.formats.script.lexer import scan
+from adaptc.formats.script.lexer import Kind, kind_of, scan, unescape
 from adaptc.formats.script.structure import Structure, find_structure
 
 __all__ = ["Script", "is_string", "string_content"]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from adaptc.formats.script.kinds import OPERATOR_WORDS, Kind
+from adaptc.formats.script.lexer import OPERATOR_WORDS, Kind
 
 Span = tuple[int, int]
 """Tokens from the first number up to, but not including, the second."""

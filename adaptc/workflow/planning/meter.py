@@ -13,10 +13,15 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.labels import SiteReader, count_uses, label_page, sample, site_pages
 from adaptc.compile.analyse.decorations.rules import configured_rules
-from adaptc.compile.page.losses import PageContent
-from adaptc.compile.page.matching import Matcher
-from adaptc.compile.page.page_harm import HarmOfPages, OriginalPage, largest_boxes, page_tree
-from adaptc.compile.page.shown_files import ShownFiles
+from adaptc.compile.page.page_harm import (
+    HarmOfPages,
+    Matcher,
+    OriginalPage,
+    PageContent,
+    ShownFiles,
+    largest_boxes,
+    page_tree,
+)
 from adaptc.site.docroot import load_site
 
 if TYPE_CHECKING:

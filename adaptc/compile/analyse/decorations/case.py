@@ -7,7 +7,7 @@ from functools import cached_property
 
 from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUsage, UsageLookup, UseEvidence
 from adaptc.compile.analyse.decorations.rules import DecorationRules
-from adaptc.compile.analyse.decorations.surroundings import words
+from adaptc.formats.html.class_names import words
 
 
 @dataclass(frozen=True)

@@ -16,12 +16,11 @@ import tinycss2
 from adaptc.core.model import Role
 from adaptc.formats.css.references import IMAGE_SETS, css_references, may_have_references
 from adaptc.formats.css.sheet_text import beyond_limits, split_rules
-from adaptc.formats.css.visibility import is_of_state, widths_of
+from adaptc.formats.css.visibility import is_of_state, may_match_screen, widths_of
 
 # At-rules whose rules apply on some screen; @font-face, @keyframes and @page hold no images of elements.
 _GROUPS = frozenset({"media", "supports", "layer", "container", "scope", "starting-style", "-moz-document", "document"})
 _MATCHING_PSEUDO = frozenset({"is", "where", "-webkit-any", "-moz-any", "matches"})
-_PRINT = re.compile(r"\s*(only\s+)?print\s*(and\b.*)?", re.IGNORECASE)
 _COMBINATORS = frozenset({">", "+", "~"})
 _AWAY = re.compile(r"\s*(?:-\d{3,}[a-z]*|-\d{2}r?em|-?[1-9]\d{2,}%)(?:\s*!important)?\s*", re.IGNORECASE)
 _INDENT = re.compile(r"text-indent\s*:\s*-?\d{2}", re.IGNORECASE)  # all of the above begin like this
@@ -68,12 +67,6 @@ class SheetImages:
     rules: tuple[ImageRule, ...] = ()
     imports: tuple[str, ...] = ()
     hiding: tuple[str, ...] = ()
-
-
-def for_screen(media: str) -> bool:
-    """Whether a media query list matches more than print."""
-    queries = media.split(",") if media.strip() else ["all"]
-    return any(not _PRINT.fullmatch(query) for query in queries)
 
 
 def is_for_wide(media: str) -> bool:
@@ -123,7 +116,7 @@ def _imports(nodes: list[Any]) -> Iterator[str]:
             media = "".join(
                 token.serialize() for token in node.prelude if token.type not in ("url", "string", "function")
             )
-            if target and for_screen(media):
+            if target and may_match_screen(media):
                 yield target[0].url
 
 
@@ -139,7 +132,7 @@ def _rules(nodes: list[Any], outer: str, *, is_wide: bool) -> Iterator[ImageRule
 def _is_group(node: Any) -> bool:
     """Whether an at-rule holds rules that apply on some screen."""
     name = node.lower_at_keyword
-    return name in _GROUPS and (name != "media" or for_screen(tinycss2.serialize(node.prelude)))
+    return name in _GROUPS and (name != "media" or may_match_screen(tinycss2.serialize(node.prelude)))
 
 
 def _is_for_wide(node: Any) -> bool:

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 
 from turbohtml import Document, Element
 
-from adaptc.compile.analyse.decorations.background_places import background_use, rows
 from adaptc.compile.analyse.decorations.evidence import Tag, UseEvidence, parse_length
 from adaptc.compile.analyse.decorations.image_rules import (
     ImageRule,
     SheetImages,
-    for_screen,
     sheet_images,
     style_images,
 )
@@ -25,13 +23,15 @@ from adaptc.compile.analyse.decorations.surroundings import (
     Surroundings,
     UrlResolver,
     enclosing_link,
+    shown_text,
     start_offset,
     surroundings_of,
     tags_of,
-    words,
 )
 from adaptc.core import media
 from adaptc.core.urls import Reach, document_base, join
+from adaptc.formats.html.class_names import class_words, words
+from adaptc.formats.html.links import applied_in_page, applies_to_screen
 from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href, in_template
 from adaptc.formats.html.syntax import parse_srcset
 from adaptc.site.site import SiteTarget
@@ -326,20 +326,13 @@ def _matching(tree: Document, selector: str) -> list[Element]:
 def _page_sheets(tree: Document, page: _Page, sheets: Sheets) -> Iterator[tuple[str, SheetImages]]:
     """Yield the base URL and the images of each sheet that a screen applies, imported ones after their importer."""
     seen: set[str] = set()
-    for element in tree.iter_elements(("link", "style")):
-        if not for_screen(element.attr("media") or "") or in_template(element):
-            continue
+    for element in filter(applies_to_screen, applied_in_page(tree)):
         if element.tag == "style":
             images = sheet_images(element.text)
             yield page.base, images
             yield from _linked(images.imports, page, sheets, seen)
-        elif _is_applied(element):
+        else:
             yield from _linked((element.attr("href") or "",), page, sheets, seen)
-
-
-def _is_applied(link: Element) -> bool:
-    rel = (link.attr("rel") or "").lower().split()
-    return "stylesheet" in rel and "alternate" not in rel and link.attr("disabled") is None
 
 
 def _linked(urls: Sequence[str], page: _Page, sheets: Sheets, seen: set[str]) -> Iterator[tuple[str, SheetImages]]:
@@ -353,3 +346,52 @@ def _linked(urls: Sequence[str], page: _Page, sheets: Sheets, seen: set[str]) ->
         images, address = sheets(path), page.urls.url_of(path)
         yield address, images
         pending += ((address, url) for url in reversed(images.imports))
+
+
+# ---- The elements that show a background: what they hold, whether they are controls, and which stand side by side
+
+_BANDS = frozenset({"section", "header", "footer", "main", "nav"})
+_CONTROL_ROLES = frozenset({"button", "tab", "switch", "checkbox", "radio", "menuitem", "slider"})
+
+
+def background_use(use: UseEvidence, rule: ImageRule, elements: list[Element]) -> UseEvidence:
+    """Return a use with what a rule says of its image, and the first of the elements that show it."""
+    element = elements[0]
+    return replace(
+        use,
+        width=rule.width,
+        height=rule.height,
+        property=rule.property,
+        repeat=rule.repeat,
+        cover=rule.size in ("cover", "contain"),
+        pseudo=rule.pseudo,
+        is_loaded=rule.is_loaded,
+        body=element.tag in ("html", "body"),
+        places=len(elements),
+        holds_text=len(" ".join(shown_text(element).split())) if element.tag not in ("html", "body") else 0,
+        control=_is_control(element),
+        replaces_text=use.replaces_text or rule.hides_text,
+    )
+
+
+def _is_control(element: Element) -> bool:
+    """Whether an element is a control that shows no text of its own; a button shows its value."""
+    if element.tag == "input":
+        return not (element.attr("value") or "").strip()
+    is_control = element.tag in ("button", "select") or (element.attr("role") or "").lower() in _CONTROL_ROLES
+    return is_control and not shown_text(element).strip()
+
+
+def rows(element: Element, bands: frozenset[str]) -> Iterator[object]:
+    """Yield what elements side by side share: their tags and an element around them, one to three levels up.
+
+    A part of the page that stretches from side to side, with a word of ``bands`` in its class, stands alone.
+    """
+    if element.tag in _BANDS or not bands.isdisjoint(class_words(element)):
+        return
+    tags = [element.tag]
+    for ancestor in list(element.ancestors)[:3]:
+        if not isinstance(ancestor, Element) or ancestor.tag in ("body", "html"):
+            return
+        yield ("row", tuple(tags), ancestor)
+        tags.append(ancestor.tag)

@@ -7,7 +7,6 @@ precedence over those of the elements around it. Several statements are separate
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +17,8 @@ from turbohtml import Document, Element, Node, Text
 from adaptc.compile.analyse.decorations.evidence import Tag
 from adaptc.core import media
 from adaptc.core.urls import Reach
+from adaptc.formats.html.class_names import class_names, class_words, words
+from adaptc.formats.html.syntax import split_tokens
 from adaptc.site.site import SiteTarget
 
 # Elements that start a line of their own; the text of the nearest one counts as the text next to an image
@@ -40,7 +41,6 @@ _LANDMARKS = {
     "article": "main",
 }
 _HIDDEN_ROLES = frozenset({"presentation", "none"})
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SHORT = 200  # characters: on a page with hardly any text every landmark holds half of it
 _NEAREST = 3  # elements around an image among which its label is looked for
 _NAMED = 4  # elements whose classes say what an image is: itself and three around it
@@ -63,17 +63,6 @@ class Surroundings:
     in_heading: bool
     in_text: bool
     signature: str
-
-
-def words(text: str) -> list[str]:
-    """Return the words of a name in lower case: ``siteLogo-small2`` is site, logo, small, 2."""
-    return [word.lower() for word in _WORD.findall(text)]
-
-
-def class_words(element: Element) -> Iterator[str]:
-    """Yield the words of an element's class and id."""
-    for name in ("class", "id"):
-        yield from words(element.attr(name) or "")
 
 
 @dataclass(slots=True)
@@ -106,7 +95,7 @@ class PageHeadings:
     def of(cls, tree: Document) -> PageHeadings:
         """Read the headings of a page."""
         headings = list(tree.iter_elements(tuple(sorted(_HEADINGS))))
-        return cls(tuple(map(start_offset, headings)), tuple(tuple(words(heading.text)) for heading in headings))
+        return cls(tuple(map(start_offset, headings)), tuple(words(heading.text) for heading in headings))
 
     def before(self, offset: int) -> tuple[str, ...]:
         """Return the words of the last heading that begins before ``offset``."""
@@ -187,7 +176,7 @@ def _region(line: Iterable[Element], regions: Mapping[str, str], text: PageText)
 def landmark_words(element: Element) -> Iterator[str]:
     """Yield the words of class and id without modifiers (BEM): ``layout--fixed-header`` is no header."""
     for name in ("class", "id"):
-        for token in (element.attr(name) or "").split():
+        for token in split_tokens(element.attr(name) or ""):
             yield from words(token.partition("--")[0])
 
 
@@ -206,9 +195,7 @@ def _is_text(node: Node | None) -> bool:
 
 def _signature(line: list[Element]) -> str:
     """Return what places of the same kind share: tags and classes of the element and of three around it."""
-    return "<".join(
-        f"{ancestor.tag}.{'.'.join(sorted((ancestor.attr('class') or '').split()))}" for ancestor in line[:4]
-    )
+    return "<".join(f"{ancestor.tag}.{'.'.join(sorted(class_names(ancestor)))}" for ancestor in line[:4])
 
 
 _NEAR = 300  # characters of an item of a list, a card; more is a part of the page

@@ -18,8 +18,7 @@ from adaptc.compile.engine.state.state import State
 from adaptc.compile.engine.unit.snapshot import SharedSnapshot
 from adaptc.compile.engine.workers.executor import Workers
 from adaptc.compile.page import skeleton as skeletons
-from adaptc.compile.page.inferred import FEWEST_SEEN, Likeness
-from adaptc.compile.page.skeleton import NO_SKELETON, ImagePlaces, Skeleton, find_skeleton
+from adaptc.compile.page.skeleton import FEWEST_SEEN, NO_SKELETON, ImagePlaces, Likeness, Skeleton, find_skeleton
 from adaptc.config.config import ALL_PAGES
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes, digest_parts

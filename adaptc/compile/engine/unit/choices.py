@@ -19,9 +19,7 @@ from adaptc.compile.analyse.decorations.image_rules import SheetImages, sheet_im
 from adaptc.compile.analyse.decorations.labels import label_page
 from adaptc.compile.analyse.decorations.page_images import page_uses
 from adaptc.compile.page.context import KEPT
-from adaptc.compile.page.losses import PageContent
-from adaptc.compile.page.page_harm import HarmOfPages, OriginalPage, largest_boxes, page_tree
-from adaptc.compile.page.shown_files import ShownFiles
+from adaptc.compile.page.page_harm import HarmOfPages, OriginalPage, PageContent, ShownFiles, largest_boxes, page_tree
 from adaptc.compile.pipeline import BY_NAME, EditPass, Pass, Step
 from adaptc.core import media
 from adaptc.core.diagnostics import Location, diagnose
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.state.results import UnitResult
     from adaptc.compile.engine.unit.recording_view import RecordingView
     from adaptc.compile.engine.unit.weights import PageWeight
-    from adaptc.compile.page.matching import Matcher
+    from adaptc.compile.page.page_harm import Matcher
     from adaptc.config.rulebook import Level
 
 

@@ -38,7 +38,7 @@ from adaptc.compile.engine.unit.recording_view import Labelling, RecordingView
 from adaptc.compile.engine.unit.records import BuiltUnits, UnitRecords
 from adaptc.compile.engine.unit.snapshot import SharedSnapshot, Snapshot
 from adaptc.compile.engine.unit.weights import AssetWeigher, PageWeight, imported_sheets, loaded_backgrounds
-from adaptc.compile.page.matching import Matcher
+from adaptc.compile.page.page_harm import Matcher
 from adaptc.compile.pipeline import Plan, SidecarPass, levels_above, plan_level
 from adaptc.compile.rewrite import PageResult, rewrite_page
 from adaptc.compile.view import Alternates, DerivedFile

@@ -22,7 +22,7 @@ from adaptc.compile.view import REQUEST_BYTES
 from adaptc.core import media
 from adaptc.core.model import FORMATS, IDENTITY
 from adaptc.core.urls import document_base
-from adaptc.formats.css.loads import loaded_urls
+from adaptc.formats.css.images import loaded_urls
 from adaptc.formats.css.references import imported_urls
 from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.formats.html.document import Irreversible, parse, read_page

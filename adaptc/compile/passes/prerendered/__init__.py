@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, script_source
 from adaptc.compile.page.sheets import screen_sheets
-from adaptc.compile.passes.prerendered.frameworks import find_framework
-from adaptc.compile.passes.prerendered.hydration import Hydration
-from adaptc.compile.passes.prerendered.images import show_images
-from adaptc.compile.passes.prerendered.losses import lost_functions
-from adaptc.compile.passes.prerendered.readable import dependence_reason
-from adaptc.compile.passes.prerendered.scope import Scope
+from adaptc.compile.passes.prerendered.hydration import Hydration, find_framework
 from adaptc.compile.passes.remove_scripts.controls import disable_controls
 from adaptc.compile.passes.remove_scripts.hidden import show_hidden
 from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
+from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.streaming import has_streamed_parts, place_streamed_parts, streamed_parts
+from adaptc.formats.html.forms import Forms, control_type, find_forms
+from adaptc.formats.html.landmarks import find_landmarks
+from adaptc.formats.html.static_text import has_streamed_parts, place_streamed_parts, streamed_parts
+from adaptc.formats.html.visible_text import content_length, fold_space
 from adaptc.formats.script.facts import SCRIPT
 from adaptc.formats.script.names import Names, ScriptNames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from turbohtml import Document, Element
-
-__all__ = ["adapt_prerendered"]
 
 NAME = "prerendered"
 _OTHER = "without scripts, a browser does not show the same"
@@ -83,3 +82,139 @@ def _script_names(scripts: Sequence[Element], page: PageContext, view: View) -> 
     """Yield the names of scripts that are known; those of other sites serve no control of the framework's."""
     for script in scripts:
         yield view.facts(SCRIPT, script_source(script, page.base, view) or "").names
+
+
+# ---- Images that wait for hydration, with a copy in ``<noscript>``: those of Next.js 10 to 12, Gatsby, Nuxt Image
+
+
+def show_images(editor: Editor, roots: Sequence[Element]) -> int:
+    """Put the copies in the place of images that show nothing; returns their number."""
+    count = 0
+    for noscript in (each for root in roots for each in root.select("noscript")):
+        waiting = _previous_image(noscript)
+        if waiting is None or noscript.select_one("img") is None:
+            continue
+        if (waiting.attr("src") or "").startswith("data:") and "data-src" not in waiting.attrs:
+            editor.remove_element(waiting)
+            editor.replace_element(noscript, noscript.inner_html)
+            count += 1
+    return count
+
+
+def _previous_image(noscript: Element) -> Element | None:
+    from turbohtml import Element
+
+    previous = next((each for each in noscript.previous_siblings if isinstance(each, Element)), None)
+    return previous if previous is not None and previous.tag == "img" else None
+
+
+# ---- The part of a page that a framework serves: where controls do nothing once it is not hydrated
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The elements that are hydrated, by their ``roots``; ``names`` are those that the page's other scripts know."""
+
+    roots: Sequence[Element]
+    names: Container[str]
+
+    def is_hydrated(self, element: Element) -> bool:
+        """Whether an element is in such a part, and no other script knows its id or one of its classes."""
+        return self._is_inside(element) and not any(name in self.names for name in _names(element))
+
+    def _is_inside(self, element: Element) -> bool:
+        lineage = {element, *element.ancestors}
+        return any(root in lineage for root in self.roots)
+
+
+def _names(element: Element) -> list[str]:
+    return [*class_names(element), *filter(None, [element.attr("id")])]
+
+
+# ---- What visitors lose when a page is not hydrated
+
+_SEARCH = re.compile(r"search|docsearch", re.IGNORECASE)
+_THEME = re.compile(r"theme|appearance|color-?mode|colour|dark|light", re.IGNORECASE)
+_COPY = re.compile(r"cop(?:y|ied)|clipboard", re.IGNORECASE)
+_NAMING = ("class", "id", "aria-label", "title", "placeholder", "type", "name")
+_BUTTONS = "button, [role=button], [role=switch], input[type=button]"
+
+
+def lost_functions(tree: Document, is_lost: Callable[[Element], bool]) -> Iterator[tuple[str, int]]:
+    """Yield what does not work without scripts, with its number, for the controls that ``is_lost`` is true for."""
+    forms = find_forms(tree)
+    fields = [each for each in tree.select("input, textarea") if is_lost(each) and not forms.is_working(each)]
+    buttons = [each for each in tree.select(_BUTTONS) if is_lost(each) and not forms.is_working(each)]
+    for name, pattern, controls in (
+        ("search box", _SEARCH, [*fields, *buttons]),
+        ("choice of theme", _THEME, buttons),
+        ("button that copies", _COPY, buttons),
+    ):
+        if count := sum(pattern.search(_name(each)) is not None for each in controls):
+            yield name, count
+
+
+def _name(control: Element) -> str:
+    return fold_space(" ".join([*(control.attr(name) or "" for name in _NAMING), control.text]))
+
+
+# ---- Whether the HTML of a page holds what a visitor reads, or waits for a script to write it
+
+# Characters of the main content that a page has at least; a shell has "Loading", an error page "404 Not found"
+_LEAST = 60
+# React's mark of a part that it leaves to the browser, islands without content, and parts that say that they load
+_UNWRITTEN = "template[data-dgst=BAILOUT_TO_CLIENT_SIDE_RENDERING], astro-island[client=only]"
+_LOADING = "[aria-busy=true]"
+_WIDTHS = (412, 1280)
+_TYPED = frozenset({
+    "text", "email", "password", "tel", "url", "number", "date", "time", "datetime-local", "month", "week", "file",
+    "textarea", "select",
+})  # fmt: skip
+
+
+def dependence_reason(tree: Document, selector: str, sheets: Sequence[str]) -> str | None:
+    """Return why the part of a page that ``selector`` selects needs its scripts to be read or sent, if it does."""
+    root = tree.select_one(selector)
+    if root is None:
+        return "its HTML does not have the element that scripts fill"
+    main = _main_content(tree, root)
+    if content_length(main) < _LEAST:
+        return "its HTML holds hardly any text"
+    if root.select_one(_UNWRITTEN) is not None or main.select_one(_LOADING) is not None:
+        return "a script writes a part of it"
+    if main.select_one("canvas") is not None:
+        return "a script draws a part of it"
+    if _has_scripted_form(tree, main):
+        return "a script sends its form"
+    return "it is hidden until a script shows it" if _is_hidden(tree, root, sheets) else None
+
+
+def _main_content(tree: Document, root: Element) -> Element:
+    """Return the main content: in a shell it is marked and empty, and the text of the page is in its header."""
+    marked = root.select("main, [role=main]")
+    main = max(marked, key=content_length) if marked else find_landmarks(tree).main
+    return main if main is not None and root in (main, *main.ancestors) else root
+
+
+def _has_scripted_form(tree: Document, main: Element) -> bool:
+    """Whether the main content has a form without an action, with several fields to fill in, or one for much text.
+
+    That of a search or a newsletter has a single field: the page can be read without.
+    """
+    forms = find_forms(tree)
+    return any(_is_scripted(form, forms) for form in main.select("form"))
+
+
+def _is_scripted(form: Element, forms: Forms) -> bool:
+    if (form.attr("action") or "").strip():
+        return False
+    kinds = [control_type(control) for control, owner in forms.owner.items() if owner == form]
+    return sum(kind in _TYPED for kind in kinds) > 1 or "textarea" in kinds
+
+
+def _is_hidden(tree: Document, root: Element, sheets: Sequence[str]) -> bool:
+    from turbohtml import Element
+
+    cascade = Cascade(tree, sheets)
+    lineage = [root, *(each for each in root.ancestors if isinstance(each, Element))]
+    return any("display" in cascade.hiding(each, width) for each in lineage for width in _WIDTHS)

@@ -6,19 +6,13 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
+from adaptc.formats.html.class_names import UNSEEN_CLASSES, class_names
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.forms import find_forms
-from adaptc.formats.html.pointers import pointed_at, script_controls
+from adaptc.formats.html.forms import find_forms, pointed_at, script_controls
 from adaptc.formats.html.visible_text import content_texts, is_followable
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
-
-
-# Opened and closed by browsers themselves (HTML, "popovers" and "invokers")
-_NATIVE = ("popovertarget", "commandfor", "form")
-# Words for screen readers: "Toggle navigation"
-_UNSEEN_WORDS = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden", "assistive-text"})
 
 
 def disable_controls(
@@ -33,7 +27,7 @@ def disable_controls(
     opening = {each for each in script_controls(editor.tree) if any(True for _ in pointed_at(each))}
     count = 0
     for button in editor.tree.select("button, input[type=button]"):
-        if button in openers or _is_native(button) or _sends(button, forms.is_working(button)) or not is_served(button):
+        if button in openers or forms.has_effect(button) or _is_in_link(button) or not is_served(button):
             continue
         count += 1
         editor.set_attribute(button, "disabled", None)
@@ -49,22 +43,12 @@ def _add_style(editor: Editor, element: Element, declarations: str) -> None:
     editor.set_attribute(element, "style", f"{style};{declarations}" if style else declarations)
 
 
-def _is_native(button: Element) -> bool:
-    if any(name in button.attrs for name in _NATIVE) or getattr(button.parent, "tag", None) == "summary":
+def _is_in_link(button: Element) -> bool:
+    """Whether pressing a button opens the details or the link around it, or in it; a disabled one takes the clicks."""
+    if getattr(button.parent, "tag", None) == "summary":
         return True
-    return _is_link(button)
-
-
-def _is_link(button: Element) -> bool:
-    """Whether pressing a button follows the link around it or in it; a disabled one takes the clicks of both."""
     link = button.closest("a[href]") or button.select_one("a[href]")
     return link is not None and is_followable(link.attr("href"))
-
-
-def _sends(button: Element, is_in_form: bool) -> bool:
-    """Whether it submits or resets a form; a button of no type submits."""
-    kind = (button.attr("type") or "submit").strip().lower()
-    return is_in_form and button.tag == "button" and kind not in ("button", "menu")
 
 
 def words_of(button: Element) -> str:
@@ -76,7 +60,7 @@ def words_of(button: Element) -> str:
 def _is_for_readers(node: object) -> bool:
     from turbohtml import Element
 
-    return isinstance(node, Element) and not _UNSEEN_WORDS.isdisjoint((node.attr("class") or "").split())
+    return isinstance(node, Element) and not UNSEEN_CLASSES.isdisjoint(class_names(node))
 
 
 _QUOTED = re.compile(r"['\"]#?([A-Za-z][\w:.-]*)['\"]")

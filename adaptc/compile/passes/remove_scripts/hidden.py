@@ -17,14 +17,18 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.remove_scripts.choices import add_choice, choice_panels
+from adaptc.compile.passes.remove_scripts.added_rules import (
+    DROP_DOWN_MENUS,
+    NARROW,
+    WIDTHS,
+    Marks,
+    library_rules,
+    media_rules,
+)
 from adaptc.compile.passes.remove_scripts.controls import script_targets
-from adaptc.compile.passes.remove_scripts.libraries import DROP_DOWN_MENUS, library_rules
-from adaptc.compile.passes.remove_scripts.marks import Marks
 from adaptc.compile.passes.remove_scripts.menus import MENU_HIDING, Menus, is_menu
-from adaptc.compile.passes.remove_scripts.openers import Openers
+from adaptc.compile.passes.remove_scripts.openers import Openers, add_choice, choice_panels
 from adaptc.compile.passes.remove_scripts.places import RELEASED, Places, is_bar, is_of_page_frame
-from adaptc.compile.passes.remove_scripts.widths import NARROW, WIDTHS, media_rules
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.forms import Forms, find_forms

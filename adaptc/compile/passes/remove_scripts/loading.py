@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.landmarks import class_words
 from adaptc.formats.html.syntax import parse_srcset
 
 if TYPE_CHECKING:

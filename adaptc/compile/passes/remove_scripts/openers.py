@@ -7,14 +7,15 @@ just before it, or anywhere (with ``:has``) where the control names it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from turbohtml import Element
 
+from adaptc.compile.passes.remove_scripts.added_rules import WIDTHS, Marks
 from adaptc.compile.passes.remove_scripts.controls import words_of
-from adaptc.compile.passes.remove_scripts.marks import Marks
-from adaptc.formats.html.pointers import pointed_at, script_controls
+from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.forms import pointed_at, script_controls
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.html.visible_text import content_length, is_followable
 
@@ -152,3 +153,50 @@ def _outermost(controls: list[Element]) -> list[Element]:
 
 def _previous(element: Element) -> Element | None:
     return next((each for each in element.previous_siblings if isinstance(each, Element)), None)
+
+
+# ---- Panels that radio buttons choose, as the tabs of code blocks in VitePress: they change without scripts, too
+
+_WIDTH = WIDTHS[-1]
+
+
+def choice_panels(cascade: Cascade) -> dict[Element, Element]:
+    """Return the panels that radio buttons choose, each with its radio button."""
+    return {panel: radio for radios in _groups(cascade) for radio, panel in _pairs(cascade, radios)}
+
+
+def add_choice(marks: Marks, panel: Element, radio: Element) -> None:
+    """Add the rules by which a radio button shows its panel while it is checked."""
+    chosen = marks.selector_of(radio)
+    marks.add(panel, f":root:has({chosen}:checked) &{{display:revert!important}}")
+    marks.add(panel, f":root:has({chosen}:not(:checked)) &{{display:none!important}}")
+
+
+def _groups(cascade: Cascade) -> Iterator[list[Element]]:
+    """Yield the radio buttons of one parent and name."""
+    groups: dict[tuple[object, str], list[Element]] = {}
+    for radio in cascade.tree.select("input[type=radio][name]"):
+        if radio.parent is not None:
+            groups.setdefault((radio.parent, radio.attr("name") or ""), []).append(radio)
+    return (radios for radios in groups.values() if len(radios) > 1)
+
+
+def _pairs(cascade: Cascade, radios: list[Element]) -> list[tuple[Element, Element]]:
+    """Pair radio buttons with the panels after them: as many, with only that of the checked button visible."""
+    parent = radios[0].parent
+    box = next(_elements_of(parent.next_siblings), None) if parent is not None else None
+    panels = list(_elements_of(box.children)) if box is not None else []
+    if len(panels) != len(radios):
+        return []
+    pairs = list(zip(radios, panels, strict=True))
+    hidden = {panel for panel in panels if "display" in cascade.hiding(panel, _WIDTH)}
+    is_chosen = all(("checked" in radio.attrs) == (panel not in hidden) for radio, panel in pairs)
+    if len(hidden) != len(panels) - 1 or not is_chosen:
+        return []
+    return [] if any(cascade.is_shown_by_state(panel, "display") for panel in hidden) else pairs
+
+
+def _elements_of(nodes: Iterable[object]) -> Iterator[Element]:
+    from turbohtml import Element
+
+    return (each for each in nodes if isinstance(each, Element))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from turbohtml import Element
 
 from adaptc.formats.html.cascade import Cascade
-from adaptc.formats.html.landmarks import class_words
+from adaptc.formats.html.class_names import class_words
 
 _OVER = frozenset({"fixed", "absolute"})
 _STICKING = _OVER | {"sticky", "-webkit-sticky"}

@@ -20,6 +20,7 @@ from adaptc.compile.view import DerivingView, Options
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import CONNECTIONS, rel_tokens
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -52,7 +53,7 @@ def strip(editor: Editor, page: PageContext, view: DerivingView, options: Option
 # Tag -> attribute with the address, and what filters call such a load
 _LOADS = {"script": ("src", "script"), "iframe": ("src", "subdocument"), "link": ("href", "other")}
 # Links that open a connection, or load a file for removed scripts; others belong to the site
-_HINTS = frozenset({"preconnect", "dns-prefetch", "preload", "prefetch", "modulepreload"})
+_HINTS = CONNECTIONS | {"preload", "prefetch", "modulepreload"}
 _HIDDEN = "display:none!important"
 
 
@@ -84,7 +85,7 @@ def _address(element: Element) -> str:
 
 def _reason(element: Element, blocking: Blocking) -> str | None:
     address = _address(element)
-    if not address or (element.tag == "link" and _HINTS.isdisjoint((element.attr("rel") or "").lower().split())):
+    if not address or (element.tag == "link" and _HINTS.isdisjoint(rel_tokens(element))):
         return None
     if element.tag != "iframe" and not blocking.is_external(address):
         return None

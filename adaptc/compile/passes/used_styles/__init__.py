@@ -6,8 +6,8 @@ from collections.abc import Container, Mapping, Sequence
 from functools import lru_cache
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
-from adaptc.compile.page.inlining import rebase_sheet
 from adaptc.compile.page.script_reach import Outsiders, ScriptReach, script_reach
+from adaptc.compile.page.sheets import rebase_sheet
 from adaptc.compile.passes.used_styles.icons import hide_icons
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
 from adaptc.compile.passes.used_styles.rest import EVERYTHING, MARK, Rest, find_rest, names_seen

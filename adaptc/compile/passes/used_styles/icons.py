@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from adaptc.formats.css.fonts import has_private_use
 from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.class_names import UNSEEN_CLASSES, class_names
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.forms import find_forms
 from adaptc.formats.html.syntax import text_markup
 from adaptc.formats.html.visible_text import content_texts, icon_name, is_followable, link_label, link_name
 
@@ -21,8 +23,6 @@ _LIGATURES = re.compile(r"(?:^|\s)(?:material-icons|material-symbols)[\w-]*(?:\s
 _PICTURES = "img, svg, picture, video, object, input, canvas"
 
 
-# Words for screen readers; the picture that they name is gone
-_UNSEEN_WORDS = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden", "assistive-text"})
 _SEEN = (
     "display:inline!important;visibility:visible!important;position:static!important;width:auto!important;"
     "height:auto!important;margin:0!important;clip:auto!important;clip-path:none!important;overflow:visible!important"
@@ -33,18 +33,19 @@ _WIDTHS = (412, 1280)
 def hide_icons(editor: Editor, sheets: Iterable[str], *, has_scripts: bool) -> int:
     """Hide icons of fonts, and give links and buttons that were only an icon a text; returns the number of these.
 
-    ``sheets`` are those of the page: at some widths they may hide the text next to an icon. Without scripts a button
-    that is in no form does nothing: one that has no name either is hidden.
+    ``sheets`` are those of the page: at some widths they may hide the text next to an icon. A button
+    without a name that does nothing without scripts is hidden where there are none.
     """
     for element in editor.tree.select("i, span, a, em, b, div"):
         if _is_icon(element):
             _hide(editor, element)
     cascade = Cascade(editor.tree, tuple(sheets))
     named = sum(_name_control(editor, link, cascade) for link in _links(editor))
+    forms = find_forms(editor.tree)
     for button in _buttons(editor):
         if _name_control(editor, button, cascade):
             named += 1
-        elif not has_scripts and _is_inert(button) and not _visible_texts(button):
+        elif not has_scripts and not forms.has_effect(button) and not _visible_texts(button):
             _hide(editor, button)
     return named
 
@@ -66,11 +67,6 @@ def _buttons(editor: Editor) -> Iterator[Element]:
     for button in editor.tree.select("button"):
         if button.select_one(_PICTURES) is None and (icon_name(button) or any(map(_is_icon, button.select("*")))):
             yield button
-
-
-def _is_inert(button: Element) -> bool:
-    is_wired = any(name in button.attrs for name in ("form", "popovertarget", "commandfor"))
-    return not is_wired and all(getattr(each, "tag", "") != "form" for each in button.ancestors)
 
 
 def _name_control(editor: Editor, control: Element, cascade: Cascade) -> bool:
@@ -119,7 +115,7 @@ def _hidden_around(text: Text, link: Element, cascade: Cascade) -> Element | Non
     for each in text.ancestors:
         if each is link or not isinstance(each, Element):
             return None
-        is_unseen = not _UNSEEN_WORDS.isdisjoint((each.attr("class") or "").split())
+        is_unseen = not UNSEEN_CLASSES.isdisjoint(class_names(each))
         hiding = (name for width in _WIDTHS for name in cascade.hiding(each, width))
         if is_unseen or any(name in ("display", "visibility") for name in hiding):
             return each

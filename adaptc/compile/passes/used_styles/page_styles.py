@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import PageContext, is_isolated
-from adaptc.compile.page.element_attributes import carried_markup, first_unusual
-from adaptc.compile.page.inlining import FRAMED, framed_files, meets_integrity
+from adaptc.compile.page.inlining import FRAMED, carried_markup, first_unusual, framed_files, meets_integrity
 from adaptc.compile.page.sheets import Rebase, SheetLoader, sheet_text
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
@@ -24,6 +23,7 @@ from adaptc.formats.css.flatten import flatten
 from adaptc.formats.css.fonts import drop_font_imports, is_font_service
 from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import applied_sheets, is_style_sheet
 from adaptc.formats.html.syntax import attribute_markup
 
 if TYPE_CHECKING:
@@ -58,22 +58,17 @@ def page_styles(editor: Editor, page: PageContext, view: View, *, keep_fonts: bo
     While the page has scripts, sheets stay that a script may enable or know, and those that frames in the page load.
     Sheets that only declare fonts are empty, unless ``keep_fonts``.
     """
-    preferred = ""
     styles: list[PageStyle] = []
     framed = framed_files(editor.tree, page, view)
-    for element in editor.tree.iter_elements(("link", "style")):
-        if is_isolated(element, editor.text) or not _is_sheet(element):
-            continue
-        title = element.attr("title") or ""
-        is_alternate = "alternate" in _rel(element) and bool(title)
-        preferred = preferred or ("" if is_alternate else title)
-        # the attribute has no effect on <style>
-        is_disabled = element.tag == "link" and "disabled" in element.attrs
-        if page.has_scripts and (is_alternate or is_disabled or title or _is_known(element, page)):
+    elements = [each for each in editor.tree.iter_elements(("link", "style")) if not is_isolated(each, editor.text)]
+    applied = set(applied_sheets(elements))
+    for element in filter(is_style_sheet, elements):
+        is_switched_off = element not in applied
+        if page.has_scripts and (is_switched_off or element.attr("title") or _is_known(element, page)):
             styles.append(PageStyle(element, None, "a script of the page may know it"))
         elif page.has_scripts and framed and view.follow(page.base, element.attr("href") or "").path in framed:
             styles.append(PageStyle(element, None, FRAMED))
-        elif is_alternate or is_disabled or (title and title != preferred):
+        elif is_switched_off:
             styles.append(PageStyle(element, ""))  # a script or a menu of the browser would choose it
         elif element.tag == "style":
             styles.append(_style(element, page, view, keep_fonts))
@@ -89,15 +84,6 @@ def _is_known(element: Element, page: PageContext) -> bool:
     """Whether a script of the page writes out an attribute of a sheet, or the name of its file."""
     path = urlsplit(element.attr("href") or "").path
     return first_unusual(element, _MEANT, page) is not None or (bool(path) and page.names_file(path))
-
-
-def _rel(element: Element) -> list[str]:
-    return (element.attr("rel") or "").lower().split()
-
-
-def _is_sheet(element: Element) -> bool:
-    is_css = (element.attr("type") or "text/css").strip().lower() == "text/css"
-    return is_css and (element.tag == "style" or ("stylesheet" in _rel(element) and bool(element.attr("href"))))
 
 
 def _style(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:

@@ -19,7 +19,7 @@ from importlib.resources import files
 
 from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.passes.used_styles.page_styles import PageStyle
-from adaptc.formats.css.rule_tree import Nodes, rule_tree
+from adaptc.formats.css.prune import Nodes, rule_tree
 from adaptc.formats.css.selectors import name_selector, required_names
 from adaptc.formats.script.minify import minify_script
 

@@ -1,7 +1,7 @@
 """The walk through a page's content that writes it as plain markup: blocks of text, lists, tables and forms in order.
 
 ``Flow`` walks the tree once and is the context of all writers: each element's writer gets it with the element and
-``Blocks``, to which it adds. The writers are in ``phrases``, ``blocks`` and ``tables``. What only lays out (``div``,
+``Blocks``, to which it adds. The writers are in ``phrases`` and ``blocks``. What only lays out (``div``,
 ``span``, ``font``, layout tables) is unwrapped: its runs of text become paragraphs. Nothing readable is left out except
 elements that ``visible_text.is_hidden`` names.
 """

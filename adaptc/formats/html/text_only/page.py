@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from turbohtml import Document, Element
 
+from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.document import is_forced_quirks, is_quirks, parse
 from adaptc.formats.html.encoding import sniff_encoding
 from adaptc.formats.html.forms import find_forms
@@ -27,15 +28,16 @@ from adaptc.formats.html.landmarks import (
     find_site,
     navigation_links,
 )
+from adaptc.formats.html.links import NO_ICON, rel_tokens
+from adaptc.formats.html.shown import VIEWPORTS
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, parse_refresh, text_markup
-from adaptc.formats.html.text_only import blocks, phrases, tables
+from adaptc.formats.html.text_only import blocks, phrases
 from adaptc.formats.html.text_only.flow import HEADING_TAGS, Flow, IdQueue, language_attributes
-from adaptc.formats.html.text_only.layout import Layout
 from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, link_name
 
 __all__ = ["TextOnlyPage", "make_text_only_page"]
 
-_WRITERS = {**phrases.WRITERS, **blocks.WRITERS, **tables.WRITERS}
+_WRITERS = {**phrases.WRITERS, **blocks.WRITERS}
 _XML_SUFFIXES = (".xhtml", ".xht", ".xml")
 _LEFT_OUT = ("img", "script", "style", "link", "iframe", "video", "audio", "object", "embed", "svg", "canvas")
 _OPEN_LINKS = 8  # links of a navigation that is not folded
@@ -256,8 +258,6 @@ _RULES: tuple[tuple[tuple[str, ...], str], ...] = (
 _META_NAMES = frozenset({"robots", "googlebot", "viewport", "description", "referrer", "author", "format-detection"})
 _LINK_RELATIONS = frozenset({"canonical", "alternate", "prev", "next", "license", "amphtml", "author", "me", "search"})
 _VIEWPORT = "<meta name=viewport content=width=device-width,initial-scale=1>"
-# Without this browsers ask for /favicon.ico: a second request.
-_NO_ICON = "<link rel=icon href=data:,>"
 
 
 def _head_markup(tree: Document, source: str, body: str) -> str:
@@ -270,7 +270,7 @@ def _head_markup(tree: Document, source: str, body: str) -> str:
         *_metadata(tree),
         "" if tree.select_one("meta[name=viewport i]") is not None else _VIEWPORT,
         f"<title>{text_markup(_title(tree))}</title>",
-        _NO_ICON,
+        NO_ICON,
         f"<style>{_style(body)}</style></head>",
         f"<body{_linked_id(tree.select_one('body'), source)}{_root_language(tree.select_one('body'))}>",
     ])  # fmt: skip
@@ -322,7 +322,53 @@ def _meta_or_link(element: Element) -> str:
     if element.tag == "meta":
         name = fold_space(element.attr("name") or "").lower()
         return f"<meta{attributes_markup(element, ('name', 'content'))}>" if name in _META_NAMES else ""
-    relations = set((element.attr("rel") or "").lower().split())
+    relations = rel_tokens(element)
     if relations.isdisjoint(_LINK_RELATIONS) or "stylesheet" in relations:
         return ""
     return f"<link{attributes_markup(element, ('rel', 'hreflang', 'type', 'media', 'href'))}>"
+
+
+# ---- What style sheets say of a page: what never shows, and where words are apart
+# A form holds what it says once it is sent or filled in wrongly. Words that no white space separates, as those of a
+# label and its figure, are apart because one is a box of its own.
+
+_PROPERTIES = frozenset({"display", "float"})
+_INLINE = frozenset({"", "inline", "contents", "none", "revert", "initial", "unset", "inherit"})
+_BOX_INLINE = "inline-block"
+_SPREADING = frozenset({"flex", "inline-flex", "grid", "inline-grid"})
+_FLOATING = frozenset({"left", "right", "inline-start", "inline-end"})
+_LIVE = "form, [role=alert], [role=status], [aria-live]"
+_CONTROLS = "input, select, textarea, button"
+
+
+class Layout:
+    """The layout of one page; ``sheets`` are its style sheets in order, ``text`` is its source."""
+
+    def __init__(self, tree: Document, sheets: Sequence[str], text: str) -> None:
+        self._cascade, self._text = Cascade(tree, tuple(sheets), _PROPERTIES), text
+
+    def messages(self) -> Iterator[Element]:
+        """Yield what is hidden in forms and alerts until a script shows it; not what the page refers to by its id."""
+        for element in self._cascade.hidden_by("display"):
+            is_hidden = all("display" in self._cascade.hiding(element, width) for width in VIEWPORTS)
+            is_named = bool(element.attr("id")) and self._text.count(element.attr("id") or "") > 1
+            is_opened = is_named or self._cascade.is_shown_by_state(element, "display")
+            if is_hidden and not is_opened and element.closest(_LIVE) is not None and not _has_controls(element):
+                yield element
+
+    def is_apart(self, element: Element) -> bool:
+        """Whether an element of a line of text is a box of its own, so that space is around it."""
+        parent = element.parent
+        if isinstance(parent, Element) and any(each in _SPREADING for each in self._values(parent, "display")):
+            return True
+        if any(each in _FLOATING for each in self._values(element, "float")):
+            return True
+        displays = set(self._values(element, "display")) - _INLINE
+        return bool(displays) and (displays != {_BOX_INLINE} or len(element.text.strip()) > 1)
+
+    def _values(self, element: Element, name: str) -> Iterator[str]:
+        return (self._cascade.value(element, name, width) for width in VIEWPORTS)
+
+
+def _has_controls(element: Element) -> bool:
+    return element.matches(_CONTROLS) or element.select_one(_CONTROLS) is not None

@@ -6,7 +6,7 @@ import re
 
 from turbohtml import Element
 
-from adaptc.formats.html.forms import control_markup, option_markup, works_without_script
+from adaptc.formats.html.forms import control_markup, control_type, option_markup, works_without_script
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.text_only.flow import (
     BLOCK_TAGS,
@@ -134,7 +134,7 @@ def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
     name = element.attr("id")
     identity = f" {attribute_markup('id', name)}" if name and flow.ids.claim(name) else ""
     markup = control_markup(element, identity, flow.forms.reference(element))
-    if (element.attr("type") or "").lower() == "hidden":
+    if control_type(element) == "hidden":
         blocks.finished.append(markup)
     else:
         blocks.add_inline(markup)

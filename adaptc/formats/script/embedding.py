@@ -11,8 +11,7 @@ import re
 from bisect import bisect_right
 from itertools import pairwise
 
-from adaptc.formats.script.kinds import OPERATOR_WORDS, Kind
-from adaptc.formats.script.tokens import Token, tokenize
+from adaptc.formats.script.lexer import OPERATOR_WORDS, Kind, Token, tokenize
 
 _DANGEROUS = re.compile(r"<!--|</(?=script)", re.IGNORECASE)
 

@@ -11,8 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from adaptc.formats.script.escapes import unescape
-from adaptc.formats.script.kinds import Kind
+from adaptc.formats.script.lexer import Kind, unescape
 from adaptc.formats.script.script import is_string
 from adaptc.formats.script.structure import Function, Span, Structure
 
