@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from monitoring import unknown_metrics
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import Busy
 from adaptc.daemons.guard import Guard, watch

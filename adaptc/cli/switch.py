@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.daemon import (
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.daemon_options import (
     FILE,
     cpu_source,
     daemon_options,
@@ -18,7 +18,6 @@ from adaptc.cli.daemon import (
     serve_metrics,
     settings_table,
 )
-from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import print_json, print_text
 
 if TYPE_CHECKING:
@@ -84,9 +83,8 @@ def _run(
 
 def _panel(settings: SwitchSettings) -> Panel:
     from adaptc.daemons.sensors import LIMIT_SENSORS
-    from adaptc.daemons.sensors.panel import Panel
+    from adaptc.daemons.sensors.panel import Panel, PassiveOpens
     from adaptc.daemons.sensors.status_page import StatusPage
-    from adaptc.daemons.sensors.tcp import PassiveOpens
 
     status = StatusPage(settings.status_url) if settings.status_url else None
     limits = {
@@ -96,7 +94,7 @@ def _panel(settings: SwitchSettings) -> Panel:
 
 
 def _replay(invocation: Invocation, settings: SwitchSettings, trace: Path) -> ExitCode:
-    from adaptc.daemons.switch.policy import ModeChange
+    from adaptc.daemons.switch.policies import ModeChange
     from adaptc.daemons.trace import read_trace
 
     policy = settings.rule()

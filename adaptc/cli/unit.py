@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.command import Invocation, command
-from adaptc.cli.daemon import existing_output, output_option, settings_table
+from adaptc.cli.daemon_options import existing_output, output_option, settings_table
 from adaptc.cli.render import print_text
 from adaptc.core.diagnostics import UsageError
 

@@ -49,9 +49,8 @@ from adaptc.compile.pipeline import modules_of
 from adaptc.config.config import ALL_PAGES
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.fs import TEMPORARY
+from adaptc.core.fs import TEMPORARY, refuse_outward
 from adaptc.core.model import Resource
-from adaptc.core.outward import refuse_outward
 from adaptc.core.shortage import Shortage, has_memory_limit
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.proof.stage import ProofStage
     from adaptc.compile.engine.remote_cache import RemoteCache
     from adaptc.compile.engine.stages import BuildStage, ReadStage
-    from adaptc.site.scan import PlainDirectory
+    from adaptc.site.docroot_digest import PlainDirectory
     from adaptc.site.site import Source
 
 # The lock file that workers hold

@@ -9,10 +9,9 @@ from adaptc.compile.engine.dictionary_work import BuiltFile
 from adaptc.compile.engine.earlier import DICTIONARIES, EarlierContents, Version, Versions, coding_of, with_version
 from adaptc.compile.engine.results import without_dictionary
 from adaptc.compile.engine.store import Store
-from adaptc.core.hashed_names import pattern_of
 from adaptc.core.media import CSS, JS
 from adaptc.core.model import IDENTITY, is_dictionary_coding, is_servable_coding
-from adaptc.core.urls import is_at_or_below
+from adaptc.core.urls import is_at_or_below, pattern_of
 from adaptc.formats.dictionary import MOST_BYTES
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from adaptc.core import media
 from adaptc.core.digest import digest_parts
 from adaptc.core.model import Resource
 from adaptc.core.version import VERSION
-from adaptc.site.mirror import types_of
-from adaptc.site.scan import DocrootScan, PlainDirectory, scan_directory
+from adaptc.site.crawled import types_of
+from adaptc.site.docroot_digest import DocrootScan, PlainDirectory, scan_directory
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from adaptc.browser.evidence import code_digest
-from adaptc.compile.analyse.decisions import DeliveryCost
+from adaptc.compile.analyse.decisions import DeliveryCost, decide
 from adaptc.compile.analyse.demotions import NO_DEMOTIONS, Demotions
 from adaptc.compile.analyse.popularity import restrict_to_popular
 from adaptc.compile.engine.output import PRIVATE
@@ -30,9 +30,10 @@ from adaptc.core.digest import digest_parts
 from adaptc.core.fs import DiskTree, place, write_atomic
 from adaptc.core.model import CODINGS, Effort
 from adaptc.formats.codings import recipe as codec_recipe
-from adaptc.site.docroot import Docroot, Selection, load_directory
-from adaptc.site.mirror import types_of
-from adaptc.site.server_config import server_rules_of
+from adaptc.site.apache_configuration import server_rules_of
+from adaptc.site.crawled import types_of
+from adaptc.site.docroot import Docroot, load_directory
+from adaptc.site.selection import Selection
 from adaptc.site.source_table import ResourceSources, SourceTable, write_table
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.core.fs import Contents, Tree
     from adaptc.core.model import Resource
-    from adaptc.site.scan import PlainDirectory
+    from adaptc.site.docroot_digest import PlainDirectory
     from adaptc.site.server_rules import ServerRules
     from adaptc.site.site import Source
 
@@ -212,8 +213,6 @@ class BuildSpec:
 
         ``evidence`` are the keys of what a browser saw of pages, ``demotions`` the passes that its proof drops.
         """
-        from adaptc.compile.analyse.decisions import decide
-
         # an image may shrink to half before it becomes a data URI
         largest = 2 * self.config.cost.data_uri_max
         limits = self.decorations.rules.limits if self.decorations else None

@@ -13,17 +13,16 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adaptc.daemons.control.ladder import BUCKETS, REJECT, bucket_levels, write_buckets
+from adaptc.daemons.control.bucket_ladder import BUCKETS, REJECT, bucket_levels, write_buckets
+from adaptc.daemons.control.load_meter import LoadUnknown, Meter
 from adaptc.daemons.control.machine import Load, Machine, MachineState, Site, step
-from adaptc.daemons.control.meter import LoadUnknown, Meter
 from adaptc.daemons.control.settings import ControlSettings
-from adaptc.daemons.control.trace import Loads
 from adaptc.daemons.guard import Guard
 from adaptc.daemons.reporter import Figures, Reporter, label
 from adaptc.daemons.run_directory import ORIGINAL, Override, RunDirectory, read_override
 from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
-from adaptc.daemons.trace import append_record
+from adaptc.daemons.trace import Loads, append_record
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,10 +26,10 @@ from adaptc.config.schema import (
 )
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import UsageError
-from adaptc.daemons.control.ladder import ladder_from
+from adaptc.daemons.control.bucket_ladder import ladder_from
 from adaptc.daemons.control.machine import Machine, Site, Tuning
 from adaptc.report.manifest import MANIFEST, read_manifest
-from adaptc.serve.capacity.ladder import Rung, ladder_of
+from adaptc.serve.capacity.rungs import Rung, ladder_of
 from adaptc.serve.capacity.utilization import BOUND, CapacityExceeded, Cost, Guarantee
 
 

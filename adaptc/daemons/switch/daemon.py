@@ -16,7 +16,7 @@ from adaptc.daemons.reporter import Reporter
 from adaptc.daemons.run_directory import ORIGINAL, RunDirectory, read_override
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.panel import Panel, Reading, Sample, difference
-from adaptc.daemons.switch.policy import Decision, Force, Mode, ModeChange, OverrideState, step
+from adaptc.daemons.switch.policies import Decision, Force, Mode, ModeChange, OverrideState, step
 from adaptc.daemons.switch.settings import SwitchSettings
 from adaptc.daemons.trace import append_record
 

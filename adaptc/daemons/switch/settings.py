@@ -23,9 +23,7 @@ from adaptc.config.schema import (
 )
 from adaptc.config.toml import TomlSource
 from adaptc.daemons.sensors import LIMIT_SENSORS
-from adaptc.daemons.switch.gopshtein import Gopshtein
-from adaptc.daemons.switch.policy import Policy
-from adaptc.daemons.switch.steady import Steady
+from adaptc.daemons.switch.policies import Gopshtein, Policy, Steady
 
 POLICIES = ("steady", "gopshtein")
 EXPIRIES = ("normal", "static")

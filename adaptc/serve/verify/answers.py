@@ -14,7 +14,7 @@ from adaptc.core.model import MEDIA_TYPES, TOKENS, is_dictionary, is_negotiable,
 from adaptc.core.urls import quote_path
 from adaptc.formats.codings import CodingError, decode
 from adaptc.serve.policy import Policy
-from adaptc.serve.verify.dictionary_cases import pattern_of_versions
+from adaptc.serve.verify.cases import pattern_of_versions
 from adaptc.serve.verify.http_client import Response
 from adaptc.serve.verify.negotiation import ORIGINAL, Version
 from adaptc.serve.verify.scenario import Baseline, Case

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.serve import state_directory
-from adaptc.serve.capacity.ladder import Rung
+from adaptc.serve.capacity.rungs import Rung
 from adaptc.serve.capacity.utilization import Cost
 
 REJECT = "0"  # how the server's configuration calls level 0

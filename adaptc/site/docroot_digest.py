@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from adaptc.core.fs import open_directory
-from adaptc.site.docroot import Selection
+from adaptc.site.selection import Selection
 
 if TYPE_CHECKING:
     from hashlib import _Hash

@@ -20,8 +20,8 @@ from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.model import FORMATS
 from adaptc.formats.directives import Directive
 from adaptc.report.manifest import last_manifest
-from adaptc.serve.configuration import render
-from adaptc.serve.doctor.accounts import refusals
+from adaptc.serve.accounts import refusals
+from adaptc.serve.emitter import render
 from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
 from adaptc.serve.server import Examination, Installation, Server, Setup
 from adaptc.serve.servers import all_servers, examinable

