@@ -83,7 +83,7 @@ class Bench:
         place = SiteEndpoint(meter, self.run)
         reporter = Reporter("control", [self.run], self.lines.append)
         self.daemon = ControlDaemon(
-            self.settings, machine, Environment({"site": place}, self.cpu, reporter, record=self.record)
+            self.settings, machine, Environment({"site": place}, self.cpu, reporter=reporter, record=self.record)
         )
         self.step()
 

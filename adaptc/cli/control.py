@@ -98,8 +98,8 @@ def _run(
     record: Path | None,
 ) -> ExitCode:
     from adaptc.daemons.control.daemon import ControlDaemon, Environment
-    from adaptc.daemons.guard import SILENCE, Guard
     from adaptc.daemons.loop import run as drive
+    from adaptc.daemons.mode import guard_of
     from adaptc.daemons.reporter import Reporter
 
     endpoints = _endpoints(settings, sites, dry_run)
@@ -108,8 +108,9 @@ def _run(
     with ExitStack() as stack:
         _own(stack, runs)
         serve_metrics(reporter, metrics)
-        guard = Guard(runs, SILENCE) if runs and settings.expire == "normal" else None
-        environment = Environment(endpoints, cpu_source(settings.cgroup), reporter, guard, record)
+        guard = guard_of(runs, settings)
+        cpu = cpu_source(settings.cgroup)
+        environment = Environment(endpoints, cpu, reporter=reporter, guard=guard, record=record)
         drive(ControlDaemon(settings, machine, environment), settings.interval)
     return ExitCode.DONE
 

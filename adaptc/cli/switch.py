@@ -65,9 +65,10 @@ def _run(
     record: Path | None,
 ) -> ExitCode:
     from adaptc.daemons.loop import run as drive
+    from adaptc.daemons.mode import guard_of
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
-    from adaptc.daemons.switch.daemon import Environment, SwitchDaemon, start_guard
+    from adaptc.daemons.switch.daemon import Environment, SwitchDaemon
 
     run = None if dry_run else RunDirectory.of(output)
     reporter = Reporter("switch", [run] if run else [], say(invocation))
@@ -76,8 +77,9 @@ def _run(
         serve_metrics(reporter, metrics)
         if run:
             run.clear_buckets()
-        guard = start_guard(run, settings) if run else None
-        drive(SwitchDaemon(settings, Environment(panel, reporter, run, guard, record)), settings.interval)
+        guard = guard_of([run] if run else [], settings)
+        environment = Environment(panel, run, reporter=reporter, guard=guard, record=record)
+        drive(SwitchDaemon(settings, environment), settings.interval)
     return ExitCode.DONE
 
 

@@ -12,7 +12,6 @@ from adaptc.config.config import Config
 from adaptc.config.config_file import Part, read_config
 from adaptc.config.schema import problems_of, read_table, refuse
 from adaptc.config.toml import TomlSource, nearest
-from adaptc.daemons.status import DAEMONS
 
 if TYPE_CHECKING:
     from adaptc.config.rulebook import Level
@@ -90,21 +89,16 @@ def _check_budgets(config: Config, _file: TomlSource) -> None:
 
 def _check_daemons(config: Config, _file: TomlSource) -> None:
     if config.daemons.values:
-        check_daemons(config.daemons)
+        refuse(problem for name in config.daemons.values for problem in _daemon_problems(name, config.daemons))
 
 
-_PARTS: tuple[Part, ...] = (_check_levels, _check_budgets, _check_daemons)
-
-
-def check_daemons(daemons: TomlSource) -> None:
-    """Raise ``UsageError`` that names every mistake of ``[daemons]``, one a line.
+def _daemon_problems(name: str, daemons: TomlSource) -> Iterator[str]:
+    """Yield the mistakes in the table of a daemon.
 
     Rules between settings (``leave`` below ``enter``) are left to the daemon, whose ``--set`` may change either.
     """
-    refuse(problem for name in daemons.values for problem in _problems(name, daemons))
+    from adaptc.daemons.status import DAEMONS
 
-
-def _problems(name: str, daemons: TomlSource) -> Iterator[str]:
     if name not in DAEMONS:
         yield daemons.complaint((name,), f"unknown daemon {name}{nearest(name, DAEMONS)}")
     elif name == "control":
@@ -119,3 +113,6 @@ def _problems(name: str, daemons: TomlSource) -> Iterator[str]:
         from adaptc.daemons.switch.settings import CHECKS
 
         yield from read_table(daemons.below(name), CHECKS).problems
+
+
+_PARTS: tuple[Part, ...] = (_check_levels, _check_budgets, _check_daemons)
