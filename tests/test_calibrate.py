@@ -31,9 +31,9 @@ from adaptc.serve.calibrate.load_client import Job, View
 from adaptc.serve.calibrate.page_views import PageView, sample_files
 from adaptc.serve.calibrate.profile import KindCost, LevelCost, Profile, fit_line, kind_cost, profile_of, site_cost
 from adaptc.serve.calibrate.testbed import SampleFiles
+from adaptc.serve.calibrate.versions import named_version, version_in_use
 from adaptc.serve.capacity.utilization import Cost
 from adaptc.serve.emitter import emit
-from adaptc.serve.launch import named_version, version_in_use
 from adaptc.serve.servers import server_named
 from adaptc.workflow.configuration import load_config
 

@@ -10,7 +10,7 @@ from crawl_case import Case, check, crawl
 from crawl_server import Answer, redirect, serving
 
 from adaptc.crawl.conversion import Linker, convert_page
-from adaptc.crawl.discover.page import decode_page
+from adaptc.crawl.discover.page_links import decode_page
 from adaptc.formats.css.references import rewrite_urls
 
 HOST = "http://h"

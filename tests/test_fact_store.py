@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from adaptc.compile.engine import fact_store
 from adaptc.compile.engine.fact_store import FactStore
 from adaptc.compile.engine.store import Store
-from adaptc.core.bounded import BoundedCache
-from adaptc.core.facts import FactKind, pack_facts, unpack_facts
+from adaptc.core.facts import BoundedCache, FactKind, pack_facts, unpack_facts
 from adaptc.formats.script import script
 from adaptc.formats.script.facts import SCRIPT, script_facts
 

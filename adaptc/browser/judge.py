@@ -2,6 +2,8 @@
 
 What the original does not keep itself from one load to the next is not asked of a level. Rules are functions in a
 table, by what is promised (``PROMISED``): every pixel, the picture but for details, the layout, or the content.
+
+A ``PageView`` is what a page shows at one width: the value that is compared.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ from adaptc.core.quantities import written_plural
 
 # The icon that a browser asks for by itself, and now and then after the page was drawn
 _ICON = "/favicon.ico"
+
+
+# ---- what a page shows at one width
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +157,8 @@ def answer_digest(answer: Answer | None) -> str:
 # the ladder; "article", and "words" next to the ladder, where levels leave out what gives a page its layout
 # (halfobject, baseonly)
 PIXELS, LIKENESS, LAYOUT, CONTENT = "pixels", "likeness", "layout", "content"
+
+# ---- the judgement
 
 # The share of words, links and controls of the content that must be there
 LEAST_KEPT = 0.95

@@ -1,4 +1,8 @@
-"""Looking at a page: it is loaded at each of ``WIDTHS``, and what is seen becomes evidence."""
+"""Looking at a page: it is loaded at each of ``WIDTHS``, and what is seen becomes evidence.
+
+Menus are opened, and elements hovered and focused, as visitors may do without leaving the page. Then no script runs:
+what lies over the text is seen on the markup, and on what its scripts left of it.
+"""
 
 from __future__ import annotations
 
@@ -236,6 +240,8 @@ def _joined(known: ImageSeen | None, image: ImageSeen) -> ImageSeen:
     )
 
 
+# ---- what a visitor may do with a page, without leaving it
+
 _STATES = ("hover", "focus", "focus-within", "focus-visible")
 # Selectors of elements that show something while they are hovered, and such elements
 _MOST_SELECTORS, _MOST_ELEMENTS = 40, 80
@@ -270,6 +276,8 @@ async def _elements(tab: Tab, root: int, selector: str) -> list[int]:
         return []
     return [int(node) for node in reply["nodeIds"]]
 
+
+# ---- what lies over the text of a page on which no script runs
 
 _BOM = b"\xef\xbb\xbf"  # beats the encoding that the markup declares
 _POLICY = "Content-Security-Policy"

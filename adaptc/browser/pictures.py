@@ -1,4 +1,7 @@
-"""Compares pictures of a page, pixel by pixel, but for what the page changes by itself."""
+"""Pictures of a page: compared pixel by pixel, but for what the page changes by itself; and made small for reports.
+
+Those for reports are WebP, half as wide as they were taken.
+"""
 
 from __future__ import annotations
 
@@ -140,6 +143,8 @@ def _white_above(least: int) -> list[int]:
 def _share(mask: Image.Image) -> float:
     return mask.histogram()[255] / (mask.width * mask.height)
 
+
+# ---- pictures for reports
 
 SCALE = 2
 # Tried in this order until the picture is no larger than LARGEST bytes; the last counts in any case

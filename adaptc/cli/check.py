@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from adaptc.config.config import Config
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.workflow.check.check import Verdict
-    from adaptc.workflow.check.ci_formats import Problem
     from adaptc.workflow.check.weights import Growth
 
 # Rows of the table of pages that became heavier

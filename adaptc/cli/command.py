@@ -1,4 +1,4 @@
-"""What every command shares: the options of ``adaptc`` itself, and how a command is declared.
+"""What every command shares: the options of ``adaptc`` itself, how a command is declared, and the exit codes.
 
 The options may come before or after the name of the command: ``adaptc --format json levels`` and
 ``adaptc levels --format json`` are the same. A command is a function that takes an ``Invocation`` first and
@@ -130,6 +130,9 @@ def command(
         return declared
 
     return declare
+
+
+# ---- exit codes, in one table (documented in docs/exit-codes.md)
 
 
 class ExitCode(IntEnum):

@@ -1,4 +1,4 @@
-"""``adaptc crawl``: mirrors a site."""
+"""``adaptc crawl``: mirrors a site. The command line becomes the options of a crawl."""
 
 from __future__ import annotations
 
@@ -57,6 +57,8 @@ def _explain(invocation: Invocation, output: Path, url: str) -> ExitCode:
         print_text(printable(sentence), invocation)
     return ExitCode.DONE
 
+
+# ---- from the command line to the options of a crawl
 
 _MODES = frozenset({"unix", "windows", "nocontrol", "ascii", "lowercase", "uppercase"})
 

@@ -1,4 +1,4 @@
-"""What commands that crawl share: Ctrl-C, the progress line, the summary and the exit code."""
+"""What commands that crawl share: Ctrl-C, the progress line, the summary, the exit code, and ``--purge-most``."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def found_profile(
     that cannot be read, and when there is none that was named or is needed.
     """
     from adaptc.serve.calibrate.profile import named_profile, profile_path, stale_diagnostics
-    from adaptc.serve.launch import version_in_use
+    from adaptc.serve.calibrate.versions import version_in_use
 
     path = file or profile_path(config.output)
     if file is None and not is_needed and not path.exists():

@@ -2,6 +2,8 @@
 
 Many diagnostics of one id are cut short, since a site with 7,000 dead links would push everything else off
 the screen; ``--verbose`` and the report have all of them.
+
+A progress bar on a terminal shows what is done, bytes saved and the time to go; in a pipe there is none.
 """
 
 from __future__ import annotations
@@ -129,6 +131,9 @@ def _diagnostic_line(diagnostic: Diagnostic, colored: bool) -> str:
 
 def _count(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+# ---- a progress bar
 
 
 @contextmanager

@@ -2,6 +2,9 @@
 
 ``FIELDS`` is the one list of keys; ``docs/configuration.md`` explains each (a test compares the two). All mistakes of a
 file are reported in one run, each with its line.
+
+The docroot and the options of the last build of an output are kept in its private directory, as settings by dotted key,
+so that later commands need not be given them again. A damaged file counts as none.
 """
 
 from __future__ import annotations
@@ -347,10 +350,7 @@ def _refuse_overlap(config: Config) -> None:
         raise UsageError(f"output {config.output} holds the docroot {config.docroot}: choose another output")
 
 
-# The docroot and the options of the last build of an output, so that later commands need not be given them again.
-#
-# They are kept in the output's private directory, as settings by dotted key. A damaged file counts as none.
-
+# ---- the last build
 
 LAST_BUILD = ".adaptc/last-build.json"
 # Options that say what is built; those that say how (as jobs) are for one build only.

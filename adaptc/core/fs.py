@@ -2,6 +2,9 @@
 
 A docroot is a ``Tree``, on disk or, for tests, in memory. Outputs appear by rename, complete or not at all, and never
 through a symbolic link that another program created.
+
+``OutwardLink`` is a symbolic link that leads out of a directory in which adaptc writes: it writes and removes nothing
+through them.
 """
 
 from __future__ import annotations

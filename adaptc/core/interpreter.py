@@ -1,4 +1,4 @@
-"""How often Python looks for garbage in cycles."""
+"""The interpreter of Python: how often it looks for garbage, and where child processes search modules."""
 
 from __future__ import annotations
 

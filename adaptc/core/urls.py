@@ -2,6 +2,8 @@
 
 The site has an address: the URL under which its docroot is published. A page's URL is that address plus its path;
 references are resolved against it as a browser does, and mapped back to paths of the docroot.
+
+Versions of a style sheet or script have one URL or, where names hold a hash, each its own: patterns tell them.
 """
 
 from __future__ import annotations

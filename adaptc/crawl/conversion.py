@@ -1,7 +1,8 @@
-"""Links of a page converted: the spans of attribute values and of URLs in style elements are replaced.
+"""``--convert-links``: the links of every file of a crawl made to lead to its files, after its last response.
 
-A link becomes a relative path to a saved file, else an absolute URL. An encoding that only Content-Type declared is
-written into the file: a file has no header.
+The spans of attribute values and of URLs in style elements are replaced; every other byte stays as it was. A link
+becomes a relative path to a saved file, else an absolute URL. An encoding that only Content-Type declared is written
+into the file: a file has no header.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import document_base, join, quote_path, relative_url
 from adaptc.crawl.body_job import UNPARSED
 from adaptc.crawl.discover.content import Kind
-from adaptc.crawl.discover.page import (
+from adaptc.crawl.discover.page_links import (
     DecodedText,
     decode_page,
     decode_sheet,
@@ -49,6 +50,8 @@ from adaptc.formats.html.syntax import parse_refresh, parse_srcset, serialise_sr
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
+
+# ---- all files of a crawl
 
 _REMEMBERED = 100_000
 _CONVERTED = frozenset({Kind.PAGE.value, Kind.SHEET.value, Kind.SVG.value})
@@ -130,6 +133,8 @@ class LinkConversion:
 def _is_sheet(row: Row) -> bool:
     return row.kind == Kind.SHEET.value
 
+
+# ---- one page or style sheet
 
 _SRCSETS = LAZY_SRCSETS | {"srcset", "imagesrcset"}
 # name, "=", and the quote where there is one; what is between is the value

@@ -245,12 +245,11 @@ class _Rate:
             time.sleep(min(ahead, _TICK))
 
 
-# Which requests carry credentials: they belong to where the user gave them for, and never go from https to http.
+# ---- which requests carry credentials: they belong to where the user gave them for, and never go from https to http
 #
 # User and password belong to an origin: scheme, host and port (RFC 9110, section 11.5, keeps protection spaces apart by
-# origin, too). A ``Cookie`` or ``Authorization`` field of the user's own goes to the hosts of the start URLs. An entry of
-# ``~/.netrc`` is for a machine; libcurl would send it without TLS as well.
-
+# origin, too). A ``Cookie`` or ``Authorization`` field of the user's own goes to the hosts of the start URLs. An entry
+# of ``~/.netrc`` is for a machine; libcurl would send it without TLS as well.
 
 _SECRET = frozenset({"authorization", "cookie", "proxy-authorization"})
 

@@ -1,4 +1,7 @@
-"""Requests, responses and their header fields, and where responses come from."""
+"""Requests, responses and their header fields, and where responses come from.
+
+Bodies are decoded: content codings (RFC 9110, section 8.4.1) and chunks (RFC 9112, section 7.1).
+"""
 
 from __future__ import annotations
 
@@ -148,6 +151,8 @@ def parse_head(raw: bytes) -> Head:
             fields.append((name.strip().lower(), value.strip()))
     return Head(status, tuple(fields), raw)
 
+
+# ---- bodies decoded
 
 LARGEST = 1 << 28  # bytes of a decoded body: the limit against decompression bombs
 

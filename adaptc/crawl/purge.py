@@ -1,7 +1,10 @@
-"""Files of former crawls whose URLs are gone: reported, or removed (``--purge``), but not too many at once.
+"""Files that a finished crawl takes out of the mirror: those whose URLs are gone, and the second of two alike.
 
-A crawl that could not look everywhere says nothing about what is gone. A server that answers with a login or
-maintenance page for the site looks like one that lost its pages: a bound on what one crawl removes asks the user first.
+The former are reported, or removed (``--purge``), but not too many at once. A crawl that could not look everywhere says
+nothing about what is gone. A server that answers with a login or maintenance page for the site looks like one that lost
+its pages: a bound on what one crawl removes asks the user first.
+
+The latter are one page under two URLs: ``/a/`` and ``/a/index.html`` are both fetched, and usually have the same bytes.
 """
 
 from __future__ import annotations
@@ -64,6 +67,9 @@ def _may_lead_on(frontier: Frontier, row: Row) -> bool:
     if row.depth == 0:
         return True
     return row.status not in _GONE and frontier.holds_files(parts_of(row.url).origin)
+
+
+# ---- one page under two URLs
 
 
 def merge_twins(frontier: Frontier, mirror: Mirror, claims: Claims, default_page: str) -> None:

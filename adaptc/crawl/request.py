@@ -1,6 +1,8 @@
 """Requests for tasks: method, fields, retries, and the partial files that they continue.
 
 A file that was cut off is kept with its validators, and a range request fetches the rest (RFC 9110, section 14).
+
+``Budget`` is what a crawl may still fetch.
 """
 
 from __future__ import annotations
@@ -196,7 +198,7 @@ def total(head: Head) -> int | None:
     return int(match[3]) if match is not None and match[3] != "*" else None
 
 
-# What a crawl may still fetch: ``--quota`` and ``--max-pages``.
+# ---- what a crawl may still fetch: ``--quota`` and ``--max-pages``
 #
 # Nothing is started beyond them, and what is under way when one is used up is kept. So requests under way count before
 # they end: a file with what its head announces, or else with the mean of the files so far; any of them may be a page.

@@ -1,4 +1,8 @@
-"""Settles responses: each becomes a stored file, a redirect or a failure."""
+"""Settles responses: each becomes a stored file, a redirect or a failure.
+
+``StoragePolicy`` says whether a response is kept as a file, and under which name. ``Links`` enters the links of a file
+into the frontier: each is followed, or refused for a reason.
+"""
 
 from __future__ import annotations
 
@@ -319,6 +323,9 @@ def bad_redirect(frontier: Frontier, row: Row, target: str, limit: int) -> str:
     if target == row.url:
         return "redirects to itself"
     return "redirects more often than --max-redirect" if hops > limit else ""
+
+
+# ---- files, and the links in them
 
 
 class StoragePolicy:

@@ -1,7 +1,7 @@
 """What the daemons that set the mode of a server, ``adaptc switch`` and ``adaptc control``, share.
 
-These are settings of the same names, and what their drivers do alike: heartbeats for the guard, the trace of ``--record``,
-and the end.
+These are settings of the same names, and what their drivers do alike: heartbeats for the guard, the trace of
+``--record``, and the end.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class ModeSettings:
     """``interval`` is the seconds from step to step.
 
     ``cgroup`` names the control group of the server, "" the whole host; ``status_url`` is a page of mod_status or
-    stub_status. ``expire`` says what becomes of the flag when the daemon ends or dies: ``normal`` removes it, ``static``
-    leaves it. ``audit_all`` writes every sample to the audit.
+    stub_status. ``expire`` says what becomes of the flag when the daemon ends or dies: ``normal`` removes it,
+    ``static`` leaves it. ``audit_all`` writes every sample to the audit.
     """
 
     interval: float = 1.0

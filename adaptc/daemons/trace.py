@@ -1,4 +1,4 @@
-"""Recorded samples: a line of JSON each, which the rules of a daemon can be replayed on."""
+"""Recorded samples of sensors and of loads: a line of JSON each, which the rules of a daemon can be replayed on."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ def read_trace(path: Path) -> Iterator[Sample]:
         except TypeError as error:
             raise UsageError(f"{place}: {error}") from None
 
+
+# ---- the loads of sites
 
 LOAD_FIELDS = tuple(field.name for field in fields(Load))
 

@@ -1,4 +1,4 @@
-"""The geometry of the report's charts: plain numbers that the template draws as SVG.
+"""The geometry of charts: plain numbers that the template of the report draws as SVG, and the curve of a plan as SVG.
 
 A chart is 360 units wide: a column of a large screen, and the whole width of a small one, so that its letters
 have about one size everywhere. All levels share their axes, so that charts can be compared by eye. Pages are
@@ -239,6 +239,8 @@ def count_ticks(most: int, start: float, end: float) -> tuple[Tick, ...]:
 def _steps() -> Iterable[int]:
     return (mantissa * 10**exponent for exponent in range(12) for mantissa in ROUND)
 
+
+# ---- the curve of a plan: harm of a page view over how many times the page views of the full site are answered
 
 _PLAN_HEIGHT = BOTTOM + 40
 _HARM_TICKS = 4  # of harm, above 0

@@ -115,11 +115,10 @@ class Entries:
         return self.writer.row(path, results)
 
 
-# The last manifest as text, row by row, so that rows that did not change are copied and not made again.
+# ---- the last manifest as text, row by row, so that rows that did not change are copied and not made again
 #
 # Every row is on a line of its own. Rows refer to each other by their numbers, so that a file that came or went changes
 # the numbers in the rows that are copied. They are in the order of paths, by their bytes.
-
 
 # In a string a quotation mark would be escaped
 _REFERENCES = re.compile(rb'"references":\[([\d,]+)\]')

@@ -1,6 +1,6 @@
-"""The report of a build: a single HTML file that needs no other file and no network.
+"""The reports of a build and of a proof: each a single HTML file that needs no other file and no network.
 
-It depends on the figures only, not on the machine or the time: equal figures give equal bytes. File names are not
+A report depends on its figures only, not on the machine or the time: equal figures give equal bytes. File names are not
 trusted: unprintable characters are escaped by ``printable``, markup by the template engine, and the page's policy
 (CSP Level 3) allows its own script by hash and no request at all.
 """
@@ -259,6 +259,8 @@ def _diagnostic_order(kind: DiagnosticFigures) -> tuple[int, int, str]:
     return (SEVERITIES.index(kind.severity), -kind.count, kind.id)
 
 
+# ---- the name of the site
+
 # A home page says its name in its head: so many bytes are read
 _HEAD = 1 << 16
 # What says it, the best first: the Open Graph protocol, HTML (4.2.5.1 Standard metadata names), and the title
@@ -288,6 +290,8 @@ def _names(file: Path) -> Iterator[str]:
             if name:
                 yield name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1].rstrip()}…"
 
+
+# ---- the report of a proof: what differs, and the original and the levels side by side
 
 PROOF_TEMPLATE = "proof.html.j2"
 

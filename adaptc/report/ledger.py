@@ -3,6 +3,8 @@
 An SQLite file in the output's private directory. A build replaces the rows of what changed, and sums are left to
 SQLite: of a site of 32,000 pages the documents are then written in a tenth of the time that reading every unit takes.
 It holds nothing that the state does not have; one that is missing, damaged or of another time is made anew.
+
+What files weigh at each level, and what sheets import, is read from the state when it is asked for (``Weights``).
 """
 
 from __future__ import annotations

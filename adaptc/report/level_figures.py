@@ -1,4 +1,4 @@
-"""The figures of levels, from the sums of the ledger."""
+"""The figures of levels, from the sums of the ledger, and what pages embed over a whole level."""
 
 from __future__ import annotations
 
@@ -59,6 +59,8 @@ def _level_figures(
         embedded.heaviest,
     )
 
+
+# ---- what pages embed: what the next page of a visit fetches, and which files have most bytes
 
 _HEAVIEST = 3
 

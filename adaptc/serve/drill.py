@@ -1,4 +1,9 @@
-"""A drill: every lever is pulled in turn on a test server while visitors view pages."""
+"""A drill: every lever is pulled in turn on a test server while visitors view pages: what it buys, and what it breaks.
+
+A lever is a setting of flag, buckets, classes or rejection. It is compared with what a visitor may get there
+(``Expectation``: for each URL the statuses and representations) and with what it should cost (``Prediction``: by the
+profile of the server and the sizes of the build).
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,8 @@ from adaptc.serve.calibrate.page_views import PageView, sampled_pages, views_by_
 from adaptc.serve.calibrate.profile import Profile
 from adaptc.serve.calibrate.saturation import load_diagnostics
 from adaptc.serve.calibrate.testbed import Site, testbed
-from adaptc.serve.launch import installed_version, settle
+from adaptc.serve.calibrate.versions import installed_version
+from adaptc.serve.launch import settle
 from adaptc.serve.policy import REJECT, Policy
 from adaptc.serve.server import Server
 from adaptc.serve.verify.modes import SWITCHING, Mode, adapting_mode, modes_of, switch, switching
@@ -181,6 +187,8 @@ def _broken(lever: Lever, measured: Measured) -> Iterator[Diagnostic]:
             yield diagnose("drill-wrong", lever=lever.name, count=count, url=url, answer=answer)
 
 
+# ---- levers
+
 ACTIONS = "X-Server-Actions"
 
 
@@ -228,6 +236,8 @@ def levers_of(policy: Policy) -> Iterator[Lever]:
     if len(modes) > 1:
         yield Lever("switching", (SWITCHING,), is_switching=True)
 
+
+# ---- what a visitor may get at a lever
 
 REJECTION = frozenset({"503 0/-", "503"})
 _TYPES = next(line.partition(": ")[2] for line in FIELDS if line.startswith("Accept: "))
@@ -283,6 +293,9 @@ class Expectation:
         for version in scenario.wanted(target, BEST, lever.requested, _TYPES):
             is_shown = self.policy.serve.expose and version.level != ORIGINAL
             yield f"200 {version}" if is_shown else "200"
+
+
+# ---- what a lever should cost
 
 
 @dataclass(frozen=True, slots=True)

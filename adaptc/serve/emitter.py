@@ -1,4 +1,7 @@
-"""Write the configuration of servers and the action tables, and the state directory that servers read."""
+"""Write the configuration of servers and the action tables, and the state directory that servers read.
+
+The configuration is made from a policy, by templates (Jinja2) that users may replace.
+"""
 
 from __future__ import annotations
 
@@ -127,6 +130,9 @@ def create_state(policy: Policy, servers: Sequence[Server]) -> None:
         ) from error
 
 
+# ---- configuration, by templates
+
+
 def render(server: Server, policy: Policy) -> dict[str, str]:
     """Return the configuration files of ``server`` by name; texts are to be written with ``os.fsencode``.
 
@@ -213,15 +219,15 @@ def _refuse_daemons(server: Server, policy: Policy) -> None:
         raise UsageError(f"serve.{wanted[0]}: {title} supports only flag, level and coding; use Apache or nginx")
 
 
-# Action tables: the alternatives of each page for poor and for rich clients.
+# ---- action tables: the alternatives of each page for poor and for rich clients
 #
 # The syntax is that of Krishnamurthy, Zhang, Wills and Vishwanath (section 2)::
 #
 #     /foo.html .gz .p_lc ; .r_mc
 #
 # ``/foo.html`` has two alternatives for poor clients, and one for rich clients. Here the actions are the codings,
-# ``.gz``, and the levels by their names: for poor clients those below the default level, for rich clients those above it.
-
+# ``.gz``, and the levels by their names: for poor clients those below the default level, for rich clients those above
+# it.
 
 SCHEMA = 1
 _ORDER = sorted(CODINGS, key=lambda coding: coding != "gz")  # the paper's action first

@@ -267,7 +267,8 @@ def _case_collisions(resources: dict[str, Resource]) -> Iterator[Diagnostic]:
         yield from (diagnose("case-collision", Location(path), other=first) for path in others)
 
 
-# Files that servers run or complete before they send them: copies would show their source.
+# ---- files that servers run or complete before they send them: copies would show their source
+
 _LANGUAGES = {
     "PHP": ("php", "php3", "php4", "php5", "php7", "php8", "phtml", "phps", "phar"),
     "ASP": ("asp", "aspx", "ascx", "ashx", "asmx", "cshtml"),

@@ -1,4 +1,4 @@
-"""A scan of a docroot: a digest of what ``lstat`` reports of everything in it, at three microseconds a file.
+"""The digest of a docroot: of what ``lstat`` reports of everything in it, at three microseconds a file.
 
 Equal digests mean that loading the docroot again would find what it found before, so that a build or check of
 100,000 files with nothing to do need not. Where the digest of a directory is equal, that directory need not be read.

@@ -195,10 +195,9 @@ def _has_extension(extensions: Sequence[str]) -> Matcher:
     return lambda path: not wanted.isdisjoint(path.rpartition("/")[2].lower().split(".")[1:])
 
 
-# Which files of a docroot the redirects and rewrite rules of its server may answer for (mod_alias, mod_rewrite).
+# ---- which files the redirects and rewrite rules may answer for (mod_alias, mod_rewrite)
 #
 # A condition that does not depend on the path alone, such as one on a header, may hold.
-
 
 Matcher = Callable[[str], bool]
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TABLES = "CREATE TABLE versions (level TEXT, name BLOB, versions TEXT, PRIMARY KEY (level, name)) WITHOUT ROWID;"
 
-# The name of the dictionaries of a level; those of files are patterns of their paths (``hashed_names``)
+# The name of the dictionaries of a level; those of files are patterns of their paths (``core.urls``)
 DICTIONARIES = f"{OWN_DIRECTORY}*.dict"
 
 

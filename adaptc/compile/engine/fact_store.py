@@ -12,9 +12,8 @@ from typing import TypeVar, cast
 
 from adaptc import formats
 from adaptc.compile.engine.store import Store
-from adaptc.core.bounded import BoundedCache
 from adaptc.core.digest import digest_parts
-from adaptc.core.facts import FactKind, pack_facts, unpack_facts
+from adaptc.core.facts import BoundedCache, FactKind, pack_facts, unpack_facts
 
 F = TypeVar("F")
 

@@ -1,4 +1,8 @@
-"""What kind of file a response is, and what it leads to."""
+"""What kind of file a response is, and what it leads to.
+
+Pages and style sheets have parsers of their own; sitemaps (XML and text), feeds (RSS and Atom) and web app manifests
+are read here.
+"""
 
 from __future__ import annotations
 
@@ -92,14 +96,14 @@ def _of_content(kind: Kind, content: bytes, url: str, charset: str | None, agent
 
 # What reads pages is imported where they are read: a crawl's reader may be another process.
 def _page_links(content: bytes, url: str, charset: str | None, agent: str) -> Discovery:
-    from adaptc.crawl.discover.page import page_links
+    from adaptc.crawl.discover.page_links import page_links
 
     return page_links(content, url, charset, agent)
 
 
 def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovery:
     from adaptc.core.model import Reference
-    from adaptc.crawl.discover.page import decode_sheet
+    from adaptc.crawl.discover.page_links import decode_sheet
     from adaptc.formats.css.references import css_references
 
     text = decode_sheet(content, charset, "utf-8").readable
@@ -138,6 +142,8 @@ def _xml_links(content: bytes, url: str, agent: str) -> Discovery:
         return _svg_links(content, url)
     return _page_links(content, url, None, agent) if name == "html" else Discovery(url)
 
+
+# ---- sitemaps, feeds and web app manifests
 
 SITEMAP = "sitemap"  # the place of a link that leads to a sitemap
 _LISTED = "sitemap loc"

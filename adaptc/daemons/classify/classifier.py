@@ -9,7 +9,7 @@ that small pages do not make slow clients rich: until the first object is asked 
 objects too, but for those that are still on their way. A retrieval of less than a tenth of the mean (all of it came
 from the browser's cache) is not used. Retrievals are weighed once there are ``_REFERENCE`` of them.
 
-The state is mutable: at 150,000 lines a second there is no time to copy it. Estimates are values (``estimate``).
+The state is mutable: at 150,000 lines a second there is no time to copy it. Estimates are values (``Estimate``).
 """
 
 from __future__ import annotations
@@ -21,14 +21,13 @@ from typing import NamedTuple
 from adaptc.daemons.classify.hits import Hit, container
 from adaptc.daemons.classify.prefixes import Network, Prefixes, address_of, cluster_of
 
-# What is known of a client or a cluster, and how a page retrieval changes it (section 2.1 of the paper).
+# ---- what is known of a client or a cluster, and how a page retrieval changes it (section 2.1 of the paper)
 #
 # E <- alpha E + (1 - alpha) x for the delays from the page to its first and to its last embedded object; the first
 # page sets E. Poor: E_first > 3 s or E_last > 5 s; rich: E_first <= 1 s and E_last <= 2 s; else normal.
 #
 # Beyond the paper: ``warm_up`` retrievals before a class is believed, ``patience`` retrievals in a row before it
 # changes, and the round-trip time where the log has it.
-
 
 POOR, NORMAL, RICH = "poor", "normal", "rich"
 CLASSES = (POOR, NORMAL, RICH)
@@ -127,6 +126,8 @@ def _mixed_rtt(alpha: float, before: float | None, now: float | None) -> float |
         return before if now is None else now
     return _mixed(alpha, before, now)
 
+
+# ---- retrievals
 
 OBJECT_WEIGHT = 10_000  # bytes that a request is worth
 _IN_FLIGHT = 4  # objects that browsers ask for at once, at least

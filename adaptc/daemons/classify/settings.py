@@ -19,7 +19,7 @@ class ClassifySettings:
     ``log_format`` is as for ``adaptc popular``. ``write`` names the forms of the table (``tables.WRITERS``).
     ``routes`` is a routing table, ``pages`` a file with a path a line: the pages that are used. ``unacted`` are the
     levels that leave a page as it is, as ``served=`` of the log names them. ``write_every`` and ``save_every`` are the
-    least times between two tables and two states. The others are of ``estimate.Rules`` and ``classifier.Limits``.
+    least times between two tables and two states. The others are of ``classifier.Rules`` and ``classifier.Limits``.
     """
 
     logs: tuple[Path, ...] = ()

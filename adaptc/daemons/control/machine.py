@@ -102,11 +102,10 @@ def rank(site: Site) -> int:
     return 0 if site.guarantee is not None else site.priority
 
 
-# Recursive least squares for a and b of U = aR + bW (section 4.3 of the paper), with exponential forgetting.
+# ---- recursive least squares for a and b of U = aR + bW (section 4.3 of the paper), with exponential forgetting
 #
 # R in requests a millisecond and W in kB a millisecond, so that a and b are milliseconds and the initial covariance of
 # 1000 is far above them.
-
 
 INITIAL = 1000.0
 # Beyond this the two columns of the samples, scaled to length 1, are so parallel (cosine 0.998) that noise decides
@@ -156,7 +155,7 @@ def learn(
     return Estimator(before.a + gain_a * error, before.b + gain_b * error, covariance, information, before.samples + 1)
 
 
-# The PI controller of m (section 4.4 of the paper), tuned in closed form and discretised by Tustin's rule.
+# ---- the PI controller of m (section 4.4 of the paper), tuned in closed form and discretised by Tustin's rule
 #
 # K_p (1 + K_i / s) against the plant p_max e^(-sT/2), with a controller phase of -pi/6 at the frequency of oscillation:
 # omega = 5 pi / (3T), K_i = 5 pi / (3 sqrt(3) T), K_p = sqrt(3) / (2 G p_max). With one sample of delay the true gain
@@ -210,6 +209,9 @@ def advance(loop: Loop, error: float, gains: Gains, most: float, least: float = 
     before = error if loop.error is None else loop.error
     m = loop.m + gains.now * error - gains.before * before
     return Loop(min(max(m, least), loop.m + RISE * (most - least), most), error)
+
+
+# ---- the step
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 ``Reading`` is what the sensors count, ``difference`` is pure. A sensor that fails gives no value; its failure is part
 of the reading, and the other sensors go on.
+
+TCP connections are read here, too.
 """
 
 from __future__ import annotations
@@ -124,7 +126,7 @@ def _read(name: str, read: Callable[[], _T], failures: list[tuple[str, str]]) ->
         return None
 
 
-# TCP connections that were opened by others: ``Tcp: PassiveOpens`` of /proc/net/snmp.
+# ---- TCP connections that were opened by others: ``Tcp: PassiveOpens`` of /proc/net/snmp
 #
 # The counter is that of the network namespace of the process that is read: all servers of the host, unless the web
 # server has a namespace of its own. Then name a process of it: /proc/PID/net/snmp.

@@ -1,4 +1,7 @@
-"""What the policies of the mode switch share: modes, what a step decides, and how a person overrides it."""
+"""The policies of the mode switch: ``Steady``, the default, and ``Gopshtein``, exactly as published, for comparison.
+
+They share modes, what a step decides, and how a person overrides it.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,7 @@ def _force(state: OverrideState[State], event: Force) -> tuple[OverrideState[Sta
     return after, (ModeChange(after.mode, "forced" if event.mode else "automatic again"),)
 
 
-# The switching rule exactly as published (Gopshtein and Feitelson, section 4.4.3), for comparison.
+# ---- the rule exactly as published (Gopshtein and Feitelson, section 4.4.3), for comparison
 #
 # Every five seconds: in normal mode the highest rate of new TCP connections is kept as safe, and a CPU above 85 %
 # switches. Back when three times in a row the CPU is below 85 %, a worker is idle and the rate is below safe; then safe
@@ -156,10 +159,10 @@ class Gopshtein:
         return (sample.cpu or 0) < self.threshold and sample.idle != 0 and rate < state.safe
 
 
-# The default switching rule: quick to help, slow to go back, never stuck.
+# ---- the default rule: quick to help, slow to go back, never stuck
 #
-# It keeps the idea of Gopshtein and Feitelson (CPU to enter; CPU, idle workers and a safe rate to leave) and corrects the
-# published rule:
+# It keeps the idea of Gopshtein and Feitelson (CPU to enter; CPU, idle workers and a safe rate to leave) and corrects
+# the published rule:
 #
 # - separate thresholds to enter and to leave, several samples for each, and a least time in optimized mode;
 # - as many strained samples to enter as chance does not explain: where a few pages are half a second's work, random
@@ -168,10 +171,9 @@ class Gopshtein:
 #   so a load at the edge leads to ever rarer attempts, not to flapping;
 # - safe never falls below a floor, and after ``probe`` seconds a calm server tries normal mode whatever safe says, so
 #   it is never stuck;
-# - safe is learnt from what the CPU has left, too: 20 pages a second at half of the threshold mean that 40 are safe, but
-#   no more than twice what was carried (on Apache, 15 pages a second at 10 % did not mean 85 at 57 %: it was 95 %);
+# - safe is learnt from what the CPU has left, too: 20 pages a second at half of the threshold mean that 40 are safe,
+#   but no more than twice what was carried (on Apache, 15 pages a second at 10 % did not mean 85 at 57 %: it was 95 %);
 # - a lost CPU sensor changes nothing, the mode stays as it is; a lost rate sensor leaves the way back to the probe.
-
 
 # Below this share the CPU is mostly not the server's own work, and its headroom says nothing about connections.
 _TELLING_CPU = 0.1

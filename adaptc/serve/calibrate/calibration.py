@@ -1,4 +1,7 @@
-"""A whole calibration of a server that is started for it: samples and levels in turn, and the profile of them."""
+"""A whole calibration, and the profile of it: of a server that is started for it, or of one that runs.
+
+A started server serves samples and levels in turn.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,8 @@ from adaptc.serve.calibrate.saturation import (
     quota_diagnostics,
 )
 from adaptc.serve.calibrate.testbed import OFF, REJECTING, SampleFiles, Testbed, make_certificate, testbed
+from adaptc.serve.calibrate.versions import installed_version, process_version
 from adaptc.serve.capacity.utilization import Cost
-from adaptc.serve.launch import installed_version, process_version
 from adaptc.serve.server import Server
 from adaptc.serve.verify.scenario import BEST
 from adaptc.serve.verify.verification import address_of, refuse_unreadable_trees
@@ -208,11 +211,10 @@ def level_cost(level: str, pages: tuple[PageView, ...], cost: Cost, results: Mea
     ))  # fmt: skip
 
 
-# A calibration of a server that runs on this machine: with its own configuration, in the mode that it is in.
+# ---- a server that runs on this machine: with its own configuration, in the mode that it is in
 #
 # Nothing is written where the server reads, and nothing is switched: files of the site itself are requested, small and
 # large ones, and its pages.
-
 
 SMALL_FILES, LARGE_FILES = 32, 8  # files of a site that are requested
 REQUESTS = 480  # of a job

@@ -1,4 +1,7 @@
-"""The experiments of a calibration, and the costs that follow from their results."""
+"""The experiments of a calibration, and the costs that follow from their results.
+
+They are made in turn, again and again, so that noise of the machine hits all alike.
+"""
 
 from __future__ import annotations
 
@@ -116,6 +119,8 @@ def views_of_pages(name: str, processes: ServerProcesses, base: str, pages: Sequ
     times = max(1, REQUESTS[SMALL] // sum(len(view.urls) for view in views))
     return Experiment(name, processes, Job(tuple(views) * times, BROWSERS), EMBEDDED)
 
+
+# ---- measuring
 
 LEAST_ROUNDS = 2
 

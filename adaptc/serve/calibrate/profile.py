@@ -225,10 +225,10 @@ def stale_diagnostics(
         yield diagnose("profile-old", place, days=age)
 
 
-# The costs that follow from measured views: of a connection, a request and a kilobyte.
+# ---- the costs that follow from measured views: of a connection, a request and a kilobyte
 #
-# A view of k files of a size costs p + k(a + b size); p is for the connection. Views of several lengths give p, two sizes
-# give a and b.
+# A view of k files of a size costs p + k(a + b size); p is for the connection. Views of several lengths give p, two
+# sizes give a and b.
 
 
 @dataclass(frozen=True, slots=True)

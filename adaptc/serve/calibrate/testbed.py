@@ -1,4 +1,7 @@
-"""Servers for a calibration: one for each level of the site, and some for files of known sizes."""
+"""Servers for a calibration: one for each level of the site, and some for files of known sizes.
+
+The files are of every kind, in two sizes.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,8 @@ from adaptc.serve.policy import REJECT, Policy
 from adaptc.serve.verify.modes import Mode, adapting_mode, switch
 from adaptc.serve.verify.scenario import BEST
 from adaptc.serve.verify.workspace import Workspace
+
+# ---- files of known sizes
 
 # Bytes; from two sizes follow the costs of a request and of a kilobyte. The large ones are as large as those of the
 # site: of 290 kB nginx sent a kilobyte for three quarters of what it takes of 50 kB.
@@ -99,6 +104,9 @@ def _path(kind: str, size: int, number: int) -> str:
     """Return a path as sites have them: pages at the top, images in a directory."""
     is_page = kind in CODINGS
     return f"calibrate-{kind}-{size}-{number}.html" if is_page else f"calibrate/images/{kind}-{size}-{number}.png"
+
+
+# ---- the servers
 
 
 @dataclass(frozen=True, slots=True)

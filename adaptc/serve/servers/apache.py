@@ -372,7 +372,7 @@ def _counted(lines: list[str], labels: dict[str, int]) -> Iterator[str]:
             yield line.replace(skip[0], f"S={rules}")
 
 
-# Access rules and other directives of Apache that apply to originals, but not to their copies in the trees.
+# ---- access rules and other directives that apply to originals, but not to their copies in the trees
 #
 # A build leaves such files out (``adaptc.site.server_rules``); here the server itself says which rules it has now.
 

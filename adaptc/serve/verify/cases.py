@@ -1,6 +1,8 @@
 """The requests of a mode, and the version that each must get.
 
-They come in two waves, since conditional requests need the validators of the first answers.
+They come in two waves, since conditional requests need the validators of the first answers. Clients that hold a
+dictionary, or claim to, must get the right one with the right coding. To hostile requests an answer must come, and
+contain nothing but what the site publishes.
 """
 
 from __future__ import annotations
@@ -280,6 +282,8 @@ def race_cases(scenario: Scenario, targets: Sequence[Target], count: int) -> Ite
         yield Case("race", "full", target.resource.path, request, wanted)
 
 
+# ---- hostile requests
+
 # {url} is a page. ../ leads from the docroot, or from a directory LEVEL/CODING of the output.
 TARGETS = (
     "/../../../../etc/passwd",
@@ -339,6 +343,8 @@ def hostile_cases(prefix: str, target: Target) -> Iterator[Case]:
         else:
             yield Case("hostile", "unbroken", path, Request(target.url, headers))
 
+
+# ---- clients with a dictionary
 
 GROUP = "dictionary"
 # The Accept-Encoding of a browser that holds a dictionary

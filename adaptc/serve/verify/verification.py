@@ -1,4 +1,7 @@
-"""A whole verification: of a server that is started for it, or of one that runs."""
+"""A whole verification: of a server that is started for it, or of one that runs.
+
+A ``Verifier`` sends the requests of one mode to one server, checks the answers and counts the faults.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from adaptc.serve.launch import settle, unprivileged_user
 from adaptc.serve.policy import Policy, policy_of
 from adaptc.serve.server import Server
 from adaptc.serve.servers import launchable
-from adaptc.serve.verify.answers import AnswerChecker, digest
+from adaptc.serve.verify.answer_checks import AnswerChecker, digest
 from adaptc.serve.verify.cases import (
     ACCEPTS,
     class_cases,
@@ -238,6 +241,8 @@ def address_of(url: str) -> tuple[Address, str]:
     port = parts.port or (443 if is_encrypted else 80)
     return Address(parts.hostname, port, parts.netloc.rpartition("@")[2], is_encrypted), parts.path.rstrip("/")
 
+
+# ---- one mode of one server
 
 BATCH = 8  # targets whose first answers are in memory at once, with their bodies
 RACE_BATCH = 200

@@ -114,11 +114,10 @@ def _docroot(config: Config) -> Path:
     return Path(os.path.abspath(config.docroot))
 
 
-# Copies of trees and sources that a verification may alter: missing files, and sources that changed after the build.
+# ---- copies of trees and sources that a verification may alter
 #
 # Where files are missing, a server falls back step by step to the original, and never fails. Where a source changed, a
 # strict server sends what is in the docroot.
-
 
 SAMPLE, SAMPLE_IMAGES = 12, 3
 TYPES = ",".join([*MEDIA_TYPES.values(), "*/*"])

@@ -1,4 +1,7 @@
-"""Checks an output: what a build would build, and whether the files of the trees are those that were built."""
+"""Checks an output: what a build would build, and whether the files of the trees are those that were built.
+
+The files are compared with the records of the last build (``TreeCheck``).
+"""
 
 from __future__ import annotations
 
@@ -165,6 +168,8 @@ def _manifest_problem(spec: BuildSpec, state: State) -> str | None:
     is_last = last is not None and digest_file(os.fspath(spec.output / MANIFEST)) == last["manifest"]
     return None if is_last else "it is not the manifest that the last build wrote"
 
+
+# ---- the files of the trees
 
 _SECOND = 10**9
 

@@ -86,12 +86,11 @@ def staleness(config: Config, manifest: Manifest, level: str) -> tuple[Diagnosti
     return (diagnose("export-stale", level=level, files=written_plural(outdated, "file")),) if outdated else ()
 
 
-# Files with which an export tells hosts what to do with its files.
+# ---- files that tell hosts what to do with the others
 #
 # GitHub Pages runs Jekyll on a branch that it publishes, and Jekyll leaves out what begins with ``_``, such as the
-# directory of copies of images and fonts, unless there is a file ``.nojekyll``. Netlify, Cloudflare Pages and others have
-# browsers ask again for every file; ``_headers`` says that copies, whose names are digests, never change.
-
+# directory of copies of images and fonts, unless there is a file ``.nojekyll``. Netlify, Cloudflare Pages and others
+# have browsers ask again for every file; ``_headers`` says that copies, whose names are digests, never change.
 
 NO_JEKYLL, HEADERS = ".nojekyll", "_headers"
 # A site with this file asks for Jekyll

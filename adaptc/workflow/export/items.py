@@ -1,4 +1,4 @@
-"""The files of an export: the site at one level."""
+"""The files of an export: the site at one level, and the names that they get."""
 
 from __future__ import annotations
 
@@ -66,6 +66,8 @@ def _without_collisions(items: list[Item]) -> tuple[list[Item], list[Diagnostic]
     ]
     return free, diagnostics
 
+
+# ---- names
 
 SUFFIXES = {name: f".{name}" for name in (*CODINGS, *FORMATS)}
 

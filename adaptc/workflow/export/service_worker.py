@@ -4,6 +4,8 @@ The site itself is the level of the export, and works without the worker. Pages 
 plain text, so that nobody finds a page twice, and the worker can tell a page from what a host sends in the place of a
 missing one. Of the other files it asks at a level those whose names end as those of files that differ there; all of
 these are published, so that it asks for none in vain.
+
+``LadderItems`` are the files that ``--ladder`` adds to an export, and those that remove an earlier ladder.
 """
 
 from __future__ import annotations
@@ -30,8 +32,7 @@ from adaptc.workflow.export.items import Layout, own_items, site_item
 from adaptc.workflow.export.registration import Registration
 
 if TYPE_CHECKING:
-    from adaptc.config.config import Config
-    from adaptc.report.manifest import BuiltResource, Manifest
+    from adaptc.report.manifest import BuiltResource
 
 # The script of pages, which is the service worker as well
 SCRIPT = "adaptc-ladder.js"
@@ -169,10 +170,9 @@ def _script(name: str, settings: str) -> bytes:
     return (minify_script(text) or text).encode("ascii")
 
 
-# Paths to which the rules of a host apply: ``_headers`` and ``_redirects`` of Netlify, Cloudflare Pages and others.
+# ---- paths to which the rules of a host apply: ``_headers`` and ``_redirects`` of Netlify, Cloudflare Pages and others
 #
 # Such a rule names a URL path. A copy of the file at another path would not be protected, redirected or labelled.
-
 
 # Header fields that a copy may be sent without: how long it is kept, and what else a browser could fetch
 _HARMLESS = frozenset(
@@ -244,6 +244,9 @@ def _addresses(path: str) -> tuple[str, ...]:
     stem = re.sub(r"\.html?$", "", path, flags=re.IGNORECASE)
     directory = re.sub(r"(^|/)index$", r"\1", stem)
     return tuple(f"/{each}" for each in dict.fromkeys((path, stem, directory)))
+
+
+# ---- the files of a ladder
 
 
 def had_ladder(record: ExportRecord, layout: Layout) -> bool:

@@ -1,4 +1,4 @@
-"""``adaptc plan``: compose a level that reaches goals with the least harm."""
+"""``adaptc plan``: compose a level that reaches goals with the least harm, or a ladder of levels, and write it down."""
 
 from __future__ import annotations
 
@@ -19,15 +19,13 @@ from adaptc.workflow.planning.trials import Trial, Trials
 if TYPE_CHECKING:
     from adaptc.config.config import Config, CostConfig
     from adaptc.core.diagnostics import Diagnostic
-    from adaptc.workflow.planning.candidates import Keeps
     from adaptc.workflow.planning.goals import Goals
-    from adaptc.workflow.planning.trials import Trial, Trials
 
-# The search: of all candidates that reach the goals, the one with the least harm.
+# ---- the search: of all candidates that reach the goals, the one with the least harm
 #
-# Within a frame cost and harm move against each other with the multiplier, so that the highest one that reaches the goals
-# is found by bisection, on built bytes. Frames are tried from the gentlest; one that is harsher is better only where
-# the images of the gentler one would have to become very bad, so that one more than needed is looked at.
+# Within a frame cost and harm move against each other with the multiplier, so that the highest one that reaches the
+# goals is found by bisection, on built bytes. Frames are tried from the gentlest; one that is harsher is better only
+# where the images of the gentler one would have to become very bad, so that one more than needed is looked at.
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +107,10 @@ def highest(values: Sequence[float], holds: Callable[[float], bool]) -> float | 
     return values[lower]
 
 
-# A ladder for the controller: levels that are evenly spaced in what a page view costs the server.
+# ---- a ladder for the controller: levels that are evenly spaced in what a page view costs the server
 #
 # The controller mixes two neighbouring levels, and its gain is that of the steepest step within its reach: with even
 # steps it is the same everywhere (Abdelzaher, Shin and Bhatti 2002, section 4.2).
-
 
 # The part of a step by which a level may cost more or less than evenly spaced, for less harm
 _NEAR = 1 / 8
@@ -197,6 +194,9 @@ class _Spacing:
         return min(known, key=lambda trial: (abs(self.cost_of(trial) - even), trial.harm))
 
 
+# ---- the plan
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedLevel:
     """What a plan found.
@@ -242,7 +242,7 @@ def plan_level(config: Config, goals: Goals, keeps: Keeps, progress: Progress | 
         return PlannedLevel(plan.chosen, plan.nearest, plan.misses, trials.full, trials.all, diagnostics)
 
 
-# Writes a planned level into ``adaptc.toml``: between two lines of comment, so that the next plan replaces it.
+# ---- a planned level in ``adaptc.toml``: between two lines of comment, so that the next plan replaces it
 #
 # All other bytes of the file stay as they are.
 

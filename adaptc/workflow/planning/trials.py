@@ -107,12 +107,11 @@ def _mean(level: LevelFigures) -> PageMean:
     return PageMean(level.requests_per_page, level.transfer_per_page)
 
 
-# The harm of a level, measured on what was built: pages are compared with their sources, image by image.
+# ---- the harm of a level, measured on what was built: pages are compared with their sources, image by image
 #
 # Measured are up to ``SAMPLE`` pages, evenly spread over those that have files at degraded levels, each weighted by its
-# views where there are logs. No browser is needed, and nothing that passes report is believed. What it cannot see: fonts,
-# motion, what scripts draw, and images of other sites.
-
+# views where there are logs. No browser is needed, and nothing that passes report is believed. What it cannot see:
+# fonts, motion, what scripts draw, and images of other sites.
 
 SAMPLE = 60
 

@@ -1,4 +1,7 @@
-"""The server of the preview: answers for the panes, and for the page that shows them."""
+"""The server of the preview: answers for the panes, and for the page that shows them.
+
+``Board`` counts the requests of each pane since its page was opened, which the preview shows.
+"""
 
 from __future__ import annotations
 
@@ -225,6 +228,8 @@ def _media_type(file: Path) -> str:
     with file.open("rb") as content:
         return media.by_content(content.read(media.SNIFF_BYTES)) or media.BINARY
 
+
+# ---- counts of requests
 
 ROWS = 250  # rows that are shown; all are counted
 

@@ -1,4 +1,7 @@
-"""Publishes a site at one level to a folder by URL: what changed, and nothing that is as it should be."""
+"""Publishes a site at one level to a folder by URL: what changed, and nothing that is as it should be.
+
+Assets are sent first, then pages, then come removals, with a record from which the next run goes on.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,8 @@ from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.export.export import docroot_of, staleness
 from adaptc.workflow.export.items import export_items
 from adaptc.workflow.publish.changes import Changes, find_changes, purge_paths, refuse_foreign
-from adaptc.workflow.publish.lease import Lease, hold_lease
 from adaptc.workflow.publish.objects import SiteObject, layout_of, site_objects
-from adaptc.workflow.publish.record import Entry, Record, read_record
+from adaptc.workflow.publish.target import Entry, Lease, Record, hold_lease, read_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,8 @@ def _level(config: Config, manifest: Manifest) -> str:
     manifest.require_level(level)
     return level
 
+
+# ---- sending
 
 T = TypeVar("T")
 R = TypeVar("R")
