@@ -34,8 +34,7 @@ import adaptc
 from adaptc.compile.engine.state.state import last_build
 from adaptc.config.config import Config
 from adaptc.report.manifest import Manifest, read_manifest
-from adaptc.serve.configuration import render
-from adaptc.serve.emitter import create_state
+from adaptc.serve.emitter import create_state, render
 from adaptc.serve.policy import Policy, policy_of
 from adaptc.serve.servers import server_named
 

@@ -22,14 +22,14 @@ import numpy as np
 
 from adaptc.compile.engine.reporting import Silent
 from adaptc.config.config import CostConfig
-from adaptc.daemons.control.ladder import BUCKETS, Ladder, bucket_levels, ladder_from
+from adaptc.daemons.control.bucket_ladder import BUCKETS, Ladder, bucket_levels, ladder_from
 from adaptc.daemons.control.machine import Load, Machine, Site, Tuning, step
-from adaptc.serve.capacity.ladder import Rung
+from adaptc.serve.capacity.rungs import Rung
 from adaptc.serve.capacity.utilization import BOUND, Cost
 from adaptc.workflow.configuration import load_config
 from adaptc.workflow.planning.candidates import FRAMES, Candidate, Keeps
 from adaptc.workflow.planning.goals import PageMean
-from adaptc.workflow.planning.ladder import find_ladder
+from adaptc.workflow.planning.plan import find_ladder
 from adaptc.workflow.planning.trials import Trials
 
 LOADS = (1.2, 1.5, 2.0, 3.0, 4.0)

@@ -3,7 +3,7 @@
 Prints a row for each site: of ``full`` the kB of the mean page view in the best coding, of ``moderate`` kB and harm, of
 the level planned for as many bytes kB and harm, of the one with the fewest bytes at no more harm kB and the part that
 it saves, and the part that ``moderate`` saves with images as small as they can be, at whatever harm. Images are
-compared by their pixels, whichever pass made them (``adaptc.workflow.planning.meter``).
+compared by their pixels, whichever pass made them (``adaptc.workflow.planning.trials``).
 
     benchmarks/plan_harm.py SITE ... [--work DIR]
 """
@@ -19,7 +19,7 @@ from adaptc.compile.engine.reporting import Silent
 from adaptc.workflow.configuration import load_config
 from adaptc.workflow.planning.candidates import FRAMES, PRICES, Candidate, Keeps
 from adaptc.workflow.planning.goals import Goals
-from adaptc.workflow.planning.search import find_level, highest
+from adaptc.workflow.planning.plan import find_level, highest
 from adaptc.workflow.planning.trials import Trial, Trials
 
 _MODERATE = next(frame for frame in FRAMES if frame.name == "moderate")

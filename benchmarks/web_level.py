@@ -24,8 +24,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from adaptc.browser.answers import Answer
 from adaptc.browser.chromium import Chromium, find_chromium, in_chromium
-from adaptc.browser.loopback import loopback_host
-from adaptc.browser.paint import Line, phone
+from adaptc.browser.paint import Line, loopback_host, phone
 from adaptc.core import media
 
 LINE = Line(150, 1_600_000, 750_000)

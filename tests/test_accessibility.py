@@ -12,7 +12,7 @@ from browser import Browser, serving
 from built_site import BuiltSite
 from test_comparisons import pages
 
-from adaptc.report.plan_chart import PlanPoint, plan_chart
+from adaptc.report.charts import PlanPoint, plan_chart
 from adaptc.workflow.preview.server import PreviewServer
 
 pytestmark = pytest.mark.chromium

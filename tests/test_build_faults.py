@@ -26,7 +26,7 @@ from PIL import ImageFile
 from test_build import FILES, page
 
 import adaptc
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.compile.engine.state import damage
 from adaptc.compile.engine.state import tables as state_file

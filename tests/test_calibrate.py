@@ -18,20 +18,20 @@ import pytest
 import servers
 from built_site import BuiltSite
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
 from adaptc.config.config import ServeConfig
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve.calibrate import cpu_time, experiments, load_client, profile, running, saturation
-from adaptc.serve.calibrate.calibration import Calibration, Extent, calibrate_started
-from adaptc.serve.calibrate.costs import KindCost, fit_line, kind_cost, site_cost
+from adaptc.serve.calibrate import calibration as running
+from adaptc.serve.calibrate import cpu_time, experiments, load_client, profile, saturation
+from adaptc.serve.calibrate.calibration import Calibration, Extent, calibrate_started, judge
 from adaptc.serve.calibrate.cpu_time import Reading, ServerProcesses
 from adaptc.serve.calibrate.load_client import Job, View
 from adaptc.serve.calibrate.page_views import PageView, sample_files
-from adaptc.serve.calibrate.profile import LevelCost, Profile, profile_of
-from adaptc.serve.calibrate.samples import SampleFiles
-from adaptc.serve.calibrate.versions import named_version
+from adaptc.serve.calibrate.profile import KindCost, LevelCost, Profile, fit_line, kind_cost, profile_of, site_cost
+from adaptc.serve.calibrate.testbed import SampleFiles
+from adaptc.serve.calibrate.versions import named_version, version_in_use
 from adaptc.serve.capacity.utilization import Cost
 from adaptc.serve.emitter import emit
 from adaptc.serve.servers import server_named
@@ -282,8 +282,6 @@ def test_a_profile_of_other_settings_is_reported() -> None:
 
 
 def test_wrong_predictions_and_narrow_lines_are_said() -> None:
-    from adaptc.serve.calibrate.calibration import judge
-
     cpus = os.cpu_count() or 1
     said = [str(found) for found in judge(made_profile(line=10.0, cpus=cpus))]
     assert [line.rpartition("[")[2] for line in said] == [
@@ -345,8 +343,6 @@ def test_capacity_takes_the_profile_of_the_output(site: BuiltSite, capsys: pytes
 
 
 def _has(program: str) -> bool:
-    from adaptc.serve.calibrate.versions import version_in_use
-
     return version_in_use(program) is not None
 
 

@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 
 from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
-from adaptc.workflow.check.check import check, repair
+from adaptc.workflow.check.check import Status, check, repair
 from adaptc.workflow.check.ci_formats import file_name
-from adaptc.workflow.check.trees import Status
 from adaptc.workflow.watch.builder_session import BuilderSession
 
 PAGE = (

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.daemons.classify.classifier import Classifier, Limits
-from adaptc.daemons.classify.estimate import AS_PUBLISHED, Estimate, Retrieval, Rules, step
+from adaptc.daemons.classify.classifier import AS_PUBLISHED, Classifier, Estimate, Limits, Retrieval, Rules, step
 from adaptc.daemons.classify.hits import Hit, container, hits
 from adaptc.daemons.classify.prefixes import Prefixes, address_of, cluster_of, read_routes
 from adaptc.formats.accesslog.parser import compile_format

@@ -14,11 +14,10 @@ import maxminddb
 import pytest
 from monitoring import unknown_metrics
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
-from adaptc.daemons.classify.classifier import Classifier, Client
+from adaptc.daemons.classify.classifier import AS_PUBLISHED, Classifier, Client, Estimate, Rules
 from adaptc.daemons.classify.daemon import ClassifyDaemon
-from adaptc.daemons.classify.estimate import AS_PUBLISHED, Estimate, Rules
 from adaptc.daemons.classify.hits import Hit
 from adaptc.daemons.classify.settings import ClassifySettings
 from adaptc.daemons.classify.tables import (

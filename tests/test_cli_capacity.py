@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.report.manifest import Manifest
-from adaptc.serve.capacity.ladder import ladder_of
+from adaptc.serve.capacity.rungs import ladder_of
 
 PAPER = ["--level", "regular=59,322", "--level", "moderate=29,188", "--level", "extreme=3,65"]
 

@@ -13,8 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.init import starting_text, toml_value, usual_docroot
 from adaptc.cli.main import COMMANDS, cli, run
 from adaptc.cli.render import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 
 

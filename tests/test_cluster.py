@@ -20,7 +20,7 @@ from fragile_work import fragile
 from PIL import Image
 
 import adaptc
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run as run_command
 from adaptc.compile.engine.cache.packs import pack_bundle
 from adaptc.compile.engine.cache.tracing import OBJECT

@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborHTMLParser
 from adaptc.compile.analyse.demotions import Demotion
 from adaptc.compile.engine.proof.records import ProvenView
 from adaptc.report.comparisons import Comparison, DroppedPass, ProofViews
-from adaptc.report.proof_page import ProofFigures, stream_proof
+from adaptc.report.html_report import ProofFigures, stream_proof
 
 RED, BLUE, GREEN = "red", "blue", "green"
 

@@ -9,11 +9,22 @@ from itertools import pairwise
 
 import pytest
 
-from adaptc.daemons.control.estimator import Estimator, learn
-from adaptc.daemons.control.ladder import Ladder, bucket_levels, ladder_from
-from adaptc.daemons.control.machine import Load, Machine, MachineState, Site, Tuning, step
-from adaptc.daemons.control.pi import Gains, Loop, advance, tuned
-from adaptc.serve.capacity.ladder import Rung
+from adaptc.daemons.control.bucket_ladder import Ladder, bucket_levels, ladder_from
+from adaptc.daemons.control.machine import (
+    Estimator,
+    Gains,
+    Load,
+    Loop,
+    Machine,
+    MachineState,
+    Site,
+    Tuning,
+    advance,
+    learn,
+    step,
+    tuned,
+)
+from adaptc.serve.capacity.rungs import Rung
 from adaptc.serve.capacity.utilization import CapacityExceeded, Cost, Guarantee
 
 # ---- recursive least squares

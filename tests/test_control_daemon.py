@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 from monitoring import unknown_metrics
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.config.toml import parse_toml
+from adaptc.daemons.control.bucket_ladder import write_buckets
 from adaptc.daemons.control.daemon import ControlDaemon, Environment, SiteEndpoint
-from adaptc.daemons.control.ladder import write_buckets
+from adaptc.daemons.control.load_meter import LoadUnknown, LogMeter, Meter, StatusMeter
 from adaptc.daemons.control.machine import Load
-from adaptc.daemons.control.meter import LoadUnknown, LogMeter, Meter, StatusMeter
 from adaptc.daemons.control.settings import ControlSettings, SiteSettings, machine_of, read_control
-from adaptc.daemons.reporter import Reporter
+from adaptc.daemons.reporter import Reporter, label, render_metrics
 from adaptc.daemons.run_directory import Override, RunDirectory, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
 from adaptc.daemons.sensors.status_page import ServerStatus
@@ -83,7 +83,7 @@ class Bench:
         place = SiteEndpoint(meter, self.run)
         reporter = Reporter("control", [self.run], self.lines.append)
         self.daemon = ControlDaemon(
-            self.settings, machine, Environment({"site": place}, self.cpu, reporter, record=self.record)
+            self.settings, machine, Environment({"site": place}, self.cpu, reporter=reporter, record=self.record)
         )
         self.step()
 
@@ -266,8 +266,6 @@ def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
 
 
 def test_figures_have_the_name_of_the_site(bench: Bench) -> None:
-    from adaptc.daemons.reporter import render_metrics
-
     bench.serve(20, 2)
     text = render_metrics("control", bench.daemon._environment.reporter._figures)
     assert '# TYPE adaptc_control_m gauge\nadaptc_control_m{site="site"} 3\n' in text
@@ -283,8 +281,6 @@ def test_buckets_come_back_with_the_flag_after_the_guard_reset_them(bench: Bench
 
 
 def test_counters_keep_their_digits() -> None:
-    from adaptc.daemons.reporter import label, render_metrics
-
     text = render_metrics("switch", {"lines_total": (12345678.0, "x"), "cpu": (0.25, "y"), "m": (3, "z")})
     values = [line.split()[1] for line in text.splitlines() if not line.startswith("#")]
     assert values == ["12345678", "0.25", "3"]

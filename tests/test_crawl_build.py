@@ -11,9 +11,9 @@ from crawl_case import crawl
 from crawl_server import Answer, Resource, Server, redirect, serving
 
 from adaptc.cli.main import run
-from adaptc.crawl.convert.page import ServedLinker, declared_page, declared_sheet
-from adaptc.crawl.discover.page import decode_page, decode_sheet
-from adaptc.site.mirror import find_mirror, types_of
+from adaptc.crawl.conversion import ServedLinker, declared_page, declared_sheet
+from adaptc.crawl.discover.page_links import decode_page, decode_sheet
+from adaptc.site.crawled import find_mirror, types_of
 
 PAGE = "<!doctype html><html lang=en><head><title>t</title></head><body><p>Hello</p>{}</body></html>"
 SITE: dict[str, Resource] = {

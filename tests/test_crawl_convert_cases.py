@@ -9,8 +9,8 @@ import pytest
 from crawl_case import Case, check, crawl
 from crawl_server import Answer, redirect, serving
 
-from adaptc.crawl.convert.page import Linker, convert_page
-from adaptc.crawl.discover.page import decode_page
+from adaptc.crawl.conversion import Linker, convert_page
+from adaptc.crawl.discover.page_links import decode_page
 from adaptc.formats.css.references import rewrite_urls
 
 HOST = "http://h"

@@ -22,8 +22,7 @@ from adaptc.formats.codings import CodingError
 from adaptc.formats.dictionary import MAGIC, DictionaryCodec, name_of, nameable
 from adaptc.report.summary import render_summary
 from adaptc.workflow.api import engine_of
-from adaptc.workflow.check.check import check, repair
-from adaptc.workflow.check.trees import Status
+from adaptc.workflow.check.check import Status, check, repair
 from adaptc.workflow.export.export import export_site
 from adaptc.workflow.watch.builder_session import BuilderSession
 

@@ -14,10 +14,10 @@ from built_site import BuiltSite
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.dictionaries.versions import Version, coding_of
 from adaptc.compile.engine.reporting import Silent
-from adaptc.core.hashed_names import pattern_of
 from adaptc.core.model import MOST_SLASHES, dictionary_coding, is_servable_coding, name_of_coding
+from adaptc.core.urls import pattern_of
 from adaptc.formats.dictionary import DictionaryCodec, name_of
-from adaptc.serve.verify.dictionary_cases import pattern_of_versions
+from adaptc.serve.verify.cases import pattern_of_versions
 from adaptc.workflow.watch.builder_session import BuilderSession
 
 ON: dict[str, Any] = {"codings__dictionaries": True, "build__levels": ("full",), "build__effort": "fast"}

@@ -13,7 +13,8 @@ import pytest
 
 from adaptc.core import media
 from adaptc.core.fs import DiskTree, Entry, MemoryTree
-from adaptc.site.docroot import Docroot, Selection, load_directory
+from adaptc.site.docroot import Docroot, load_directory
+from adaptc.site.selection import Selection
 
 
 def load(root: Path, *exclude: str, hidden: bool = False) -> Docroot:

@@ -11,8 +11,8 @@ import click
 import pytest
 
 import adaptc
+from adaptc.cli.command import ExitCode
 from adaptc.cli.crawl_options import MISSING_FLAGS, MISSING_VALUES
-from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import COMMANDS, cli
 from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config

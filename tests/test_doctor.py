@@ -16,9 +16,9 @@ from drawn import drawing, encoded
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import UsageError
 from adaptc.formats.directives import apache_directives
-from adaptc.serve.doctor import checks
-from adaptc.serve.doctor.accounts import Account, Refusal, account_of, refusals
-from adaptc.serve.doctor.checks import ServerHealth, examine, installation_of
+from adaptc.serve import doctor as checks
+from adaptc.serve.accounts import Account, Refusal, account_of, refusals
+from adaptc.serve.doctor import ServerHealth, examine, installation_of
 from adaptc.serve.emitter import emit
 from adaptc.serve.servers import server_named
 from adaptc.serve.servers.nginx import nginx_directives

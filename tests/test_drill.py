@@ -13,22 +13,18 @@ from pathlib import Path
 import pytest
 from built_site import BuiltSite
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import Diagnostic, Severity
 from adaptc.report.manifest import last_manifest
 from adaptc.serve import state_directory
 from adaptc.serve.calibrate import cpu_time, load_client
-from adaptc.serve.calibrate.costs import KindCost
 from adaptc.serve.calibrate.load_client import Job, View
 from adaptc.serve.calibrate.page_views import sampled_pages, views_by_level
-from adaptc.serve.calibrate.profile import Profile, profile_of
+from adaptc.serve.calibrate.profile import KindCost, Profile, profile_of
 from adaptc.serve.capacity.utilization import Cost
-from adaptc.serve.drill.exercise import Drill, drill
-from adaptc.serve.drill.expectation import REJECTION, Expectation
-from adaptc.serve.drill.levers import Lever, levers_of
-from adaptc.serve.drill.prediction import predict
+from adaptc.serve.drill import REJECTION, Drill, Expectation, Lever, drill, levers_of, predict
 from adaptc.serve.policy import Policy
 from adaptc.serve.servers import server_named
 from adaptc.serve.verify.workspace import Workspace

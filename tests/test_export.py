@@ -13,7 +13,7 @@ import pytest
 from built_site import BuiltSite
 
 from adaptc.compile.engine.reporting import Silent
-from adaptc.config.last_build import LAST_BUILD
+from adaptc.config.config_file import LAST_BUILD
 from adaptc.core.diagnostics import UsageError
 from adaptc.formats.codings import decode
 from adaptc.workflow.export.export import Export, export_site

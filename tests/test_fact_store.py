@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adaptc.compile.engine.cache import facts as fact_store
-from adaptc.compile.engine.cache.facts import BoundedCache, FactStore
+from adaptc.compile.engine.cache.facts import FactStore
 from adaptc.compile.engine.cache.store import Store
-from adaptc.core.facts import FactKind, pack_facts, unpack_facts
+from adaptc.core.facts import BoundedCache, FactKind, pack_facts, unpack_facts
 from adaptc.formats.script import script
 from adaptc.formats.script.facts import SCRIPT, script_facts
 

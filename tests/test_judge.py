@@ -8,8 +8,7 @@ from dataclasses import replace
 import pytest
 from PIL import Image, ImageDraw
 
-from adaptc.browser.judge import CONTENT, LAYOUT, LIKENESS, PIXELS, differences, promised_by
-from adaptc.browser.page_view import PageView
+from adaptc.browser.judge import CONTENT, LAYOUT, LIKENESS, PIXELS, PageView, differences, promised_by
 from adaptc.browser.pictures import coarse_difference, is_uniform, pixel_difference
 from adaptc.config.rulebook import load_levels
 

@@ -30,8 +30,7 @@ from adaptc.compile.pipeline import EVERY_PASS, LIBRARIES, PASSES, AlternatePass
 from adaptc.core import imports, libraries
 from adaptc.core.libraries import PYTHON, distributions_of, versions_of
 from adaptc.formats import codings
-from adaptc.workflow.check.check import check
-from adaptc.workflow.check.trees import Status
+from adaptc.workflow.check.check import Status, check
 
 _ROOT = Path(adaptc.__file__).parent
 MODULES = {

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adaptc.core.digest import digest_bytes
-from adaptc.report.manifest_text import ManifestText, read_rows
+from adaptc.report.entries import ManifestText, read_rows
 
 STRANGE = os.fsdecode(b"latin-\xe9\n'\".html")
 PATHS = ("a.css", "b.css", "c.html", "d.html", STRANGE, "z.html")

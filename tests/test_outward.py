@@ -12,8 +12,8 @@ from adaptc.cli.main import run
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.trees.output import SourceTimes
 from adaptc.compile.engine.trees.publish import Publisher
+from adaptc.core.fs import OutwardLink, outward_part
 from adaptc.core.model import Resource
-from adaptc.core.outward import OutwardLink, outward_part
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.serve.emitter import emit
 

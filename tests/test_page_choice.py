@@ -8,7 +8,7 @@ import pytest
 from built_site import BuiltSite
 from drawn import drawing, encoded
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.compile.engine.state.results import UnitResult
 from adaptc.compile.engine.unit.choices import MadePage, choose_page

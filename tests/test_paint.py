@@ -12,8 +12,7 @@ import pytest
 from adaptc.browser import paint
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium
-from adaptc.browser.loopback import loopback_host
-from adaptc.browser.paint import LINES, Paint, median_paint
+from adaptc.browser.paint import LINES, Paint, loopback_host, median_paint
 from adaptc.cli.prove import LINE_NAMES, paint_rows
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.proof import paints
@@ -21,8 +20,8 @@ from adaptc.compile.engine.proof.paints import PagePaint, Painter
 from adaptc.compile.engine.proof.prover import Levels
 from adaptc.compile.engine.reporting import Silent
 from adaptc.report.comparisons import NO_VIEWS
-from adaptc.report.proof_page import ProofFigures, stream_proof
-from adaptc.workflow.prove.prove import Proof
+from adaptc.report.html_report import ProofFigures, stream_proof
+from adaptc.workflow.prove import Proof
 
 SITE = "https://site.invalid"
 URL = f"{SITE}/docs/"

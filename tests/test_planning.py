@@ -11,13 +11,11 @@ from adaptc.compile.pipeline import plan_level
 from adaptc.config.config import Config, CostConfig
 from adaptc.config.toml import parse_toml
 from adaptc.core.diagnostics import UsageError
-from adaptc.report.plan_chart import PlanPoint, best_points, plan_chart
+from adaptc.report.charts import PlanPoint, best_points, plan_chart
 from adaptc.workflow.configuration import known_levels
 from adaptc.workflow.planning.candidates import FRAMES, PRICES, Candidate, Frame, Keeps
 from adaptc.workflow.planning.goals import Goals, PageMean, page_seconds, read_goals, throughput
-from adaptc.workflow.planning.ladder import find_ladder
-from adaptc.workflow.planning.level_file import level_text, with_level
-from adaptc.workflow.planning.search import differs, find_level, highest
+from adaptc.workflow.planning.plan import differs, find_ladder, find_level, highest, level_text, with_level
 from adaptc.workflow.planning.trials import Trial, Trials
 
 COST = CostConfig()

@@ -13,8 +13,7 @@ from built_site import BuiltSite
 from click.testing import CliRunner
 from drawn import drawing, encoded
 
-from adaptc.cli.command import InvocationBox
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, InvocationBox
 from adaptc.cli.main import cli, run
 from adaptc.compile.page.page_harm import (
     CONTROLS,
@@ -34,8 +33,9 @@ from adaptc.formats.html.document import parse
 from adaptc.serve.calibrate.profile import LevelCost, profile_of, write_profile
 from adaptc.serve.capacity.utilization import Cost
 from adaptc.workflow.configuration import load_config
-from adaptc.workflow.planning import ladder, search
-from adaptc.workflow.planning.meter import HarmMeter
+from adaptc.workflow.planning import plan as ladder
+from adaptc.workflow.planning import plan as search
+from adaptc.workflow.planning.trials import HarmMeter
 
 PICTURE = encoded(drawing().resize((240, 180)), "PNG")
 OTHER = encoded(drawing(31).rotate(90).resize((240, 180)), "PNG")

@@ -19,9 +19,8 @@ from built_site import BuiltSite
 
 from adaptc.core.diagnostics import UsageError
 from adaptc.formats.codings import decode
-from adaptc.workflow.preview.counts import Count, Request, opens_page
 from adaptc.workflow.preview.panes import Pane, acceptable, is_own_host, is_plain, pane_of
-from adaptc.workflow.preview.server import PreviewServer
+from adaptc.workflow.preview.server import Count, PreviewServer, Request, opens_page
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n  <title>A page</title>\n  <link rel=stylesheet href=/site.css>\n"
 BODY = "<body>\n  <p>" + "words and words " * 200 + "</p>\n  <a href=/deep/>Deeper</a>\n</body>\n</html>\n"

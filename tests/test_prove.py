@@ -15,14 +15,13 @@ from PIL import Image, ImageOps
 
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium, in_chromium
-from adaptc.browser.judge import CONTENT, LAYOUT, PIXELS, differences
-from adaptc.browser.page_view import PageView, view_page
+from adaptc.browser.judge import CONTENT, LAYOUT, PIXELS, PageView, differences, view_page
 from adaptc.cli.main import run
 from adaptc.compile.engine.proof import prover
 from adaptc.compile.engine.proof.sample import sample_pages
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import UsageError
-from adaptc.workflow.prove.prove import Proof, prove
+from adaptc.workflow.prove import Proof, prove
 
 LEVELS = ("lossless", "moderate", "extreme")
 WORDS = " ".join(f"word{number}" for number in range(120))

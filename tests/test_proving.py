@@ -17,8 +17,7 @@ from drawn import drawing, encoded
 
 from adaptc.browser.answers import Answer
 from adaptc.browser.chromium import Chromium, in_chromium
-from adaptc.browser.judge import LAYOUT, Difference
-from adaptc.browser.page_view import PageView, view_page
+from adaptc.browser.judge import LAYOUT, Difference, PageView, view_page
 from adaptc.browser.tab import BrowserError
 from adaptc.cli.main import run
 from adaptc.compile import pipeline
@@ -38,7 +37,7 @@ from adaptc.formats.html.edit import Editor
 from adaptc.report.figures import proof_sentence
 from adaptc.report.summary import render_summary
 from adaptc.workflow.configuration import load_config
-from adaptc.workflow.prove.prove import prove
+from adaptc.workflow.prove import prove
 
 # ---- the search, without a browser
 

@@ -25,9 +25,8 @@ from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import Busy, Fault, RemoteError, UsageError
 from adaptc.core.remote import Headers, Remote
-from adaptc.workflow.publish.lease import EXPIRY, hold_lease
 from adaptc.workflow.publish.publish import Publication, publish_site
-from adaptc.workflow.publish.record import RECORD
+from adaptc.workflow.publish.target import EXPIRY, RECORD, hold_lease
 
 fsspec = pytest.importorskip("fsspec")
 MemoryFileSystem = pytest.importorskip("fsspec.implementations.memory").MemoryFileSystem

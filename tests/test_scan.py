@@ -13,8 +13,8 @@ from built_site import BuiltSite
 from adaptc.compile.engine import spec
 from adaptc.compile.engine.state.state import State
 from adaptc.core.fs import DiskTree, Entry
-from adaptc.site.docroot import Selection
-from adaptc.site.scan import scan_directory
+from adaptc.site.docroot_digest import scan_directory
+from adaptc.site.selection import Selection
 from adaptc.workflow.check.check import check
 
 SCRIPT = "#!/bin/sh\n<!DOCTYPE html><p>words</p>"

@@ -16,7 +16,7 @@ from PIL import Image
 import adaptc
 from adaptc.browser.answers import Answer, level_server
 from adaptc.browser.chromium import find_chromium
-from adaptc.browser.excerpts import LARGEST
+from adaptc.browser.pictures import LARGEST
 from adaptc.cli.build import DEFAULT_SCREENSHOTS, build
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.urls import SiteAddress

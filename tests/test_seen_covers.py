@@ -7,8 +7,8 @@ from small_site import SmallSite
 from test_browser_tab import URL, site
 
 from adaptc.browser.chromium import Chromium, in_chromium
-from adaptc.browser.covers import BarePage, look_without_scripts
 from adaptc.browser.evidence import CoverSeen, PageEvidence, WidthEvidence
+from adaptc.browser.look import BarePage, look_without_scripts
 from adaptc.compile.pipeline import BY_NAME, Step
 
 TEXT = "<main><h1>News</h1>" + "<p>Words that everybody should read, and more than a few of them." * 9 + "</main>"

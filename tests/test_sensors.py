@@ -14,10 +14,9 @@ from adaptc.daemons.sensors.cpu import (
     parse_cpu_stat,
     parse_proc_stat,
 )
-from adaptc.daemons.sensors.panel import Panel, Reading, Sample, difference
+from adaptc.daemons.sensors.panel import Panel, PassiveOpens, Reading, Sample, difference, parse_snmp
 from adaptc.daemons.sensors.pressure import HOST, Pressure, open_pressure, parse_pressure
 from adaptc.daemons.sensors.status_page import ServerStatus, parse_status
-from adaptc.daemons.sensors.tcp import PassiveOpens, parse_snmp
 
 PROC_STAT = "cpu  100 5 45 800 40 2 8 0 30 0\ncpu0 100 5 45 800 40 2 8 0 30 0\nintr 1\n"
 SNMP = """Ip: Forwarding DefaultTTL

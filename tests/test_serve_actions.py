@@ -10,8 +10,7 @@ from built_site import BuiltSite
 
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve.action_table import Entry, MalformedError, check_table, parse_line, table_line
-from adaptc.serve.emitter import check_actions, emit
+from adaptc.serve.emitter import Entry, MalformedError, check_actions, check_table, emit, parse_line, table_line
 
 PAGE = (
     "<!DOCTYPE html>\n<html lang=en>\n<head><title>A</title></head>\n<body>\n"

@@ -21,11 +21,10 @@ from adaptc.config.rulebook import Level
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve import servers as servers_of_adaptc
 from adaptc.serve import state_directory
-from adaptc.serve.configuration import render
-from adaptc.serve.emitter import emit
+from adaptc.serve.emitter import emit, render
 from adaptc.serve.policy import Built, Policy, identifier, make_policy
 from adaptc.serve.servers import server_named
-from adaptc.serve.skips import count_skips
+from adaptc.serve.servers.apache import count_skips
 
 APACHE, HTACCESS, NGINX = map(server_named, ("apache", "htaccess", "nginx"))
 LEVELS = {

@@ -20,8 +20,7 @@ from servers import Server
 
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve.configuration import lua_string
-from adaptc.serve.emitter import emit
+from adaptc.serve.emitter import emit, lua_string
 
 LINES = "<p>words</p>\n\n" * 99
 PAGE = f"<!DOCTYPE html>\n<html lang=en>\n<head><title>A page</title></head>\n<body>\n{LINES}</body></html>"

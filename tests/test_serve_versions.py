@@ -22,9 +22,8 @@ from test_dictionary_versions import sheet
 from adaptc.compile.engine.reporting import Silent
 from adaptc.formats.dictionary import DictionaryCodec, name_of
 from adaptc.serve.servers import server_named
-from adaptc.serve.verify.dictionary_cases import WITH
-from adaptc.serve.verify.verification import Extent, verify_running, verify_started
-from adaptc.serve.verify.verifier import Tally
+from adaptc.serve.verify.cases import WITH
+from adaptc.serve.verify.verification import Extent, Tally, verify_running, verify_started
 
 pytestmark = pytest.mark.servers
 

@@ -11,11 +11,11 @@ from adaptc.compile.engine.state.state import last_build
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import DiskTree, MemoryTree
 from adaptc.formats.directives import apache_directives, directives_with_includes
-from adaptc.serve.configuration import render
+from adaptc.serve.emitter import render
 from adaptc.serve.policy import Policy, policy_of
 from adaptc.serve.servers import all_servers
+from adaptc.site.apache_configuration import configured_rules
 from adaptc.site.docroot import Docroot, load_directory
-from adaptc.site.server_config import configured_rules
 from adaptc.site.server_rules import ServerRules
 
 SERVERS = {server.name: server for server in all_servers()}

@@ -11,7 +11,7 @@ import pytest
 from built_site import BuiltSite
 from test_build import FILES, png
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.compile.analyse.decorations.evidence import image_evidence
 from adaptc.compile.passes import page_icons as icon

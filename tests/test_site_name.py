@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.report.site_name import site_name
+from adaptc.report.html_report import site_name
 
 
 @pytest.mark.parametrize(

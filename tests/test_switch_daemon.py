@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 from monitoring import unknown_metrics
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import Busy
 from adaptc.daemons.guard import Guard, watch
@@ -60,7 +60,7 @@ class Bench:
     def __post_init__(self) -> None:
         self.run = RunDirectory.of(self.output)
         self.reporter = Reporter("switch", [self.run], self.lines.append)
-        self.daemon = SwitchDaemon(self.settings, Environment(Panel(self.cpu), self.reporter, self.run))
+        self.daemon = SwitchDaemon(self.settings, Environment(Panel(self.cpu), self.run, reporter=self.reporter))
 
     def let(self, share: float | None, seconds: float) -> bool:
         """Go on for some seconds at a load; return whether the flag is set."""
@@ -137,7 +137,7 @@ def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
     lines: list[str] = []
     cpu = FakeCpu(0.95)
-    daemon = SwitchDaemon(SwitchSettings(), Environment(Panel(cpu), Reporter("switch", [], lines.append)))
+    daemon = SwitchDaemon(SwitchSettings(), Environment(Panel(cpu), reporter=Reporter("switch", [], lines.append)))
     for number in range(10):
         daemon.step(number / 2, number / 2)
     daemon.stop(5)
@@ -346,7 +346,7 @@ def test_a_trace_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_a_recorded_trace_replays_to_the_same_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines: list[str] = []
     cpu, trace = FakeCpu(), tmp_path / "trace.jsonl"
-    environment = Environment(Panel(cpu), Reporter("switch", [], lines.append), record=trace)
+    environment = Environment(Panel(cpu), reporter=Reporter("switch", [], lines.append), record=trace)
     daemon = SwitchDaemon(SwitchSettings(), environment)
     for number in range(200):
         cpu.share = 0.95 if 20 < number < 40 else 0.1

@@ -9,9 +9,18 @@ from dataclasses import dataclass
 import pytest
 
 from adaptc.daemons.sensors.panel import Sample
-from adaptc.daemons.switch.gopshtein import Gopshtein, GopshteinState
-from adaptc.daemons.switch.policy import Force, Mode, ModeChange, OverrideState, Policy, Remark, step
-from adaptc.daemons.switch.steady import Steady
+from adaptc.daemons.switch.policies import (
+    Force,
+    Gopshtein,
+    GopshteinState,
+    Mode,
+    ModeChange,
+    OverrideState,
+    Policy,
+    Remark,
+    Steady,
+    step,
+)
 
 NORMAL, OPTIMIZED = Mode.NORMAL, Mode.OPTIMIZED
 

@@ -17,8 +17,7 @@ from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.emitter import emit
 from adaptc.serve.servers import server_named
-from adaptc.serve.verify.verification import Extent, verify_started
-from adaptc.serve.verify.verifier import Tally
+from adaptc.serve.verify.verification import Extent, Tally, verify_started
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n  <title>A page</title>\n  <p>" + "words  and words \n" * 200 + "</p>\n"
 SHEET = "\n".join(f".class-{n}  {{  color : #11223{n % 10} ; }}" for n in range(99))

@@ -1,4 +1,8 @@
-"""Looking at a page: it is loaded at each of ``WIDTHS``, and what is seen becomes evidence."""
+"""Looking at a page: it is loaded at each of ``WIDTHS``, and what is seen becomes evidence.
+
+Menus are opened, and elements hovered and focused, as visitors may do without leaving the page. Then no script runs:
+what lies over the text is seen on the markup, and on what its scripts left of it.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +11,12 @@ import base64
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import Any, TypeVar
 
-from adaptc.browser.answers import Server
+from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium
-from adaptc.browser.covers import BarePage, look_without_scripts
-from adaptc.browser.evidence import HEIGHTS, WIDTHS, ImageSeen, PageEvidence, WidthEvidence
-from adaptc.browser.interaction import interact
+from adaptc.browser.evidence import HEIGHTS, WIDTHS, CoverSeen, ImageSeen, PageEvidence, WidthEvidence
 from adaptc.browser.script_coverage import (
     RanParts,
     ScriptCoverage,
@@ -22,6 +25,7 @@ from adaptc.browser.script_coverage import (
     script_coverage,
 )
 from adaptc.browser.tab import RESTLESS, BrowserError, Load, Tab, script
+from adaptc.core import media
 
 # What libraries make of the clock that freeze.js shows: names that no other load has
 _TIME = re.compile(r"1700000\d{6}")
@@ -234,3 +238,101 @@ def _joined(known: ImageSeen | None, image: ImageSeen) -> ImageSeen:
         known.is_by_script or image.is_by_script,
         known.is_changed or image.is_changed,
     )
+
+
+# ---- what a visitor may do with a page, without leaving it
+
+_STATES = ("hover", "focus", "focus-within", "focus-visible")
+# Selectors of elements that show something while they are hovered, and such elements
+_MOST_SELECTORS, _MOST_ELEMENTS = 40, 80
+# Seconds, on an idle machine, for what is asked for in the meantime
+_IDLE = 4.0
+
+
+async def interact(tab: Tab, *, has_scripts: bool) -> None:
+    """Interact with a page that ``look.js`` saw. Raises ``BrowserError``.
+
+    Scripts get the events, and style sheets the states; all elements that show something while they are hovered are in
+    that state at the same time from here on.
+    """
+    await tab.run(script("interact"), {"hasScripts": has_scripts, "pace": tab.pace})
+    await tab.idle(_IDLE)
+    selectors = await tab.run(script("hovering"))
+    if not selectors:
+        return
+    for domain in ("DOM", "CSS"):
+        await tab.send(f"{domain}.enable")
+    root = (await tab.send("DOM.getDocument", {"depth": 0}))["root"]["nodeId"]
+    found = await asyncio.gather(*(_elements(tab, root, selector) for selector in selectors[:_MOST_SELECTORS]))
+    elements = dict.fromkeys(chain.from_iterable(found))
+    states = ({"nodeId": element, "forcedPseudoClasses": _STATES} for element in islice(elements, _MOST_ELEMENTS))
+    await asyncio.gather(*(tab.send("CSS.forcePseudoState", state) for state in states))
+
+
+async def _elements(tab: Tab, root: int, selector: str) -> list[int]:
+    try:
+        reply = await tab.send("DOM.querySelectorAll", {"nodeId": root, "selector": selector})
+    except BrowserError:  # one that only sheets may have
+        return []
+    return [int(node) for node in reply["nodeIds"]]
+
+
+# ---- what lies over the text of a page on which no script runs
+
+_BOM = b"\xef\xbb\xbf"  # beats the encoding that the markup declares
+_POLICY = "Content-Security-Policy"
+
+
+@dataclass(frozen=True, slots=True)
+class BarePage:
+    """A page without its scripts: by width what covers it, or its markup after scripts; what it shows at 1,280.
+
+    ``shown`` is the text of ``show.js``.
+    """
+
+    covers: Mapping[int, tuple[CoverSeen, ...]]
+    shown: str
+
+
+async def look_without_scripts(
+    tab: Tab, server: Server, url: str, document: bytes, shown_with_scripts: str
+) -> BarePage:
+    """Look at a page, and at its markup after scripts (``document``), without scripts. Raises ``BrowserError``.
+
+    ``tab`` has the width of a laptop; what scripts stored in it does not matter without them. Where
+    the page shows the same as ``shown_with_scripts``, nothing is made of its markup after scripts.
+    """
+    covers: dict[int, dict[CoverSeen, None]] = {width: {} for width in WIDTHS}
+    tab.serve(without_scripts(server, url), runs_scripts=False)
+    await tab.load(url)
+    shown = str(await tab.run(script("show")))
+    await _note_covers(tab, covers)
+    if shown != shown_with_scripts:
+        tab.serve(without_scripts(server, url, document), runs_scripts=False)
+        await tab.resize(WIDTHS[-1], HEIGHTS[WIDTHS[-1]])
+        await tab.open(url)
+        await tab.settle()
+        await _note_covers(tab, covers)
+    return BarePage({width: tuple(found) for width, found in covers.items()}, shown)
+
+
+async def _note_covers(tab: Tab, covers: dict[int, dict[CoverSeen, None]]) -> None:
+    """Add what covers a page at each width, the largest first."""
+    for width in reversed(WIDTHS):
+        await tab.resize(width, HEIGHTS[width])
+        found = await tab.run(script("covers"))
+        covers[width].update(dict.fromkeys(CoverSeen(**cover) for cover in found))
+
+
+def without_scripts(server: Server, url: str, document: bytes | None = None) -> Server:
+    """Return a server that forbids pages their scripts, and sends ``document`` (UTF-8), if any, for ``url``."""
+
+    def answer(asked: str) -> Answer | None:
+        found = server(asked) if document is None or asked != url else Answer(_BOM + document, media.HTML)
+        if found is None:
+            return None
+        headers = dict(found.headers)
+        policies = filter(None, (headers.get(_POLICY), "script-src 'none'"))
+        return replace(found, headers=tuple({**headers, _POLICY: ", ".join(policies)}.items()))
+
+    return answer

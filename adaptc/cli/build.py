@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary, stoppable, watching_crawl
-from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.purge_bound import BOUND
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.crawl_run import PURGE_BOUND, crawl_code, crawl_record, crawl_summary, stoppable, watching_crawl
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, watching
 from adaptc.cli.site_options import overrides, site_options, with_mirror
-from adaptc.config.config import ALL_PAGES, PROVED_PAGES
+from adaptc.config.config import ALL_PAGES, MIRRORS, PROVED_PAGES
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
@@ -78,7 +76,7 @@ class _Pages(click.ParamType):  # type: ignore[type-arg]
 @click.option("--explain", is_flag=True, help="Say why each file is built.")
 @click.option(
     "--purge-most",
-    type=BOUND,
+    type=PURGE_BOUND,
     metavar="BOUND",
     help="With a URL: remove no files if more than that, or a larger share, are gone from the site.  [10%]",
 )
@@ -134,7 +132,6 @@ class _Source:
 
 def _fetch(invocation: Invocation, source: _Source, output: Path) -> CrawlResult:
     """Crawl a URL, or unpack a WARC file, below the output's private directory."""
-    from adaptc.config.config import MIRRORS
     from adaptc.crawl.crawl import crawl_site, mirror_name, unpack_warc
     from adaptc.crawl.options import PurgeBound
 
@@ -176,8 +173,7 @@ def _build_fetched(invocation: Invocation, source: _Source, settings: dict[str, 
 
 
 def _build(invocation: Invocation, config: Config, display: _RunOptions) -> ExitCode:
-    from adaptc.cli.progress import watching
-    from adaptc.core.garbage import collect_seldom
+    from adaptc.core.interpreter import collect_seldom
     from adaptc.workflow.api import build as run
 
     collect_seldom()

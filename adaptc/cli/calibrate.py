@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.servers import launchable, server_named
@@ -59,10 +58,8 @@ def calibrate(
     of its processes for connections, requests and kilobytes in each coding, over TLS and HTTP/2 too, for rejections
     and for page views at each level. The profile of this is what adaptc capacity and adaptc control compute with.
     """
-    from adaptc.cli.progress import watching
-    from adaptc.serve.calibrate.calibration import Extent, calibrate_started
+    from adaptc.serve.calibrate.calibration import Extent, calibrate_running, calibrate_started
     from adaptc.serve.calibrate.profile import profile_path, write_profile
-    from adaptc.serve.calibrate.running import calibrate_running
 
     if (server is None) == (url is None) or (url is None) != (pid is None):
         names = " or ".join(f"--server {name}" for name in _SERVERS)

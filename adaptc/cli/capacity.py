@@ -17,7 +17,7 @@ from adaptc.core.diagnostics import UsageError
 if TYPE_CHECKING:
     from adaptc.config.config import Config
     from adaptc.report.manifest import Manifest
-    from adaptc.serve.capacity.ladder import Delays, Rung, RungCapacity
+    from adaptc.serve.capacity.rungs import Delays, Rung, RungCapacity
     from adaptc.serve.capacity.utilization import Cost
 
 T = TypeVar("T")
@@ -78,7 +78,7 @@ def capacity(
     second that keep the server below the bound. With --load also: how busy the server is at that load, what a request
     then takes, and the mixture of levels that keeps the bound.
     """
-    from adaptc.serve.capacity.ladder import ladder_of
+    from adaptc.serve.capacity.rungs import ladder_of
 
     config = invocation.load({"output": output})
     ladder = [_parse_rung(level) for level in levels] or _from_manifest(config, ladder_of)
@@ -99,7 +99,7 @@ def capacity(
 
 
 def _parse_rung(text: str) -> Rung:
-    from adaptc.serve.capacity.ladder import Rung
+    from adaptc.serve.capacity.rungs import Rung
 
     name, _, figures = text.partition("=")
     requests, _, kilobytes = figures.partition(",")
@@ -128,7 +128,7 @@ def _from_manifest(config: Config, read: Callable[[Manifest], T]) -> T:
 
 
 def _record(ladder: Sequence[Rung], cost: Cost, bound: float) -> dict[str, Any]:
-    from adaptc.serve.capacity.ladder import capacities
+    from adaptc.serve.capacity.rungs import capacities
 
     return {
         "request_ms": round(cost.request * 1000, 6),
@@ -154,7 +154,7 @@ def _level_record(entry: RungCapacity) -> dict[str, Any]:
 def _load_record(
     ladder: Sequence[Rung], cost: Cost, bound: float, load: float, workers: int, line: float | None
 ) -> dict[str, Any]:
-    from adaptc.serve.capacity.ladder import delays, mixture
+    from adaptc.serve.capacity.rungs import delays, mixture
 
     bits = line * 1e6 if line else None
     m = mixture(ladder, cost, load, bound)
@@ -186,8 +186,8 @@ def _shares(ladder: Sequence[Rung], m: float) -> dict[str, float]:
 
 def _clients_record(config: Config | None) -> dict[str, Any]:
     """Return the paper's savings by client and server, and the share of the build's pages in each of its buckets."""
-    from adaptc.serve.capacity.ladder import buckets_of
     from adaptc.serve.capacity.page_time import ACTIONS, SAVINGS
+    from adaptc.serve.capacity.rungs import buckets_of
 
     pairs = {
         name: {"seconds": saving.base, **dict(zip(ACTIONS, saving.percent, strict=True))}

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import overrides, site_options, with_mirror
-from adaptc.workflow.check.ci_formats import FORMATS
+from adaptc.workflow.check.ci_formats import FORMATS, Problem, Summary, file_name
 
 if TYPE_CHECKING:
     from adaptc.config.budgets import Budget
     from adaptc.config.config import Config
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.workflow.check.check import Verdict
-    from adaptc.workflow.check.ci_formats import Problem
     from adaptc.workflow.check.weights import Growth
 
 # Rows of the table of pages that became heavier
@@ -62,7 +60,6 @@ def check(invocation: Invocation, mode: str, fix: bool, baseline: Path | None, *
 
 
 def _checked(invocation: Invocation, config: Config, every_file: bool, fix: bool, baseline: Path | None) -> _Outcome:
-    from adaptc.cli.progress import watching
     from adaptc.workflow.check.check import check as run
     from adaptc.workflow.check.check import repair
 
@@ -175,8 +172,6 @@ def _finite(percent: float) -> float | None:
 
 
 def _problems(outcome: _Outcome, config: Config) -> Iterator[Problem]:
-    from adaptc.workflow.check.ci_formats import Problem, file_name
-
     docroot = config.docroot or Path()
     for finding in outcome.verdict.findings:
         folder = config.output if finding.file else docroot
@@ -188,8 +183,6 @@ def _problems(outcome: _Outcome, config: Config) -> Iterator[Problem]:
 
 
 def _print_for_ci(outcome: _Outcome, invocation: Invocation, config: Config) -> None:
-    from adaptc.workflow.check.ci_formats import Summary
-
     summary = Summary(tuple(_problems(outcome, config)), outcome.verdict.fresh, _sentence(outcome))
     click.echo(FORMATS[invocation.format](summary))
 

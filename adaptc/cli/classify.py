@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.daemon import daemon_options, existing_output, owned, say, serve_metrics, settings_table
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.daemon_options import daemon_options, existing_output, owned, say, serve_metrics, settings_table
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 
@@ -92,7 +91,7 @@ def _replay(invocation: Invocation, settings: ClassifySettings) -> ExitCode:
 
 
 def _counts(counts: Counter[str]) -> dict[str, int]:
-    from adaptc.daemons.classify.estimate import CLASSES
+    from adaptc.daemons.classify.classifier import CLASSES
 
     return {name: counts[name] for name in CLASSES}
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.daemon import (
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.daemon_options import (
     FILE,
     cpu_source,
     daemon_options,
@@ -21,7 +21,6 @@ from adaptc.cli.daemon import (
     serve_metrics,
     settings_table,
 )
-from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.measured_cost import config_cost, measured_cost
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
@@ -29,8 +28,8 @@ from adaptc.core.diagnostics import UsageError
 if TYPE_CHECKING:
     from adaptc.config.config import Config
     from adaptc.daemons.control.daemon import SiteEndpoint
+    from adaptc.daemons.control.load_meter import Meter
     from adaptc.daemons.control.machine import Machine
-    from adaptc.daemons.control.meter import Meter
     from adaptc.daemons.control.settings import ControlSettings, SiteSettings
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.formats.accesslog.parser import LineParser
@@ -99,8 +98,8 @@ def _run(
     record: Path | None,
 ) -> ExitCode:
     from adaptc.daemons.control.daemon import ControlDaemon, Environment
-    from adaptc.daemons.guard import SILENCE, Guard
     from adaptc.daemons.loop import run as drive
+    from adaptc.daemons.mode import guard_of
     from adaptc.daemons.reporter import Reporter
 
     endpoints = _endpoints(settings, sites, dry_run)
@@ -109,8 +108,9 @@ def _run(
     with ExitStack() as stack:
         _own(stack, runs)
         serve_metrics(reporter, metrics)
-        guard = Guard(runs, SILENCE) if runs and settings.expire == "normal" else None
-        environment = Environment(endpoints, cpu_source(settings.cgroup), reporter, guard, record)
+        guard = guard_of(runs, settings)
+        cpu = cpu_source(settings.cgroup)
+        environment = Environment(endpoints, cpu, reporter=reporter, guard=guard, record=record)
         drive(ControlDaemon(settings, machine, environment), settings.interval)
     return ExitCode.DONE
 
@@ -128,7 +128,7 @@ def _endpoints(settings: ControlSettings, sites: Mapping[str, SiteSettings], dry
 
 
 def _meter(site: SiteSettings, parser: LineParser) -> Meter:
-    from adaptc.daemons.control.meter import LogMeter, StatusMeter
+    from adaptc.daemons.control.load_meter import LogMeter, StatusMeter
     from adaptc.daemons.sensors.status_page import StatusPage
 
     return LogMeter(site.logs, parser) if site.logs else StatusMeter(StatusPage(site.status_url))
@@ -140,7 +140,7 @@ def _own(stack: ExitStack, runs: list[RunDirectory]) -> None:
 
 
 def _replay(invocation: Invocation, machine: Machine, trace: Path) -> ExitCode:
-    from adaptc.daemons.control.trace import read_loads, replay
+    from adaptc.daemons.trace import read_loads, replay
 
     names = [site.name for site in machine.sites]
     records = [

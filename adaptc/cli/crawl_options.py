@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.purge_bound import BOUND
+from adaptc.cli.crawl_run import PURGE_BOUND
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _READ = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -212,7 +212,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _flag("-m", "--mirror", help="The same as -N -l inf."),
         _off("--no-use-server-timestamps", "server_timestamps", "Files get the time of the crawl."),
         _flag("--purge", help="Remove files whose URLs are gone."),
-        _value("--purge-most", type=BOUND, metavar="BOUND", default="10%", show_default=True,
+        _value("--purge-most", type=PURGE_BOUND, metavar="BOUND", default="10%", show_default=True,
                help="Remove nothing if more files than that, or a larger share of them, are gone."),
         _flag("--delete-after", help="Keep no files."),
         _flag("--content-on-error", help="Keep the bodies of errors, too."),

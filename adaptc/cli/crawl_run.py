@@ -1,18 +1,26 @@
-"""What commands that crawl share: Ctrl-C, the progress line, the summary and the exit code."""
+"""What commands that crawl share: Ctrl-C, the progress line, the summary, the exit code, and ``--purge-most``."""
 
 from __future__ import annotations
 
+import re
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from adaptc.cli.command import Invocation
-from adaptc.cli.exitcodes import ExitCode
+import click
 
+from adaptc.cli.command import ExitCode, Invocation
+
+# click 8.2 made the class generic, 8.1 cannot be subscribed
 if TYPE_CHECKING:
     from adaptc.crawl.crawl import CrawlProgress, CrawlResult
+    from adaptc.crawl.options import PurgeBound
+
+    _ParamType = click.ParamType[Any]
+else:
+    _ParamType = click.ParamType
 
 _LINE_INTERVAL = 10.0  # seconds between lines of the progress, off a terminal
 # wget's table: of several errors the one with the lowest code is reported.
@@ -111,3 +119,21 @@ def _line(progress: CrawlProgress) -> str:
     rate = progress.files / progress.seconds if progress.seconds else 0.0
     files = f"{progress.files:,} files, {written_bytes(progress.received)}, {rate:,.0f} a second"
     return f"{files}; {progress.waiting:,} URLs wait"
+
+
+class Bound(_ParamType):
+    """The value of ``--purge-most``: a number of files, or a share of them, ``200`` or ``10%``."""
+
+    name = "bound"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> PurgeBound:
+        """Return the bound; refuse what is none."""
+        from adaptc.crawl.options import PurgeBound
+
+        match = re.fullmatch(r"(\d+(?:\.\d+)?)%|(\d+)", value) if isinstance(value, str) else None
+        if match is None:
+            self.fail(f"{value!r} is neither a number of files nor a share of them, as 10%", param, ctx)
+        return PurgeBound(number=int(match[2])) if match[2] else PurgeBound(float(match[1]) / 100)
+
+
+PURGE_BOUND = Bound()

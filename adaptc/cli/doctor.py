@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
 from adaptc.core.diagnostics import Diagnostic, printable
 from adaptc.serve.servers import examinable
 
 if TYPE_CHECKING:
-    from adaptc.serve.doctor.checks import ServerHealth
+    from adaptc.serve.doctor import ServerHealth
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -34,7 +33,7 @@ def doctor(
     caches, access rules, media types, times of files. Nothing is changed.
     """
     from adaptc.config.config import with_severities
-    from adaptc.serve.doctor.checks import examine
+    from adaptc.serve.doctor import examine
 
     config = invocation.load({"output": output})
     reports = examine(config, [server] if server else [], server_config, user)

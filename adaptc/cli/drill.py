@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.measured_cost import found_profile
 from adaptc.cli.popular import views_in_logs
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.servers import launchable, server_named
@@ -20,7 +19,7 @@ from adaptc.serve.servers import launchable, server_named
 if TYPE_CHECKING:
     from adaptc.config.config import Config
     from adaptc.core.diagnostics import Diagnostic
-    from adaptc.serve.drill.exercise import Drill, LeverReport
+    from adaptc.serve.drill import Drill, LeverReport
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(dir_okay=False, path_type=Path)
@@ -59,8 +58,7 @@ def drill(
     one: as the build knows them, else all alike), and puts it into every state that flag, buckets, classes and
     rejection can: CPU time, bytes and times of page views, errors and wrong answers, next to what was predicted.
     """
-    from adaptc.cli.progress import watching
-    from adaptc.serve.drill.exercise import drill as pull_levers
+    from adaptc.serve.drill import drill as pull_levers
 
     config = with_mirror(invocation.load({"docroot": docroot, "output": output, "select.format": log_format}))
     views, diagnostics = _views(config, log)

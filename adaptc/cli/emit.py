@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
-from adaptc.config.config import ACTIONS, EMIT_TARGETS
+from adaptc.config.config import ACTIONS, EMIT_TARGETS, with_severities
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
@@ -41,7 +40,6 @@ def emit(invocation: Invocation, what: str, output: Path | None, table: Path | N
 
 
 def _check(invocation: Invocation, config: Config, what: str, table: Path) -> ExitCode:
-    from adaptc.config.config import with_severities
     from adaptc.serve.emitter import check_actions
 
     if what != ACTIONS:

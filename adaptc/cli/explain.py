@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, print_json, print_text
 from adaptc.core.diagnostics import printable
 from adaptc.core.quantities import written_plural, written_share

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, watching
 from adaptc.cli.site_options import with_mirror
 
 if TYPE_CHECKING:
@@ -50,7 +49,6 @@ def export(
     For hosts that only send files. A new DEST appears when it is complete; in one that an earlier
     export made, files are replaced one by one, and what is gone from the site is removed. Other files are left alone.
     """
-    from adaptc.cli.progress import watching
     from adaptc.workflow.export.export import export_site
 
     config = with_mirror(invocation.load({"docroot": docroot, "output": output}))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adaptc.cli.command import Invocation, command
-from adaptc.cli.daemon import existing_output, output_option
+from adaptc.cli.daemon_options import existing_output, output_option
 from adaptc.cli.render import print_text
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError

@@ -15,8 +15,7 @@ from typing import NoReturn
 
 import click
 
-from adaptc.cli.command import InvocationBox, global_options
-from adaptc.cli.exitcodes import SYSTEM_ERRORS, ExitCode
+from adaptc.cli.command import SYSTEM_ERRORS, ExitCode, InvocationBox, global_options
 from adaptc.core.diagnostics import Busy, Fault, RemoteError, UsageError, printable
 from adaptc.core.shortage import Shortage, recognizing_shortage
 

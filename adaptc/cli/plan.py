@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.measured_cost import found_profile
-from adaptc.cli.progress import watching
-from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
+from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table, watching
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import write_atomic
@@ -103,7 +101,7 @@ class _Target:
 
     def draw(self, trials: Sequence[Trial], full: PageMean, chosen: Sequence[Trial]) -> None:
         """Draw the curve of harm over throughput, if that is wanted. Raises ``OSError``."""
-        from adaptc.report.plan_chart import PlanPoint, plan_chart
+        from adaptc.report.charts import PlanPoint, plan_chart
         from adaptc.workflow.planning.goals import throughput
 
         if self.chart is not None:
@@ -123,7 +121,7 @@ class _Target:
 
     def text(self, tables: str) -> str:
         """Return the configuration with the tables in it. Raises ``UsageError`` where they cannot be."""
-        from adaptc.workflow.planning.level_file import with_level
+        from adaptc.workflow.planning.plan import with_level
 
         if self.file is None:
             return tables
@@ -153,8 +151,7 @@ class _Target:
 
 def _plan_level(target: _Target, written: Mapping[str, str | None], keeps: Keeps) -> ExitCode:
     from adaptc.workflow.planning.goals import read_goals
-    from adaptc.workflow.planning.level_file import level_text
-    from adaptc.workflow.planning.plan import plan_level
+    from adaptc.workflow.planning.plan import level_text, plan_level
 
     goals, invocation, name, config = read_goals(target.config, written), target.invocation, target.name, target.config
     target.check([name])
@@ -186,8 +183,7 @@ def _chosen(planned: PlannedLevel, result: str) -> list[str]:
 
 
 def _plan_ladder(target: _Target, count: int, keeps: Keeps) -> ExitCode:
-    from adaptc.workflow.planning.level_file import level_text
-    from adaptc.workflow.planning.plan import plan_ladder
+    from adaptc.workflow.planning.plan import level_text, plan_ladder
 
     invocation, config = target.invocation, target.config
     target.check([f"{target.name}-{number}" for number in range(1, count)])

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import print_json, print_text
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError

@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import FOLDER, with_mirror
 from adaptc.config.config import PROVED_PAGES
 from adaptc.core.quantities import written_bytes, written_milliseconds, written_plural
-from adaptc.workflow.check.ci_formats import FORMATS
+from adaptc.workflow.check.ci_formats import FORMATS, Problem, Summary, file_name
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.proof.verdict import Verdict
     from adaptc.config.config import Config
-    from adaptc.workflow.prove.prove import Proof
+    from adaptc.workflow.prove import Proof
 
 # Those of ``adaptc.browser.paint.LINES``, which is imported late
 LINE_NAMES = ("2g", "3g", "4g")
@@ -62,9 +61,8 @@ def prove(
     compared with the original by what the level promises. What was proven is not loaded again while nothing of it
     changes. Ends with 0 when every level keeps its promise, and with 1 when one does not.
     """
-    from adaptc.cli.progress import watching
-    from adaptc.workflow.prove.prove import prove as run
-    from adaptc.workflow.prove.prove import write_report
+    from adaptc.workflow.prove import prove as run
+    from adaptc.workflow.prove import write_report
 
     config = with_mirror(invocation.load({"output": output}))
     with watching(invocation) as progress:
@@ -147,7 +145,6 @@ def _print_json(proof: Proof, _invocation: Invocation, _config: Config, report: 
 
 def _print_for_ci(proof: Proof, invocation: Invocation, config: Config, _report: Path) -> None:
     from adaptc.compile.engine.proof.verdict import diagnostic_of
-    from adaptc.workflow.check.ci_formats import Problem, Summary, file_name
 
     def problems() -> Iterator[Problem]:
         for verdict in proof.verdicts:

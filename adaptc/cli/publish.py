@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, watching
 from adaptc.cli.site_options import FOLDER, with_mirror
 from adaptc.config.config import PUBLISHED_ENCODINGS, PublishConfig
 
@@ -50,7 +49,6 @@ def publish(
     URL is a bucket or a folder in one (s3://bucket/folder, gs://bucket), a directory (file:///srv/www), or any URL
     that fsspec can open. Only what changed is sent: assets before the pages that use them, and what is removed last.
     """
-    from adaptc.cli.progress import watching
     from adaptc.workflow.publish.publish import publish_site
 
     settings = {"publish.url": url, "publish.level": level, "publish.encodings": encodings}

@@ -2,6 +2,8 @@
 
 Many diagnostics of one id are cut short, since a site with 7,000 dead links would push everything else off
 the screen; ``--verbose`` and the report have all of them.
+
+A progress bar on a terminal shows what is done, bytes saved and the time to go; in a pipe there is none.
 """
 
 from __future__ import annotations
@@ -10,13 +12,17 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, Invocation
+from adaptc.compile.engine.reporting import Progress, Silent
 from adaptc.core.diagnostics import Diagnostic, Severity, printable
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
 
 # How many diagnostics of one id are printed without --verbose. Notes are shown on request only.
 LIMITS = {Severity.ERROR: 20, Severity.WARNING: 5, Severity.NOTE: 0}
@@ -125,3 +131,47 @@ def _diagnostic_line(diagnostic: Diagnostic, colored: bool) -> str:
 
 def _count(number: int, word: str) -> str:
     return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
+
+
+# ---- a progress bar
+
+
+@contextmanager
+def watching(invocation: Invocation) -> Iterator[Progress]:
+    """Give a progress for a build: a bar when standard error is a terminal, else silence."""
+    if invocation.quiet or invocation.format == "json" or not sys.stderr.isatty():
+        yield Silent()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (
+        TextColumn("{task.description:>8}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[saved]}"),
+        TimeRemainingColumn(),
+    )
+    with Bar(*columns, console=Console(stderr=True, no_color=invocation.color == "never"), transient=True) as bar:
+        yield _BarProgress(bar)
+
+
+class _BarProgress:
+    def __init__(self, bar: Bar) -> None:
+        self.bar, self.saved = bar, 0
+        self.task = bar.add_task("listing", total=None, saved="")
+
+    def begin(self, phase: str, units: int, size: int) -> None:
+        self.saved = 0
+        self.bar.reset(self.task, description=phase, total=units, saved="")
+
+    def advance(self, units: int, size: int, saved: int) -> None:
+        from adaptc.core.quantities import written_bytes
+
+        self.saved += saved
+        text = f"{written_bytes(self.saved)} saved" if self.saved > 0 else ""
+        self.bar.update(self.task, advance=units, saved=text)
+
+    def end(self) -> None:
+        self.bar.refresh()

@@ -70,7 +70,7 @@ def overrides(parameters: dict[str, Any]) -> dict[str, Any]:
 
 def with_mirror(config: Config) -> Config:
     """Return the configuration with what a crawl knows of its docroot, where the user did not set it."""
-    from adaptc.site.mirror import find_mirror
+    from adaptc.site.crawled import find_mirror
 
     mirror = find_mirror(config.docroot) if config.docroot is not None else None
     if mirror is None:

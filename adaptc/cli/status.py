@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.command import Invocation, command
-from adaptc.cli.daemon import existing_output, output_option
+from adaptc.cli.daemon_options import existing_output, output_option
 from adaptc.cli.render import print_json, print_text, table
 
 if TYPE_CHECKING:

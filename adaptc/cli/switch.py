@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.daemon import (
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.daemon_options import (
     FILE,
     cpu_source,
     daemon_options,
@@ -18,7 +18,6 @@ from adaptc.cli.daemon import (
     serve_metrics,
     settings_table,
 )
-from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.render import print_json, print_text
 
 if TYPE_CHECKING:
@@ -66,9 +65,10 @@ def _run(
     record: Path | None,
 ) -> ExitCode:
     from adaptc.daemons.loop import run as drive
+    from adaptc.daemons.mode import guard_of
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
-    from adaptc.daemons.switch.daemon import Environment, SwitchDaemon, start_guard
+    from adaptc.daemons.switch.daemon import Environment, SwitchDaemon
 
     run = None if dry_run else RunDirectory.of(output)
     reporter = Reporter("switch", [run] if run else [], say(invocation))
@@ -77,16 +77,16 @@ def _run(
         serve_metrics(reporter, metrics)
         if run:
             run.clear_buckets()
-        guard = start_guard(run, settings) if run else None
-        drive(SwitchDaemon(settings, Environment(panel, reporter, run, guard, record)), settings.interval)
+        guard = guard_of([run] if run else [], settings)
+        environment = Environment(panel, run, reporter=reporter, guard=guard, record=record)
+        drive(SwitchDaemon(settings, environment), settings.interval)
     return ExitCode.DONE
 
 
 def _panel(settings: SwitchSettings) -> Panel:
     from adaptc.daemons.sensors import LIMIT_SENSORS
-    from adaptc.daemons.sensors.panel import Panel
+    from adaptc.daemons.sensors.panel import Panel, PassiveOpens
     from adaptc.daemons.sensors.status_page import StatusPage
-    from adaptc.daemons.sensors.tcp import PassiveOpens
 
     status = StatusPage(settings.status_url) if settings.status_url else None
     limits = {
@@ -96,7 +96,7 @@ def _panel(settings: SwitchSettings) -> Panel:
 
 
 def _replay(invocation: Invocation, settings: SwitchSettings, trace: Path) -> ExitCode:
-    from adaptc.daemons.switch.policy import ModeChange
+    from adaptc.daemons.switch.policies import ModeChange
     from adaptc.daemons.trace import read_trace
 
     policy = settings.rule()

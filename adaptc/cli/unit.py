@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.command import Invocation, command
-from adaptc.cli.daemon import existing_output, output_option, settings_table
+from adaptc.cli.daemon_options import existing_output, output_option, settings_table
 from adaptc.cli.render import print_text
 from adaptc.core.diagnostics import UsageError
 
@@ -84,11 +84,11 @@ def _flags(config: Config, daemon: str, folder: Path) -> tuple[list[Path], bool]
 
     table = settings_table(config, daemon)
     if daemon == "switch":
-        return [folder / "run"], read_switch(table).expire == "normal"
+        return [folder / "run"], read_switch(table).is_temporary
     if daemon == "control":
         settings, sites = read_control(table, ())
         outputs = [site.output.resolve() for site in sites.values() if site.output] or [folder]
-        return [output / "run" for output in outputs], settings.expire == "normal"
+        return [output / "run" for output in outputs], settings.is_temporary
     return [folder / "run"], False
 
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.exitcodes import ExitCode
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.servers import launchable, server_named
 
 if TYPE_CHECKING:
-    from adaptc.serve.verify.verifier import Tally
+    from adaptc.serve.verify.verification import Tally
 
 _SERVERS = [server.name for server in launchable()]
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -53,7 +52,6 @@ def verify_server(
     Requests every page and a sample of the other files in every mode and level, with every kind of Accept-Encoding,
     with HEAD, ranges, conditions and hostile names, and compares bodies with the manifest and headers with the policy.
     """
-    from adaptc.cli.progress import watching
     from adaptc.serve.verify.verification import Extent, verify_running, verify_started
 
     if (server is None) == (url is None):

@@ -10,9 +10,8 @@ from typing import IO, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
-from adaptc.cli.daemon import say
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.daemon_options import say
 from adaptc.cli.site_options import overrides, site_options, with_mirror
 
 

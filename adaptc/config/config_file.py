@@ -2,10 +2,15 @@
 
 ``FIELDS`` is the one list of keys; ``docs/configuration.md`` explains each (a test compares the two). All mistakes of a
 file are reported in one run, each with its line.
+
+The docroot and the options of the last build of an output are kept in its private directory, as settings by dotted key,
+so that later commands need not be given them again. A damaged file counts as none.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
@@ -30,10 +35,10 @@ from adaptc.config.config import (
     CodingsConfig,
     Config,
 )
-from adaptc.config.last_build import read_last_build
 from adaptc.config.schema import Check, InvalidSetting, InvalidValue, TableReading, Wording, flag, one_of, read_table
 from adaptc.config.toml import TomlSource, nearest, nested, read_toml
 from adaptc.core.diagnostics import KINDS, Severity, UsageError
+from adaptc.core.fs import write_atomic
 from adaptc.core.model import EFFORTS
 
 FILE_NAME = "adaptc.toml"
@@ -343,3 +348,35 @@ def _refuse_overlap(config: Config) -> None:
     docroot, output = config.docroot.resolve(), config.output.resolve()
     if docroot.is_relative_to(output) and not docroot.is_relative_to(output / MIRRORS):
         raise UsageError(f"output {config.output} holds the docroot {config.docroot}: choose another output")
+
+
+# ---- the last build
+
+LAST_BUILD = ".adaptc/last-build.json"
+# Options that say what is built; those that say how (as jobs) are for one build only.
+_KEYS = ("build.levels", "build.effort", "build.cache", "site.base_url", "browser.pages", "browser.prove")
+
+
+def store_last_build(output: Path, docroot: Path, options: Mapping[str, Any]) -> None:
+    """Store the docroot of a build and its options. Raises ``OSError`` when the file cannot be written.
+
+    The docroot is relative to the output, so that both may be moved.
+    """
+    settings = {key: _plain(options[key]) for key in _KEYS if key in options}
+    record = {"docroot": os.path.relpath(os.path.realpath(docroot), os.path.realpath(output)), "options": settings}
+    write_atomic(str(output / LAST_BUILD), json.dumps(record, indent=1).encode(), keep_equal=True)
+
+
+def _plain(value: Any) -> Any:
+    return os.path.abspath(value) if isinstance(value, Path) else value
+
+
+def read_last_build(output: Path) -> tuple[Path, Mapping[str, Any]] | None:
+    """Return the docroot of the last build and its options, which are not checked; ``None`` when they are not known."""
+    try:
+        record = json.loads((output / LAST_BUILD).read_bytes())
+        docroot, options = record["docroot"], record["options"]
+        path = Path(os.path.normpath(os.path.join(os.path.realpath(output), docroot)))
+        return path, {key: options[key] for key in _KEYS if key in options}
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from adaptc.crawl.bodies import LARGEST, BodyTooLarge, DecodeError, dechunked, decode_body, is_chunked, is_coded
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of, most_parsed
 from adaptc.crawl.discover.link import Discovery, Link, distinct
-from adaptc.crawl.http import Head
+from adaptc.crawl.http import LARGEST, BodyTooLarge, DecodeError, Head, dechunked, decode_body, is_chunked, is_coded
 from adaptc.crawl.mirror import Mirror, OutsideMirror
 from adaptc.crawl.request import continues, part_of, total
 from adaptc.crawl.scope import ScopeOptions, too_large

@@ -21,14 +21,13 @@ from adaptc.crawl.http import Fetcher
 from adaptc.crawl.mirror import Mirror, write_table
 from adaptc.crawl.names import Claims, NameOptions
 from adaptc.crawl.options import CrawlOptions, PurgeBound, RecordOptions, UpdateOptions
-from adaptc.crawl.purge import TOO_MANY, gone_files
+from adaptc.crawl.purge import TOO_MANY, gone_files, merge_twins
 from adaptc.crawl.reader import Reader, reader_for
 from adaptc.crawl.report import Journal, broken_links, repeating_paths, unread_files
 from adaptc.crawl.robots_failure import robots_failures
 from adaptc.crawl.scope import Scope, ScopeOptions
 from adaptc.crawl.settle import Archive, Settler
-from adaptc.crawl.twins import merge_twins
-from adaptc.crawl.warc import WarcFetcher
+from adaptc.crawl.warc import WarcFetcher, WarcFile
 from adaptc.crawl.weburl import parts_of, start_url
 
 _PROGRESS_INTERVAL = 0.5  # seconds
@@ -157,7 +156,7 @@ def _crawl_diagnostics(frontier: Frontier) -> tuple[Diagnostic, ...]:
 def _converted(options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> tuple[Diagnostic, ...]:
     if not (options.convert_links or options.as_served):
         return ()
-    from adaptc.crawl.convert.links import LinkConversion
+    from adaptc.crawl.conversion import LinkConversion
 
     return tuple(LinkConversion(options, frontier, mirror).run())
 
@@ -206,8 +205,6 @@ def _begin(frontier: Frontier, starts: tuple[str, ...]) -> bool:
 def _archive(options: RecordOptions, stack: ExitStack) -> Archive | None:
     if options.warc is None:
         return None
-    from adaptc.crawl.warc import WarcFile
-
     archive = WarcFile(options)
     stack.callback(archive.close)
     return archive

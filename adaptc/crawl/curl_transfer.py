@@ -109,7 +109,7 @@ class Transfer:
 
 # ---- options of a handle
 
-_ENCODINGS = "gzip, deflate, br, zstd"  # exactly those that ``bodies.decode_body`` undoes
+_ENCODINGS = "gzip, deflate, br, zstd"  # exactly those that ``http.decode_body`` undoes
 _FAMILIES = {0: pycurl.IPRESOLVE_WHATEVER, 4: pycurl.IPRESOLVE_V4, 6: pycurl.IPRESOLVE_V6}
 _NETSCAPE = "# Netscape HTTP Cookie File\n"
 

@@ -14,8 +14,7 @@ from typing import Any
 
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.fs import TEMPORARY, is_inside, write_all, write_atomic
-from adaptc.core.outward import outward_part
+from adaptc.core.fs import TEMPORARY, is_inside, outward_part, write_all, write_atomic
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.names import NameOptions, docroot_of
 

@@ -1,7 +1,10 @@
-"""Files of former crawls whose URLs are gone: reported, or removed (``--purge``), but not too many at once.
+"""Files that a finished crawl takes out of the mirror: those whose URLs are gone, and the second of two alike.
 
-A crawl that could not look everywhere says nothing about what is gone. A server that answers with a login or
-maintenance page for the site looks like one that lost its pages: a bound on what one crawl removes asks the user first.
+The former are reported, or removed (``--purge``), but not too many at once. A crawl that could not look everywhere says
+nothing about what is gone. A server that answers with a login or maintenance page for the site looks like one that lost
+its pages: a bound on what one crawl removes asks the user first.
+
+The latter are one page under two URLs: ``/a/`` and ``/a/index.html`` are both fetched, and usually have the same bytes.
 """
 
 from __future__ import annotations
@@ -64,3 +67,32 @@ def _may_lead_on(frontier: Frontier, row: Row) -> bool:
     if row.depth == 0:
         return True
     return row.status not in _GONE and frontier.holds_files(parts_of(row.url).origin)
+
+
+# ---- one page under two URLs
+
+
+def merge_twins(frontier: Frontier, mirror: Mirror, claims: Claims, default_page: str) -> None:
+    """Keep one file for a directory and its default page where their bytes are equal; links to both lead to it."""
+    for number in frontier.stored_ending(f"/{default_page}"):
+        page = frontier.by_id(number)
+        directory = frontier.row(page.url.removesuffix(default_page)) if page is not None else None
+        if page is not None and directory is not None and directory.state == State.STORED:
+            survivor, twin = (page, directory) if _has_name(page, default_page) else (directory, page)
+            _merge(frontier, mirror, claims, survivor, twin)
+
+
+def _has_name(row: Row, default_page: str) -> bool:
+    return row.name is not None and (row.name == default_page or row.name.endswith(f"/{default_page}"))
+
+
+def _merge(frontier: Frontier, mirror: Mirror, claims: Claims, survivor: Row, twin: Row) -> None:
+    if survivor.name is None or twin.name is None or mirror.size(survivor.name) != mirror.size(twin.name):
+        return
+    if mirror.original(survivor.id, survivor.name) != mirror.original(twin.id, twin.name):
+        return
+    with frontier:
+        claims.release(twin.name)
+        frontier.update(twin.id, State.REDIRECTED, target=survivor.id, name=None, reason=f"the same as {survivor.url}")
+    mirror.remove(twin.name)
+    mirror.forget_original(twin.id)

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adaptc.crawl.bodies import received_content
-from adaptc.crawl.discover.feeds import SITEMAP
+from adaptc.crawl.discover.content import SITEMAP
 from adaptc.crawl.frontier import Frontier, MetUrl
-from adaptc.crawl.http import Fetcher, Request, Response
+from adaptc.crawl.http import Fetcher, Request, Response, received_content
 from adaptc.crawl.options import USER_AGENT, CrawlOptions, product_token
 from adaptc.crawl.robots_failure import NO_RESPONSE, RobotsFailure, failure_bytes, failure_of
 from adaptc.crawl.schedule import Pace, Task, retry_wait

@@ -1,29 +1,30 @@
-"""Settles responses: each becomes a stored file, a redirect or a failure."""
+"""Settles responses: each becomes a stored file, a redirect or a failure.
+
+``StoragePolicy`` says whether a response is kept as a file, and under which name. ``Links`` enters the links of a file
+into the frontier: each is followed, or refused for a reason.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from adaptc.core import media
-from adaptc.crawl.bodies import received_content
-from adaptc.crawl.body_job import UNPARSED, BodyError, BodyResult, Outcome, file_links_of
-from adaptc.crawl.budget import Budget
+from adaptc.crawl.body_job import UNPARSED, BodyError, BodyResult, FileLinks, Job, Outcome, file_links_of
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of, most_parsed
-from adaptc.crawl.discover.link import Discovery
+from adaptc.crawl.discover.link import Discovery, Link
 from adaptc.crawl.frontier import Frontier, MetUrl, Row, State
-from adaptc.crawl.http import Head, Response
-from adaptc.crawl.links import Links
+from adaptc.crawl.http import Head, Response, received_content
 from adaptc.crawl.mirror import Mirror, OutsideMirror, http_time, policy_key
-from adaptc.crawl.names import Claims, name_of
+from adaptc.crawl.names import Claims, adjusted, name_of, server_name
 from adaptc.crawl.options import CrawlOptions
 from adaptc.crawl.reader import Reader
 from adaptc.crawl.report import Journal
-from adaptc.crawl.request import is_whole, part_of
+from adaptc.crawl.request import Budget, is_whole, part_of
 from adaptc.crawl.schedule import Task
 from adaptc.crawl.scope import TOO_LARGE, Candidate, Refusal, Scope
-from adaptc.crawl.storage import StoragePolicy
 from adaptc.crawl.store import unpack
 from adaptc.crawl.weburl import parts_of, resolved, without_parameters
 
@@ -322,3 +323,95 @@ def bad_redirect(frontier: Frontier, row: Row, target: str, limit: int) -> str:
     if target == row.url:
         return "redirects to itself"
     return "redirects more often than --max-redirect" if hops > limit else ""
+
+
+# ---- files, and the links in them
+
+
+class StoragePolicy:
+    """Decides whether a body is kept, and under which name."""
+
+    def __init__(self, options: CrawlOptions, scope: Scope, frontier: Frontier, claims: Claims) -> None:
+        self.options, self.scope, self.frontier, self.claims = options, scope, frontier, claims
+
+    def job(self, row: Row, response: Response, name: str | None) -> Job:
+        """Return the job for a response whose file is ``name``, ``None`` for no file."""
+        head, file = response.head, response.file
+        modified = http_time(head.get("last-modified")) if self.options.update.use_server_timestamps else None
+        return Job(
+            row.id, row.url, row.place or "", head.status, head.fields, response.body,
+            str(file) if file is not None else None, response.size, name, modified, row.disk is not None,
+        )  # fmt: skip
+
+    def reason_not_kept(self, row: Row) -> str | None:
+        """Return why a file is not kept though it was loaded, ``None`` when it is."""
+        if self.options.spider:
+            return "--spider"
+        if self.options.update.delete_after:
+            return "--delete-after"
+        if row.place == "start" and not self.options.scope.level:
+            return None
+        refused = self.scope.name_refusal(parts_of(row.url).file or self.options.names.default_page)
+        return f"needed for its links only; {refused.reason}" if refused is not None else None
+
+    def final_name(self, row: Row, head: Head) -> str:
+        """Return the name with what only the response tells: Content-Disposition, the extension of the type."""
+        assert row.name is not None
+        names, wanted = self.options.names, row.name
+        server_base = server_name(head.get("content-disposition") or "", names) if names.content_disposition else None
+        if server_base is not None:
+            wanted = wanted[: wanted.rfind("/") + 1] + server_base
+        wanted = adjusted(wanted, head.media_type, names)
+        if wanted == row.name:
+            return wanted
+        with self.frontier:
+            self.claims.release(row.name)
+            wanted = self.claims.claim(wanted)
+            self.frontier.set_names([(wanted, row.id)])
+        return wanted
+
+
+_REFUSALS = 200_000  # refused links that are remembered, so that each is written down once
+
+
+class Links:
+    """Decides on links."""
+
+    def __init__(self, options: CrawlOptions, scope: Scope, frontier: Frontier, journal: Journal) -> None:
+        self.options, self.scope, self.frontier, self.journal = options, scope, frontier, journal
+        self._refused: set[tuple[str, str]] = set()
+        self._by_tag = options.scope.by_tag
+
+    def add(self, row: Row, file_links: FileLinks) -> None:
+        """Enter the links of a file, and keep them for reports and for the crawl after a 304."""
+        self.frontier.remember_links(row.id, file_links.base, file_links.packed, file_links.nofollow)
+        rank, knows = row.rank or 0, self.frontier.knows
+        new = (link for link in file_links.links if not knows(link.url, rank, link.requisite))
+        decided = [self._decided(row, link, file_links.nofollow) for link in new]
+        self.frontier.add(row.id, rank, [link for link in decided if link is not None])
+
+    def _decided(self, row: Row, link: Link, nofollow: bool) -> MetUrl | None:
+        tag = link.tag if self._by_tag else ""
+        forbidden = self._nofollow(link, nofollow)
+        candidate = Candidate(link.url, row.depth + 1, link.requisite, tag, link.is_relative, forbidden, row.url)
+        refused = self.scope.refusal(candidate)
+        if refused is None:
+            return MetUrl(link.url, row.depth + 1, link.requisite, link.place, link.line)
+        if (link.url, refused.rule) in self._refused:
+            return None
+        if len(self._refused) >= _REFUSALS:
+            self._refused.clear()
+        self._refused.add((link.url, refused.rule))
+        self.journal.write("refused", link.url, rule=refused.rule, reason=refused.reason, referrer=row.url)
+        return MetUrl(link.url, row.depth + 1, link.requisite, link.place, link.line, refused.rule, refused.reason)
+
+    def _nofollow(self, link: Link, page_forbids: bool) -> str:
+        if not self.options.robots or link.requisite:
+            return ""
+        if link.nofollow and self.options.obey_nofollow:
+            return "its link says rel=nofollow"
+        return "the page forbids to follow its links (meta robots or X-Robots-Tag)" if page_forbids else ""
+
+    def add_sitemaps(self, sitemaps: Iterable[MetUrl]) -> None:
+        """Enter the sitemaps that a robots.txt names; not the scope but their host decides."""
+        self.frontier.add(None, 0, [sitemap for sitemap in sitemaps if parts_of(sitemap.url).host in self.scope.hosts])

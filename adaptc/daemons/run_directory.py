@@ -26,8 +26,7 @@ from typing import Any
 
 from adaptc.core import fs
 from adaptc.core.diagnostics import Busy
-from adaptc.core.fs import lock_file
-from adaptc.core.outward import refuse_outward
+from adaptc.core.fs import lock_file, refuse_outward
 
 FLAG = "opt.do"
 _READABLE_DIRECTORY, _READABLE_FILE = 0o755, 0o644

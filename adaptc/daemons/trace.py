@@ -1,13 +1,15 @@
-"""Recorded samples: a line of JSON each, which the rules of a daemon can be replayed on."""
+"""Recorded samples of sensors and of loads: a line of JSON each, which the rules of a daemon can be replayed on."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.daemons.control.machine import Load, Machine, MachineState, step
 from adaptc.daemons.sensors.panel import Sample, sample_of
 
 
@@ -45,3 +47,51 @@ def read_trace(path: Path) -> Iterator[Sample]:
             yield sample_of(record)
         except TypeError as error:
             raise UsageError(f"{place}: {error}") from None
+
+
+# ---- the loads of sites
+
+LOAD_FIELDS = tuple(field.name for field in fields(Load))
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """A sample: seconds on a clock that only goes forward, loads by site, and the busy share of the CPUs, if known."""
+
+    at: float
+    sites: Mapping[str, Load]
+    cpu: float | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Return the sample for JSON."""
+        cpu = {} if self.cpu is None else {"cpu": self.cpu}
+        return {"at": self.at, **cpu, "sites": {name: asdict(load) for name, load in self.sites.items()}}
+
+
+def read_loads(path: Path, names: Collection[str]) -> Iterator[Loads]:
+    """Yield the samples of a trace that has these sites. Raises ``UsageError`` with the line of what is no sample."""
+    for place, record in read_records(path):
+        sites, cpu = record.get("sites"), record.get("cpu")
+        if not isinstance(sites, dict) or set(sites) != set(names):
+            raise UsageError(f"{place}: the sites of a sample must be {', '.join(names)}")
+        if not (cpu is None or _is_number(cpu)):
+            raise UsageError(f"{place}: cpu must be a number")
+        yield Loads(record["at"], {name: _load(load, f"{place}: {name}") for name, load in sites.items()}, cpu)
+
+
+def _load(record: Any, place: str) -> Load:
+    if not isinstance(record, dict) or not all(_is_number(record.get(name)) for name in LOAD_FIELDS):
+        raise UsageError(f"{place}: a load has the numbers {', '.join(LOAD_FIELDS)}")
+    return Load(**{name: float(record[name]) for name in LOAD_FIELDS})
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and value >= 0
+
+
+def replay(machine: Machine, samples: Iterator[Loads]) -> Iterator[tuple[Loads, MachineState]]:
+    """Yield each sample with the state after it. The loads stay what the m of the recording made them."""
+    state = machine.start()
+    for sample in samples:
+        state = step(machine, state, sample.sites, sample.cpu)
+        yield sample, state

@@ -12,8 +12,7 @@ from adaptc.config.rulebook import Level
 from adaptc.core import media
 from adaptc.core.model import Resource
 from adaptc.report.figures import PageFigures
-from adaptc.report.ledger import Ledger
-from adaptc.report.weights import Weight, Weights
+from adaptc.report.ledger import Ledger, Weight, Weights
 
 _NO_FACTS = Facts("")
 

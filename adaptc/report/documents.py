@@ -54,9 +54,8 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.spec import BuildSpec
     from adaptc.compile.engine.state.state import State
     from adaptc.core.model import Resource
-    from adaptc.report.entries import Entries
+    from adaptc.report.entries import Entries, ManifestText
     from adaptc.report.ledger import Ledger
-    from adaptc.report.manifest_text import ManifestText
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -167,7 +166,7 @@ class DocumentWriter:
 
     def _last_rows(self, ledger: Ledger, last: dict[str, str] | None) -> ManifestText | None:
         """Return the rows of the last manifest if only what was touched since must be written anew."""
-        from adaptc.report.manifest_text import read_rows
+        from adaptc.report.entries import read_rows
 
         if last is None or ledger.record != last or last["key"] != self._key():
             return None
@@ -199,8 +198,8 @@ class DocumentWriter:
         write_atomic(os.fspath(self.spec.output / REPORT), chunks, keep_equal=True, durable=True)
 
     def _figures(self, ledger: Ledger, stored: tuple[Diagnostic, ...]) -> SiteFigures:
+        from adaptc.report.html_report import site_name
         from adaptc.report.level_figures import level_figures
-        from adaptc.report.site_name import site_name
 
         config, report = self.spec.config, self.report
         cost, resources = config.cost, report.resources.values()

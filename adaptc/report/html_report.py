@@ -1,6 +1,6 @@
-"""The report of a build: a single HTML file that needs no other file and no network.
+"""The reports of a build and of a proof: each a single HTML file that needs no other file and no network.
 
-It depends on the figures only, not on the machine or the time: equal figures give equal bytes. File names are not
+A report depends on its figures only, not on the machine or the time: equal figures give equal bytes. File names are not
 trusted: unprintable characters are escaped by ``printable``, markup by the template engine, and the page's policy
 (CSP Level 3) allows its own script by hash and no request at all.
 """
@@ -17,8 +17,13 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adaptc.browser.paint import LINES
+from adaptc.compile.engine.proof.paints import PagePaint
 from adaptc.core import quantities
 from adaptc.core.diagnostics import Severity, printable
+from adaptc.core.version import VERSION
+from adaptc.formats.html.document import Irreversible, parse_bare, read_page
+from adaptc.formats.html.visible_text import fold_space
 from adaptc.report.charts import bars_by_type, plot_pages, shade_labels
 from adaptc.report.comparisons import NO_VIEWS, ProofViews
 from adaptc.report.figures import (
@@ -252,3 +257,70 @@ def severity_counts(diagnostics: Iterable[DiagnosticFigures]) -> list[tuple[str,
 
 def _diagnostic_order(kind: DiagnosticFigures) -> tuple[int, int, str]:
     return (SEVERITIES.index(kind.severity), -kind.count, kind.id)
+
+
+# ---- the name of the site
+
+# A home page says its name in its head: so many bytes are read
+_HEAD = 1 << 16
+# What says it, the best first: the Open Graph protocol, HTML (4.2.5.1 Standard metadata names), and the title
+_SITE_NAMES = ('meta[property="og:site_name"]', 'meta[name="application-name"]', "head > title")
+_LONGEST_NAME = 120
+
+
+def site_name(docroot: Path, home_pages: Iterable[str]) -> str | None:
+    """Return the name that the first of ``home_pages`` (paths in ``docroot``) has for its site, None if none has.
+
+    A page that cannot be read has none: whoever reads all pages says why.
+    """
+    return next((name for path in home_pages for name in _names(docroot / path)), None)
+
+
+def _names(file: Path) -> Iterator[str]:
+    try:
+        with file.open("rb") as stream:
+            head = stream.read(_HEAD)
+        tree = parse_bare(read_page(head[: head.rfind(b">") + 1]).text)
+    except (OSError, Irreversible):
+        return
+    for selector in _SITE_NAMES:
+        element = tree.select_one(selector)
+        if element is not None:
+            name = fold_space(element.attr("content") or "" if element.tag == "meta" else element.text)
+            if name:
+                yield name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1].rstrip()}…"
+
+
+# ---- the report of a proof: what differs, and the original and the levels side by side
+
+PROOF_TEMPLATE = "proof.html.j2"
+
+
+@dataclass(frozen=True, slots=True)
+class ProofFigures:
+    """A proof: the name of the site, the pages and levels proven, and what was seen.
+
+    ``paints`` say how soon pages are shown on the line of that name.
+    """
+
+    name: str
+    pages: Sequence[str]
+    levels: Sequence[str]
+    views: ProofViews
+    line: str | None = None
+    paints: Sequence[PagePaint] = ()
+
+
+def stream_proof(figures: ProofFigures) -> Iterator[str]:
+    """Yield the page piece by piece. Equal figures give equal bytes."""
+    environment = template_environment(None)
+    script = template_source(environment, COMPARE)
+    return environment.get_template(PROOF_TEMPLATE).generate(
+        proof=figures,
+        style=template_source(environment, STYLE),
+        script=script,
+        script_hash=csp_hash(script),
+        data_uri=data_uri,
+        line=LINES[figures.line] if figures.line else None,
+        version=VERSION,
+    )

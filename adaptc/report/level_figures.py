@@ -1,13 +1,14 @@
-"""The figures of levels, from the sums of the ledger."""
+"""The figures of levels, from the sums of the ledger, and what pages embed over a whole level."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from adaptc.config.config import CostConfig
 from adaptc.config.rulebook import Level
-from adaptc.report.embedded import NOTHING, Embedded, embedded_files
-from adaptc.report.figures import GROUPS, LevelFigures, capacity_factor
+from adaptc.report.figures import GROUPS, FileFigures, LevelFigures, capacity_factor
 from adaptc.report.ledger import Ledger, LevelSums
 
 _NOTHING = LevelSums(0, (), {})
@@ -56,4 +57,47 @@ def _level_figures(
         1 + embedded.requests,
         sums.own_transfer / times + embedded.transfer,
         embedded.heaviest,
+    )
+
+
+# ---- what pages embed: what the next page of a visit fetches, and which files have most bytes
+
+_HEAVIEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Requests and bytes of files that a page embeds and the one before it in a visit does not: means.
+
+    ``heaviest`` are the files with most bytes of a mean page, the heaviest first.
+    """
+
+    requests: float = 0.0
+    transfer: float = 0.0
+    heaviest: tuple[FileFigures, ...] = ()
+
+
+NOTHING = Embedded()
+
+
+def embedded_files(ledger: Ledger, first: str, times: int, *, weighs_views: bool) -> Mapping[str, Embedded]:
+    """Return what pages embed by level; a file that a level does not have is that of the level ``first``.
+
+    Both pages are drawn by their views (``times`` in all): a file that n of N embed is fetched for a page and was not
+    for the one before it with the probability n/N (1 - n/N).
+    """
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for level, paths, count in ledger.embedding(weighs_views=weighs_views):
+        for path in paths:
+            counts[level][path] += count
+    return {level: _embedded(ledger, (level, first), found, times) for level, found in counts.items()}
+
+
+def _embedded(ledger: Ledger, levels: tuple[str, str], counts: Counter[str], times: int) -> Embedded:
+    files = [FileFigures(path, ledger.transfer(path, levels), count / times) for path, count in counts.items()]
+    files.sort(key=lambda file: (-file.transfer * file.share, file.path))
+    return Embedded(
+        sum(file.share * (1 - file.share) for file in files),
+        sum(file.share * (1 - file.share) * file.transfer for file in files),
+        tuple(files[:_HEAVIEST]),
     )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.browser.answers import Server, level_server
 from adaptc.browser.chromium import Chromium, find_chromium, in_chromium, names_tried
-from adaptc.browser.excerpts import SCALE, small_webp
+from adaptc.browser.pictures import SCALE, small_webp
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.diagnostics import Diagnostic, diagnose

@@ -1,24 +1,46 @@
-"""Write the configuration of servers and the action tables, and the state directory that servers read."""
+"""Write the configuration of servers and the action tables, and the state directory that servers read.
+
+The configuration is made from a policy, by templates (Jinja2) that users may replace.
+"""
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
+from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
+from adaptc.compile.engine.state.results import UnitResult
 from adaptc.compile.engine.state.state import State, last_build
 from adaptc.compile.engine.trees.output import SourceTimes
 from adaptc.config.config import ACTIONS, Config
-from adaptc.core.diagnostics import Diagnostic, UsageError
-from adaptc.core.fs import write_atomic
-from adaptc.core.outward import refuse_outward
+from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, printable
+from adaptc.core.fs import refuse_outward, write_atomic
+from adaptc.core.model import CODINGS, DICTIONARY_TOKEN, IDENTITY, MEDIA_TYPES, MOST_SLASHES, OWN_DIRECTORY, TOKENS
 from adaptc.serve import state_directory
-from adaptc.serve.action_table import check_table, entries, json_chunks, map_line, table_line
-from adaptc.serve.configuration import render
-from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
-from adaptc.serve.server import Server
+from adaptc.serve.patterns import (
+    ACCEPT_CH,
+    DICTIONARIES,
+    HELD,
+    HINT_FIELDS,
+    HINTS,
+    IMAGES,
+    accepts,
+    accepts_format,
+    literal,
+)
+from adaptc.serve.policy import CLASSES, CONF_DIRECTORY, Policy, policy_of
+from adaptc.serve.server import EmittedFile, Server
 from adaptc.serve.servers import all_servers, server_named
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +128,238 @@ def create_state(policy: Policy, servers: Sequence[Server]) -> None:
         raise UsageError(
             'httxt2dbm is not installed (Debian: apache2-utils); or say serve.class_map = "txt"'
         ) from error
+
+
+# ---- configuration, by templates
+
+
+def render(server: Server, policy: Policy) -> dict[str, str]:
+    """Return the configuration files of ``server`` by name; texts are to be written with ``os.fsencode``.
+
+    Files that the policy does not need are left out. Raises ``UsageError`` for a setting that the server cannot follow,
+    a path that its configuration cannot express, or a mistake in a template.
+    """
+    files = [file for file in server.files if file.is_needed(policy)]
+    return {file.name: _rendered(server, file, policy) for file in files}
+
+
+def _rendered(server: Server, file: EmittedFile, policy: Policy) -> str:
+    from jinja2 import TemplateError
+
+    try:
+        template = _environment(server, policy).get_template(f"{file.name}.j2")
+        return file.finish(template.render(_variables(server, policy)))
+    except TemplateError as error:
+        raise UsageError(f"template {file.name}.j2: {error}") from error
+    except ValueError as error:
+        raise UsageError(f"{file.name} cannot be written: something in it holds {error}") from error
+
+
+def _environment(server: Server, policy: Policy) -> Environment:
+    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
+
+    own = [FileSystemLoader(os.fspath(policy.serve.templates))] if policy.serve.templates else []
+    environment = Environment(
+        loader=ChoiceLoader([*own, FunctionLoader(_shipped)]),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    environment.filters |= {"comment": printable, "abspath": os.path.abspath, "pattern": literal, "lua": lua_string}
+    environment.filters |= server.filters(policy)
+    environment.tests |= server.tests
+    return environment
+
+
+def _shipped(name: str) -> str | None:
+    file = resources.files("adaptc.templates").joinpath(name)
+    return file.read_text("utf-8") if file.is_file() else None
+
+
+def lua_string(text: str) -> str:
+    """Return ``text`` as a string of Lua, which Apache and lighttpd run."""
+    escaped = re.sub(r'[\x00-\x1f"\\\x7f]', lambda match: f"\\{ord(match[0]):03d}", text)
+    return f'"{escaped}"'
+
+
+def _variables(server: Server, policy: Policy) -> dict[str, Any]:
+    if not server.is_complete:
+        _refuse_daemons(server, policy)
+    common = {
+        "p": policy,
+        "dollar": policy.dollar,
+        "conf": f"{policy.output}/{CONF_DIRECTORY}",
+        "classes": CLASSES,
+        "tokens": TOKENS,
+        "codings_re": "|".join(CODINGS),
+        "accepts": {coding: accepts(coding) for coding in (*policy.codings, DICTIONARY_TOKEN)},
+        "held": HELD,
+        "most_slashes": MOST_SLASHES,
+        "dictionary_urls": DICTIONARIES,
+        "accepts_format": {name: accepts_format(name) for name in policy.formats},
+        "media_types": MEDIA_TYPES,
+        "images": IMAGES,
+        "root_re": literal(policy.output),
+        "prefix_re": literal(policy.prefix),
+        "hints": HINTS,
+        "hint_fields": HINT_FIELDS,
+        "accept_ch": ACCEPT_CH,
+    }
+    return common | dict(server.variables(policy))
+
+
+def _refuse_daemons(server: Server, policy: Policy) -> None:
+    """Refuse settings that a server cannot follow: ignoring them would let people wait for levels to change."""
+    wanted = [key for key in ("buckets", "classes", "reject") if getattr(policy.serve, key)]
+    wanted += ["freshness"] if policy.is_strict else []
+    if wanted:
+        title = server.title
+        raise UsageError(f"serve.{wanted[0]}: {title} supports only flag, level and coding; use Apache or nginx")
+
+
+# ---- action tables: the alternatives of each page for poor and for rich clients
+#
+# The syntax is that of Krishnamurthy, Zhang, Wills and Vishwanath (section 2)::
+#
+#     /foo.html .gz .p_lc ; .r_mc
+#
+# ``/foo.html`` has two alternatives for poor clients, and one for rich clients. Here the actions are the codings,
+# ``.gz``, and the levels by their names: for poor clients those below the default level, for rich clients those above
+# it.
+
+SCHEMA = 1
+_ORDER = sorted(CODINGS, key=lambda coding: coding != "gz")  # the paper's action first
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """The alternatives of one URI, which is percent-encoded, in the order in which they are tried.
+
+    ``files`` has the file of each action, relative to the output.
+    """
+
+    uri: str
+    poor: tuple[str, ...]
+    rich: tuple[str, ...]
+    files: Mapping[str, str]
+
+
+def entries(state: State, policy: Policy) -> Iterator[Entry]:
+    """Yield what was built, in the order of paths; a file without alternatives is left out."""
+    digests = {path: digest for path, (_, digest) in state.resources().items()}
+    for path, results in groupby(state.results(notes=False), key=lambda result: result.path):
+        if not path.startswith(OWN_DIRECTORY):
+            entry = _entry(path, {result.level: result for result in results}, digests.get(path), policy)
+            if entry.poor or entry.rich:
+                yield entry
+
+
+def _entry(path: str, units: Mapping[str, UnitResult], source: str | None, policy: Policy) -> Entry:
+    normal = policy.levels.index(policy.level)
+    codings = [coding for coding in _ORDER if _file(units, policy.level, coding)]
+    usual = _digest(units, policy.level, source)
+    differing = [name for name in policy.levels if name in units and _digest(units, name, source) != usual]
+    poorer = [name for name in differing if policy.levels.index(name) > normal]
+    files = {f".{coding}": f"{policy.level}/{coding}/{path}" for coding in codings}
+    files |= {f".{name}": f"{name}/{IDENTITY}/{path}" for name in differing}
+    uri = quote(os.fsencode(f"{policy.prefix}/{path}"), safe="/~!$&'()*+,=:@")
+    poor = tuple(f".{name}" for name in [*codings, *poorer])
+    return Entry(uri, poor, tuple(f".{name}" for name in differing if name not in poorer), files)
+
+
+def _file(units: Mapping[str, UnitResult], level: str, coding: str) -> bool:
+    return level in units and any(output.coding == coding for output in units[level].outputs)
+
+
+def _digest(units: Mapping[str, UnitResult], level: str, source: str | None) -> str | None:
+    """Return the digest of the page at a level: that of the source where the level has no file of its own."""
+    outputs = units[level].outputs if level in units else ()
+    return next((output.digest for output in outputs if output.coding == IDENTITY), source)
+
+
+def table_line(entry: Entry) -> str:
+    """Return an entry as a line of a table, without its end."""
+    rich = [";", *entry.rich] if entry.rich else []
+    return " ".join([entry.uri, *entry.poor, *rich])
+
+
+def map_line(entry: Entry) -> str:
+    """Return an entry as a line of a text map for RewriteMap: ``/foo.html .gz,.p_lc;.r_mc``."""
+    return f"{entry.uri} {','.join(entry.poor)};{','.join(entry.rich)}"
+
+
+def json_chunks(listed: Iterable[Entry], policy: Policy) -> Iterator[str]:
+    """Yield the entries as one JSON document, an entry a line."""
+    head = {"schema": SCHEMA, "name": policy.title, "level": policy.level, "levels": policy.levels}
+    yield json.dumps(head)[:-1] + ', "actions": ['
+    for number, entry in enumerate(listed):
+        row = {"uri": entry.uri, "poor": entry.poor, "rich": entry.rich, "files": entry.files}
+        yield (",\n" if number else "\n") + json.dumps(row)
+    yield "\n]}\n"
+
+
+# ---- a table that somebody edited, compared with the build
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a table: its number, counted from 1, the URI, and the actions for poor and for rich clients."""
+
+    number: int
+    uri: str
+    poor: tuple[str, ...]
+    rich: tuple[str, ...]
+
+
+class MalformedError(Exception):
+    """A malformed line; the text is the problem."""
+
+
+def check_table(text: str, name: str, built: Iterable[Entry]) -> Iterator[Diagnostic]:
+    """Yield the malformed, unknown and missing entries of a table, by line; ``name`` is that of its file."""
+    lines: dict[str, Line] = {}
+    for number, written in enumerate(text.splitlines(), 1):
+        try:
+            line = parse_line(written, number)
+            if line is not None and line.uri in lines:
+                raise MalformedError(f"{line.uri} is in line {lines[line.uri].number} already")
+        except MalformedError as problem:
+            yield diagnose("action-malformed", Location(name, number), problem=problem)
+            continue
+        if line is not None:
+            lines[line.uri] = line
+    yield from _compared(lines, {entry.uri: entry for entry in built}, name)
+
+
+def parse_line(written: str, number: int) -> Line | None:
+    """Return a line of a table, None for an empty one or a comment (#). Raises ``MalformedError``."""
+    words = written.split()
+    if not words or words[0].startswith("#"):
+        return None
+    uri, *actions = words
+    if not uri.startswith("/"):
+        raise MalformedError(f"{uri} is no path")
+    if actions.count(";") > 1:
+        raise MalformedError("it has more than one ;")
+    wrong = [word for word in actions if word != ";" and not (word.startswith(".") and len(word) > 1)]
+    if wrong:
+        raise MalformedError(f"{wrong[0]} is no action, which begins with a dot")
+    middle = actions.index(";") if ";" in actions else len(actions)
+    return Line(number, uri, tuple(actions[:middle]), tuple(actions[middle + 1 :]))
+
+
+def _compared(lines: dict[str, Line], built: dict[str, Entry], name: str) -> Iterator[Diagnostic]:
+    for uri, line in lines.items():
+        entry, place = built.get(uri, Entry(uri, (), (), {})), Location(name, line.number)
+        for actions, known in ((line.poor, entry.poor), (line.rich, entry.rich)):
+            for action in actions:
+                if action not in known:
+                    yield diagnose("action-unknown", place, uri=uri, action=action)
+            for action in known:
+                if action not in actions:
+                    yield diagnose("action-missing", place, uri=uri, action=action)
+    for uri, entry in built.items():
+        if uri not in lines:
+            yield diagnose("action-missing", Location(name), uri=uri, action=" ".join((*entry.poor, *entry.rich)))

@@ -17,7 +17,7 @@ from adaptc.serve.policy import CONF_DIRECTORY, Policy
 if TYPE_CHECKING:
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.report.manifest import Manifest
-    from adaptc.serve.doctor.accounts import Account
+    from adaptc.serve.accounts import Account
 
 Filter = Callable[[str], str]
 

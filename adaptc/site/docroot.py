@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import errno
-import fnmatch
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from adaptc.config.config import Config
 from adaptc.core import media
@@ -17,49 +15,15 @@ from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.fs import ChangedWhileRead, DiskTree, Entry, Tree
 from adaptc.core.model import Resource
 from adaptc.core.urls import SiteAddress
-from adaptc.site.mirror import types_of
-from adaptc.site.programs import program_kind
-from adaptc.site.server_config import server_rules_of
+from adaptc.site.apache_configuration import server_rules_of
+from adaptc.site.crawled import types_of
+from adaptc.site.docroot_digest import PlainDirectory
+from adaptc.site.selection import Selection, with_ancestors
 from adaptc.site.server_rules import ServerRule, ServerRules
 from adaptc.site.site import Site
 from adaptc.site.source_table import ResourceSources
 
-if TYPE_CHECKING:
-    from adaptc.site.scan import PlainDirectory
-
 _LINK_PROBLEMS = {errno.ELOOP: "symlink-loop", errno.ENOENT: "symlink-broken", errno.ENOTDIR: "symlink-broken"}
-
-# RFC 8615: the one hidden name that servers publish
-_PUBLISHED_HIDDEN = ".well-known"
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which names of a docroot are part of the site.
-
-    ``exclude`` are shell patterns; one with a ``/`` is matched against the path, one without against every name.
-    """
-
-    exclude: tuple[str, ...] = ()
-    include_hidden: bool = False
-
-    def excluder(self) -> Callable[[str], bool]:
-        """Return a function that tells whether a path, or a directory above it, is left out."""
-        matcher = self.matcher()
-        return lambda path: any(map(matcher.fullmatch, _with_ancestors(path)))
-
-    def matcher(self) -> re.Pattern[str]:
-        """Return one pattern for all: it matches paths that are left out."""
-        parts = [translated(pattern) for pattern in self.exclude]
-        if not self.include_hidden:
-            parts.append(rf"(?:.*/)?\.(?!{re.escape(_PUBLISHED_HIDDEN[1:])}(?:/|$))[^/]*")
-        return re.compile("|".join(parts) or r"(?!)", re.DOTALL)
-
-
-def translated(pattern: str) -> str:
-    """Return the regular expression of a shell pattern as ``Selection.exclude`` has them."""
-    place = "" if "/" in pattern else "(?:.*/)?"
-    return f"{place}{fnmatch.translate(pattern.strip('/'))}"
 
 
 @dataclass(slots=True)
@@ -77,12 +41,12 @@ class Docroot:
         """Return the ``bypassing`` files, each as the topmost directory in which nothing is built."""
         if not self.bypassing:
             return ()
-        built = {directory for path in self.resources for directory in _with_ancestors(path)}
+        built = {directory for path in self.resources for directory in with_ancestors(path)}
         return tuple(dict.fromkeys(_topmost_outside(path, built) for path in self.bypassing))
 
 
 def _topmost_outside(path: str, built: set[str]) -> str:
-    return [place for place in _with_ancestors(path) if place not in built][-1]
+    return [place for place in with_ancestors(path) if place not in built][-1]
 
 
 def load_directory(
@@ -227,7 +191,7 @@ class _Walk:
             kind = _LINK_PROBLEMS.get(error.errno or 0, "unreadable-file")
             self._report(kind, place, target=entry.link, reason=error.strerror)
             return
-        if real is None or self._is_excluded(*_with_ancestors(real)):
+        if real is None or self._is_excluded(*with_ancestors(real)):
             self._report("symlink-outside", place, target=entry.link)
         elif target.kind in ("directory", "file") and target.is_unreadable:
             self._report(f"unreadable-{target.kind}", place, reason=os.strerror(errno.EACCES))
@@ -287,12 +251,6 @@ def _by_directory(
     return found
 
 
-def _with_ancestors(path: str) -> Iterator[str]:
-    while path:
-        yield path
-        path = path.rpartition("/")[0]
-
-
 def _contains(outer: str, inner: str) -> bool:
     return inner == outer or inner.startswith(outer + "/")
 
@@ -307,3 +265,32 @@ def _case_collisions(resources: dict[str, Resource]) -> Iterator[Diagnostic]:
     for folded, paths in alike.items():
         first, *others = sorted([*paths, folded] if folded in resources else paths)
         yield from (diagnose("case-collision", Location(path), other=first) for path in others)
+
+
+# ---- files that servers run or complete before they send them: copies would show their source
+
+_LANGUAGES = {
+    "PHP": ("php", "php3", "php4", "php5", "php7", "php8", "phtml", "phps", "phar"),
+    "ASP": ("asp", "aspx", "ascx", "ashx", "asmx", "cshtml"),
+    "JSP": ("jsp", "jspx", "jsf"),
+    "ColdFusion": ("cfm", "cfml"),
+    "CGI": ("cgi", "fcgi"),
+    "server-side includes": ("shtml", "shtm", "stm"),
+}
+_BY_EXTENSION = {extension: language for language, names in _LANGUAGES.items() for extension in names}
+_CGI_DIRECTORIES = ("cgi-bin", "fcgi-bin")
+
+
+def program_kind(tree: Tree, entry: Entry, *, is_known: bool = False) -> str | None:
+    """Return what kind of program a file is, ``None`` for a file that is sent as it is. Raises ``OSError``.
+
+    The last extension decides, and the directory. A page that is executable and begins with ``#!`` is a program, too;
+    scripts for downloading are not. One that ``is_known`` is as it was when it was no program.
+    """
+    *directories, name = entry.path.split("/")
+    kind = _BY_EXTENSION.get(name.rpartition(".")[2].lower()) if "." in name else None
+    if kind is None and not set(directories).isdisjoint(_CGI_DIRECTORIES):
+        kind = "CGI"
+    if kind is None and not is_known and entry.is_executable and media.by_name(entry.path) in (media.HTML, media.XHTML):
+        kind = "CGI" if tree.read_start(entry.path, 2) == b"#!" else None
+    return kind

@@ -18,7 +18,7 @@ from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state.damage import MALFORMED, discard, reason_of_damage, system_error
 from adaptc.compile.engine.state.state import LONGEST_PATH, STATE_FILE, State, Unit, state_path
 from adaptc.config.config import MIRRORS, Config, with_severities
-from adaptc.config.last_build import store_last_build
+from adaptc.config.config_file import store_last_build
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.model import PRIVATE
 from adaptc.core.shortage import recognizing_shortage

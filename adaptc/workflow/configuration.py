@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from adaptc.config.config import Config
 from adaptc.config.config_file import Part, read_config
-from adaptc.config.schema import problems_of, refuse
+from adaptc.config.schema import problems_of, read_table, refuse
 from adaptc.config.toml import TomlSource, nearest
 
 if TYPE_CHECKING:
@@ -89,9 +89,30 @@ def _check_budgets(config: Config, _file: TomlSource) -> None:
 
 def _check_daemons(config: Config, _file: TomlSource) -> None:
     if config.daemons.values:
-        from adaptc.daemons.settings import check_daemons
+        refuse(problem for name in config.daemons.values for problem in _daemon_problems(name, config.daemons))
 
-        check_daemons(config.daemons)
+
+def _daemon_problems(name: str, daemons: TomlSource) -> Iterator[str]:
+    """Yield the mistakes in the table of a daemon.
+
+    Rules between settings (``leave`` below ``enter``) are left to the daemon, whose ``--set`` may change either.
+    """
+    from adaptc.daemons.status import DAEMONS
+
+    if name not in DAEMONS:
+        yield daemons.complaint((name,), f"unknown daemon {name}{nearest(name, DAEMONS)}")
+    elif name == "control":
+        from adaptc.daemons.control.settings import read_control
+
+        yield from problems_of(lambda: read_control(daemons.below(name)))
+    elif name == "classify":
+        from adaptc.daemons.classify.settings import CHECKS
+
+        yield from read_table(daemons.below(name), CHECKS).problems
+    else:
+        from adaptc.daemons.switch.settings import CHECKS
+
+        yield from read_table(daemons.below(name), CHECKS).problems
 
 
 _PARTS: tuple[Part, ...] = (_check_levels, _check_budgets, _check_daemons)

@@ -7,8 +7,7 @@ import statistics
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 
-from adaptc.daemons.control.estimator import Estimator, learn
-from adaptc.daemons.control.pi import Loop, advance, tuned
+from adaptc.daemons.control.machine import Estimator, Loop, advance, learn, tuned
 from benchmarks.papers.blocks import Block, Chart, Published, Series, Table
 from benchmarks.papers.control_loads import SCENARIOS
 from benchmarks.papers.controlled_sites import BOUND, DEGRADED, PAGE, run

@@ -15,9 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from adaptc.daemons.sensors.panel import Sample
-from adaptc.daemons.switch.gopshtein import Gopshtein
-from adaptc.daemons.switch.policy import Mode
-from adaptc.daemons.switch.steady import Steady
+from adaptc.daemons.switch.policies import Gopshtein, Mode, Steady
 from benchmarks.papers.blocks import Block, Chart, Published, Series, Table, Value
 from benchmarks.papers.experiment import Experiment, Parameters, Part, Row, Section
 from benchmarks.papers.limited_apache import (

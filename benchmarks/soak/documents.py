@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 
 from .bench import Bench
 from .fuzz import fuzzed_site

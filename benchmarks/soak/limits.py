@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import resource
 
-from adaptc.cli.exitcodes import ExitCode
+from adaptc.cli.command import ExitCode
 
 from .bench import Bench
 from .judge import judge_check, judge_completion, judge_trees

@@ -42,9 +42,8 @@ from adaptc.compile.pipeline import modules_of
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.digest import digest_chunks
-from adaptc.core.fs import TEMPORARY, ChangedWhileRead, DiskTree, Tree
+from adaptc.core.fs import TEMPORARY, ChangedWhileRead, DiskTree, Tree, refuse_outward
 from adaptc.core.model import Resource
-from adaptc.core.outward import refuse_outward
 from adaptc.core.shortage import Shortage, has_memory_limit
 from adaptc.site.source_table import as_sources
 
@@ -54,7 +53,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.cache.remote import RemoteCache
     from adaptc.compile.engine.trees.gate import Gate, GatedPublisher
     from adaptc.compile.engine.workers.executor import WorkerPool, Workers
-    from adaptc.site.scan import PlainDirectory
+    from adaptc.site.docroot_digest import PlainDirectory
 
 # The lock file that workers hold
 _WORKERS = "workers"

@@ -32,9 +32,9 @@ from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.digest import digest_parts
 from adaptc.core.model import Resource
 from adaptc.core.version import VERSION
+from adaptc.site.crawled import types_of
 from adaptc.site.docroot import site_of
-from adaptc.site.mirror import types_of
-from adaptc.site.scan import DocrootScan, PlainDirectory, scan_directory
+from adaptc.site.docroot_digest import DocrootScan, PlainDirectory, scan_directory
 
 if TYPE_CHECKING:
     from adaptc.formats.accesslog.parser import LineParser

@@ -43,8 +43,8 @@ from adaptc.compile.engine.unit.assets import Assets
 from adaptc.compile.engine.unit.unit_builder import UnitBuilder, read_facts
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
+from adaptc.site.crawled import types_of
 from adaptc.site.docroot import load_file
-from adaptc.site.mirror import types_of
 from adaptc.site.site import Source
 from adaptc.site.source_table import as_sources
 

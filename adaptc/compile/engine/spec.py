@@ -27,9 +27,10 @@ from adaptc.core.fs import DiskTree, write_atomic
 from adaptc.core.libraries import versions_of
 from adaptc.core.model import CODINGS, PRIVATE, Effort
 from adaptc.formats import codings
-from adaptc.site.docroot import Docroot, Selection, load_directory
-from adaptc.site.mirror import types_of
-from adaptc.site.server_config import server_rules_of
+from adaptc.site.apache_configuration import server_rules_of
+from adaptc.site.crawled import types_of
+from adaptc.site.docroot import Docroot, load_directory
+from adaptc.site.selection import Selection
 from adaptc.site.source_table import ResourceSources, SourceTable, write_table
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.core.fs import Tree
     from adaptc.core.model import Resource
-    from adaptc.site.scan import PlainDirectory
+    from adaptc.site.docroot_digest import PlainDirectory
     from adaptc.site.server_rules import ServerRules
     from adaptc.site.site import Source
 

@@ -2,7 +2,7 @@
 
 Nothing that passes report is believed, so that every level is measured in the same way, whatever made it. The same
 measure chooses the frame of a page (``adaptc.compile.engine.unit.choices``) and judges levels that were built
-(``adaptc.workflow.planning.meter``).
+(``adaptc.workflow.planning.trials``).
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ from itertools import islice
 from operator import attrgetter
 from typing import Any
 
-from adaptc.daemons.classify.classifier import Classifier, Client, Reference, Verdict, Weights
-from adaptc.daemons.classify.estimate import Estimate
+from adaptc.daemons.classify.classifier import Classifier, Client, Estimate, Reference, Verdict, Weights
 from adaptc.daemons.classify.hits import Hit, hits, read_history
 from adaptc.daemons.classify.prefixes import address_of, cluster_of
 from adaptc.daemons.classify.settings import ClassifySettings

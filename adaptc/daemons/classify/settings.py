@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.config.schema import InvalidValue, Schema, duration, flag, number, one_or_more, path, subset_of, text, whole
-from adaptc.daemons.classify.classifier import Classifier, Limits
-from adaptc.daemons.classify.estimate import Rules
+from adaptc.daemons.classify.classifier import Classifier, Limits, Rules
 from adaptc.daemons.classify.prefixes import Prefixes, read_routes
 from adaptc.daemons.classify.tables import WRITERS
 
@@ -20,7 +19,7 @@ class ClassifySettings:
     ``log_format`` is as for ``adaptc popular``. ``write`` names the forms of the table (``tables.WRITERS``).
     ``routes`` is a routing table, ``pages`` a file with a path a line: the pages that are used. ``unacted`` are the
     levels that leave a page as it is, as ``served=`` of the log names them. ``write_every`` and ``save_every`` are the
-    least times between two tables and two states. The others are of ``estimate.Rules`` and ``classifier.Limits``.
+    least times between two tables and two states. The others are of ``classifier.Rules`` and ``classifier.Limits``.
     """
 
     logs: tuple[Path, ...] = ()

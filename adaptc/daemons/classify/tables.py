@@ -19,8 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from adaptc.daemons.classify.classifier import Classifier
-from adaptc.daemons.classify.estimate import CLASSES, NORMAL, Estimate
+from adaptc.daemons.classify.classifier import CLASSES, NORMAL, Classifier, Estimate
 from adaptc.daemons.classify.prefixes import Network, address_of
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.serve import state_directory

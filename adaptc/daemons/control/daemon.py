@@ -9,21 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-from adaptc.daemons.control.ladder import BUCKETS, REJECT, bucket_levels, write_buckets
+from adaptc.daemons.control.bucket_ladder import BUCKETS, REJECT, bucket_levels, write_buckets
+from adaptc.daemons.control.load_meter import LoadUnknown, Meter
 from adaptc.daemons.control.machine import Load, Machine, MachineState, Site, step
-from adaptc.daemons.control.meter import LoadUnknown, Meter
 from adaptc.daemons.control.settings import ControlSettings
-from adaptc.daemons.control.trace import Loads
-from adaptc.daemons.guard import Guard
-from adaptc.daemons.reporter import Figures, Reporter, label
+from adaptc.daemons.mode import ModeEnvironment
+from adaptc.daemons.reporter import Figures, label
 from adaptc.daemons.run_directory import ORIGINAL, Override, RunDirectory, read_override
 from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
-from adaptc.daemons.trace import append_record
+from adaptc.daemons.trace import Loads
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +32,11 @@ class SiteEndpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
-    """What the daemon works with. The endpoints are by name of the site; ``record`` is the trace that samples go to."""
+class Environment(ModeEnvironment):
+    """The endpoints of the sites, by name, and the sensor of the CPUs."""
 
     endpoints: Mapping[str, SiteEndpoint]
     cpu: CpuSource
-    reporter: Reporter
-    guard: Guard | None = None
-    record: Path | None = None
 
 
 class ControlDaemon:
@@ -58,8 +52,7 @@ class ControlDaemon:
 
     def step(self, clock: float, epoch: float) -> None:
         """Measure, decide, write for the servers."""
-        if self._environment.guard:
-            self._environment.guard.beat()
+        self._environment.beat()
         elapsed, self._clock = (clock - self._clock if self._clock is not None else 0.0), clock
         cpu = self._busy(elapsed)
         loads = self._loads(elapsed, cpu, epoch) if elapsed > 0 else None
@@ -67,7 +60,7 @@ class ControlDaemon:
             self._report_floor(epoch)
         forced = {site.name: self._override(site, epoch) for site in self._machine.sites}
         if loads is not None:
-            self._record(Loads(clock, loads, cpu))
+            self._environment.append(Loads(clock, loads, cpu).record())
             self._state = self._stepped(loads, cpu, forced)
         for site in self._machine.sites:
             self._write_levels(site, forced[site.name], loads, epoch)
@@ -84,12 +77,9 @@ class ControlDaemon:
     def stop(self, epoch: float) -> None:
         """Leave the flags as the policy for the end says, and end the guard."""
         for endpoint in self._environment.endpoints.values():
-            if endpoint.run and self._settings.expire == "normal":
+            if endpoint.run and self._settings.is_temporary:
                 endpoint.run.reset()
-        if self._environment.guard:
-            self._environment.guard.close()
-        self._environment.reporter.decision(epoch, "stopped", f"the flags expire by policy {self._settings.expire}")
-        self._environment.reporter.last(epoch)
+        self._environment.close(epoch, f"the flags expire by policy {self._settings.expire}")
 
     # ---- measuring
 
@@ -126,10 +116,6 @@ class ControlDaemon:
             return load
         rejecting = self._bucket_levels.get(name, ()).count(REJECT) / BUCKETS
         return replace(load, rejected=load.requests * rejecting)
-
-    def _record(self, sample: Loads) -> None:
-        if self._environment.record:
-            self._environment.reporter.attempt(partial(append_record, self._environment.record, sample.record()))
 
     def _complain(self, sentence: str, epoch: float) -> None:
         if sentence != self._complaint:

@@ -8,12 +8,11 @@ they get the higher of their own m and of that one, so that capacity which nobod
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from adaptc.daemons.control.estimator import Estimator, learn
-from adaptc.daemons.control.ladder import Ladder
-from adaptc.daemons.control.pi import Loop, advance, tuned
+from adaptc.daemons.control.bucket_ladder import Ladder
 from adaptc.serve.capacity.utilization import Cost, Guarantee, allocations, priority_target
 
 
@@ -101,6 +100,118 @@ class Machine:
 def rank(site: Site) -> int:
     """Return the place of a site among the priorities: guarantees come first."""
     return 0 if site.guarantee is not None else site.priority
+
+
+# ---- recursive least squares for a and b of U = aR + bW (section 4.3 of the paper), with exponential forgetting
+#
+# R in requests a millisecond and W in kB a millisecond, so that a and b are milliseconds and the initial covariance of
+# 1000 is far above them.
+
+INITIAL = 1000.0
+# Beyond this the two columns of the samples, scaled to length 1, are so parallel (cosine 0.998) that noise decides
+# between a and b: pages of one size.
+ILL_CONDITIONED = 30.0
+
+Matrix = tuple[float, float, float]  # symmetric, 2 by 2: (1,1), (1,2), (2,2)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """``a`` and ``b`` in milliseconds, the covariance, and the information that samples brought."""
+
+    a: float = 0.0
+    b: float = 0.0
+    covariance: Matrix = (INITIAL, 0.0, INITIAL)
+    information: Matrix = (0.0, 0.0, 0.0)
+    samples: int = 0
+
+    @property
+    def condition(self) -> float:
+        """The condition number of the samples with columns scaled to length 1; infinite for parallel columns."""
+        first, mixed, second = self.information
+        if first <= 0 or second <= 0:
+            return math.inf
+        cosine = min(1.0, abs(mixed) / math.sqrt(first * second))
+        return math.inf if cosine >= 1 else math.sqrt((1 + cosine) / (1 - cosine))
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether a and b can be separated, and make sense as costs."""
+        return self.samples >= 10 and self.condition < ILL_CONDITIONED and self.a > 0 and self.b > 0
+
+
+def learn(
+    before: Estimator, requests: float, kilobytes: float, utilization: float, forgetting: float = 1.0
+) -> Estimator:
+    """Return the estimate after a sample; ``forgetting`` is lambda, 1 remembers everything."""
+    p11, p12, p22 = before.covariance
+    x, y = p11 * requests + p12 * kilobytes, p12 * requests + p22 * kilobytes
+    total = forgetting + requests * x + kilobytes * y
+    gain_a, gain_b = x / total, y / total
+    error = utilization - before.a * requests - before.b * kilobytes
+    covariance = ((p11 - gain_a * x) / forgetting, (p12 - gain_a * y) / forgetting, (p22 - gain_b * y) / forgetting)
+    i11, i12, i22 = (forgetting * entry for entry in before.information)
+    information = (i11 + requests * requests, i12 + requests * kilobytes, i22 + kilobytes * kilobytes)
+    return Estimator(before.a + gain_a * error, before.b + gain_b * error, covariance, information, before.samples + 1)
+
+
+# ---- the PI controller of m (section 4.4 of the paper), tuned in closed form and discretised by Tustin's rule
+#
+# K_p (1 + K_i / s) against the plant p_max e^(-sT/2), with a controller phase of -pi/6 at the frequency of oscillation:
+# omega = 5 pi / (3T), K_i = 5 pi / (3 sqrt(3) T), K_p = sqrt(3) / (2 G p_max). With one sample of delay the true gain
+# margin is 4.62 at G = 4; discretised by backward differences it is 1.84, by forward ones 2.28.
+
+
+@dataclass(frozen=True, slots=True)
+class Gains:
+    """K_p and K_i (1/s), and the sampling period T in seconds."""
+
+    proportional: float
+    integral: float
+    period: float
+
+    @property
+    def now(self) -> float:
+        """c0, the weight of the error now: K_p (1 + K_i T/2)."""
+        return self.proportional * (1 + self.integral * self.period / 2)
+
+    @property
+    def before(self) -> float:
+        """c1, the weight of the error before: K_p (1 - K_i T/2)."""
+        return self.proportional * (1 - self.integral * self.period / 2)
+
+
+def tuned(period: float, margin: float, gain: float) -> Gains:
+    """Return the gains for a sampling period in seconds, a gain margin G, and the plant's greatest gain p_max."""
+    if period <= 0 or margin <= 0 or gain <= 0:
+        raise ValueError(f"period, margin and gain must be above 0: {period}, {margin}, {gain}")
+    return Gains(math.sqrt(3) / (2 * margin * gain), 5 * math.pi / (3 * math.sqrt(3) * period), period)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A control loop: m, and the error of the sample before (None: there was none)."""
+
+    m: float
+    error: float | None = None
+
+
+# The largest rise of m in a sample, as a share of its range: one sample without load, for instance while logs are
+# rotated, must not open a server that is overloaded. A fall is not bounded.
+RISE = 1 / 8
+
+
+def advance(loop: Loop, error: float, gains: Gains, most: float, least: float = 0.0) -> Loop:
+    """Return the loop after a sample: m <- clip(m + c0 e - c1 e_prev). Clipping m itself is the anti-windup.
+
+    For the first sample the error before is taken to be the same. m rises by ``RISE`` of its range at most.
+    """
+    before = error if loop.error is None else loop.error
+    m = loop.m + gains.now * error - gains.before * before
+    return Loop(min(max(m, least), loop.m + RISE * (most - least), most), error)
+
+
+# ---- the step
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,9 @@ from pathlib import Path
 from adaptc.config.schema import (
     InvalidValue,
     Schema,
-    duration,
     flag,
     http_url,
     number,
-    one_of,
     one_or_more,
     path,
     problems_of,
@@ -26,10 +24,11 @@ from adaptc.config.schema import (
 )
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import UsageError
-from adaptc.daemons.control.ladder import ladder_from
+from adaptc.daemons.control.bucket_ladder import ladder_from
 from adaptc.daemons.control.machine import Machine, Site, Tuning
+from adaptc.daemons.mode import MODE_CHECKS, ModeSettings
 from adaptc.report.manifest import MANIFEST, read_manifest
-from adaptc.serve.capacity.ladder import Rung, ladder_of
+from adaptc.serve.capacity.rungs import Rung, ladder_of
 from adaptc.serve.capacity.utilization import BOUND, CapacityExceeded, Cost, Guarantee
 
 
@@ -71,20 +70,17 @@ SITE_CHECKS: Schema = {
 
 
 @dataclass(frozen=True, slots=True)
-class ControlSettings:
+class ControlSettings(ModeSettings):
     """The controller. ``interval`` is the sampling period T in seconds, ``margin`` the gain margin G.
 
     ``bound`` is U*; ``throughput_only`` lets guarantees go up to 1, where no response times are promised. The costs
     are what U is computed from until the estimator (``learn``, with ``forgetting``) knows better; None takes those that
     ``adaptc calibrate`` measured, else those of ``[cost]``. ``logs`` and ``log_format`` are as for ``adaptc classify``;
-    without logs ``status_url``, a page of mod_status, tells the load. ``cgroup`` and ``expire`` are as for ``adaptc
-    switch``. ``audit_all`` writes every sample to the audit.
+    without logs ``status_url``, a page of mod_status, tells the load.
     """
 
     logs: tuple[Path, ...] = ()
     log_format: str = "auto"
-    status_url: str = ""
-    interval: float = 1.0
     bound: float = BOUND
     margin: float = 4.0
     throughput_only: bool = False
@@ -93,9 +89,6 @@ class ControlSettings:
     request_ms: float | None = None
     kilobyte_ms: float | None = None
     rejection_ms: float | None = None
-    cgroup: str = ""
-    expire: str = "normal"
-    audit_all: bool = False
 
     def tuning(self) -> Tuning:
         """Return what the pure step takes."""
@@ -103,10 +96,9 @@ class ControlSettings:
 
 
 CHECKS: Schema = {
+    **MODE_CHECKS,
     "logs": one_or_more(path),
     "log_format": text,
-    "status_url": http_url,
-    "interval": duration(0.1, 5),
     "bound": number(0.01, 1),
     "margin": number(1.5, 100),
     "throughput_only": flag,
@@ -115,9 +107,6 @@ CHECKS: Schema = {
     "request_ms": number(1e-6, 1e4),
     "kilobyte_ms": number(1e-9, 1e4),
     "rejection_ms": number(1e-6, 1e4),
-    "cgroup": text,
-    "expire": one_of("normal", "static"),
-    "audit_all": flag,
 }
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

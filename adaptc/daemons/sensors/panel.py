@@ -2,19 +2,21 @@
 
 ``Reading`` is what the sensors count, ``difference`` is pure. A sensor that fails gives no value; its failure is part
 of the reading, and the other sensors go on.
+
+TCP connections are read here, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, TypeVar
 
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
 from adaptc.daemons.sensors.sensor import Counter, rate
 from adaptc.daemons.sensors.status_page import ServerStatus, StatusPage
-from adaptc.daemons.sensors.tcp import PassiveOpens
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +124,28 @@ def _read(name: str, read: Callable[[], _T], failures: list[tuple[str, str]]) ->
     except (OSError, ValueError) as error:
         failures.append((name, str(error)))
         return None
+
+
+# ---- TCP connections that were opened by others: ``Tcp: PassiveOpens`` of /proc/net/snmp
+#
+# The counter is that of the network namespace of the process that is read: all servers of the host, unless the web
+# server has a namespace of its own. Then name a process of it: /proc/PID/net/snmp.
+
+
+def parse_snmp(text: str) -> int:
+    """Return PassiveOpens of /proc/net/snmp (RFC 1213, tcpPassiveOpens). Raises ``ValueError``."""
+    rows = [line.split() for line in text.splitlines() if line.startswith("Tcp:")]
+    if len(rows) < 2 or "PassiveOpens" not in rows[0]:
+        raise ValueError("/proc/net/snmp has no PassiveOpens")
+    return int(rows[1][rows[0].index("PassiveOpens")])
+
+
+@dataclass(frozen=True, slots=True)
+class PassiveOpens:
+    """Connections opened so far in a network namespace."""
+
+    path: Path = Path("/proc/net/snmp")
+
+    def read(self) -> int:
+        """Return the counter. Raises ``OSError`` and ``ValueError``."""
+        return parse_snmp(self.path.read_text("ascii"))

@@ -7,29 +7,22 @@ operator, the guard of a daemon that hung) does not leave the server in another 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from typing import Any
 
-from adaptc.daemons.guard import SILENCE, Guard
-from adaptc.daemons.reporter import Reporter
+from adaptc.daemons.mode import ModeEnvironment
 from adaptc.daemons.run_directory import ORIGINAL, RunDirectory, read_override
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.panel import Panel, Reading, Sample, difference
-from adaptc.daemons.switch.policy import Decision, Force, Mode, ModeChange, OverrideState, step
+from adaptc.daemons.switch.policies import Decision, Force, Mode, ModeChange, OverrideState, step
 from adaptc.daemons.switch.settings import SwitchSettings
-from adaptc.daemons.trace import append_record
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
-    """What the daemon works with. Without ``run`` and ``guard`` nothing is written (``--dry-run``)."""
+class Environment(ModeEnvironment):
+    """The sensors, and where the flag is set; without ``run`` nothing is written (``--dry-run``)."""
 
     panel: Panel
-    reporter: Reporter
     run: RunDirectory | None = None
-    guard: Guard | None = None
-    record: Path | None = None
 
 
 class SwitchDaemon:
@@ -58,19 +51,16 @@ class SwitchDaemon:
             self._state, decisions = step(self._policy, self._state, event)
             for decision in decisions:
                 self._report_decision(decision, sample, epoch)
-        if before and self._environment.record:
-            self._environment.reporter.attempt(partial(append_record, self._environment.record, sample.record()))
+        if before:
+            self._environment.append(sample.record())
         self._set_flag()
         self._report(sample, epoch)
 
     def stop(self, epoch: float) -> None:
         """Leave the flag as the policy for the end says, and end the guard."""
-        if self._environment.run and self._settings.expire == "normal":
+        if self._environment.run and self._settings.is_temporary:
             self._environment.run.set_flag(False)
-        if self._environment.guard:
-            self._environment.guard.close()
-        self._environment.reporter.decision(epoch, "stopped", f"the flag expires by policy {self._settings.expire}")
-        self._environment.reporter.last(epoch)
+        self._environment.close(epoch, f"the flag expires by policy {self._settings.expire}")
 
     def _override(self, epoch: float) -> Force:
         override = read_override(self._environment.run, epoch) if self._environment.run else None
@@ -79,8 +69,7 @@ class SwitchDaemon:
         return Force(Mode.NORMAL if override.level == ORIGINAL else Mode.OPTIMIZED)
 
     def _set_flag(self) -> None:
-        if self._environment.guard:
-            self._environment.guard.beat()
+        self._environment.beat()
         if self._environment.run:
             self._environment.run.set_flag(self.mode is Mode.OPTIMIZED)
 
@@ -123,8 +112,3 @@ class SwitchDaemon:
 
 def _inputs(sample: Sample) -> dict[str, Any]:
     return {name: value for name, value in sample.record().items() if name != "at"}
-
-
-def start_guard(run: RunDirectory, settings: SwitchSettings) -> Guard | None:
-    """Start the guard of the run directory; a static flag has none."""
-    return Guard([run], SILENCE) if settings.expire == "normal" else None

@@ -11,46 +11,33 @@ from adaptc.config.schema import (
     InvalidValue,
     Schema,
     duration,
-    flag,
-    http_url,
     number,
     one_of,
     pair,
     path,
     read_settings,
-    text,
     whole,
 )
 from adaptc.config.toml import TomlSource
+from adaptc.daemons.mode import MODE_CHECKS, ModeSettings
 from adaptc.daemons.sensors import LIMIT_SENSORS
-from adaptc.daemons.switch.gopshtein import Gopshtein
-from adaptc.daemons.switch.policy import Policy
-from adaptc.daemons.switch.steady import Steady
+from adaptc.daemons.switch.policies import Gopshtein, Policy, Steady
 
 POLICIES = ("steady", "gopshtein")
-EXPIRIES = ("normal", "static")
-# A guard waits for three intervals and at least ten seconds, and must be done within fifteen.
-LONGEST_INTERVAL = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class SwitchSettings:
+class SwitchSettings(ModeSettings):
     """Policy and sensors of the mode switch. Times are seconds, shares from 0 to 1.
 
-    ``cgroup`` names the control group of the server, "" the whole host; ``snmp`` is the file with PassiveOpens, of
-    the server's network namespace; ``status_url`` a page of mod_status or stub_status. ``expire`` says what becomes
-    of the flag when the daemon ends or dies: ``normal`` removes it, ``static`` leaves it. ``audit_all`` writes every
-    sample to the audit. ``limits`` are those of the sensors that have one, by name: each is a key of its own in the
-    table, ``pressure`` for instance. The others are parameters of ``steady.Steady``.
+    ``snmp`` is the file with PassiveOpens, of the server's network namespace. ``limits`` are those of the sensors that
+    have one, by name: each is a key of its own in the table, ``pressure`` for instance. The others are parameters of
+    ``policies.Steady``.
     """
 
     policy: str = "steady"
     interval: float = 0.5
-    cgroup: str = ""
     snmp: Path = Path("/proc/net/snmp")
-    status_url: str = ""
-    expire: str = "normal"
-    audit_all: bool = False
     enter: float = 0.85
     leave: float = 0.60
     enter_samples: int = 2
@@ -98,13 +85,9 @@ class SwitchSettings:
 
 
 CHECKS: Schema = {
+    **MODE_CHECKS,
     "policy": one_of(*POLICIES),
-    "interval": duration(0.1, LONGEST_INTERVAL),
-    "cgroup": text,
     "snmp": path,
-    "status_url": http_url,
-    "expire": one_of(*EXPIRIES),
-    "audit_all": flag,
     "enter": number(0.05, 1),
     "leave": number(0.01, 1),
     "enter_samples": whole(1, 100),

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from adaptc.core.safepath import hide_working_directory
+from adaptc.core.interpreter import hide_working_directory
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

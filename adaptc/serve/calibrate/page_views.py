@@ -16,7 +16,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY
 from adaptc.report.collector import Collector
 from adaptc.report.manifest import Manifest
-from adaptc.serve.calibrate.samples import FEWEST, LARGE, MOST, MOST_BYTES, ORIGINAL, SampleFiles
+from adaptc.serve.calibrate.testbed import FEWEST, LARGE, MOST, MOST_BYTES, ORIGINAL, SampleFiles
 from adaptc.serve.verify.scenario import spread
 
 MOST_PAGES = 60  # of a site, that are viewed

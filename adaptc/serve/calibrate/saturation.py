@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from adaptc.core.diagnostics import Diagnostic, diagnose
 from adaptc.serve.calibrate.cpu_time import Reading
+from adaptc.serve.calibrate.experiments import Experiment, run
 from adaptc.serve.calibrate.load_client import LoadClient, Outcome
-from adaptc.serve.calibrate.measurement import Experiment, run
 from adaptc.serve.calibrate.profile import LevelCost, Profile, Saturation
 
 CROWD = 32  # browsers

@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
-from adaptc.core.hashed_names import hashed_path, plain_path
+from adaptc.core.fs import DiskTree
 from adaptc.core.media import BY_EXTENSION
-from adaptc.formats.directives import Directive, directives_in, usual_server_root
-from adaptc.serve.doctor.access import bypassed_rules
-from adaptc.serve.doctor.accounts import account_of
+from adaptc.core.urls import hashed_path, plain_path
+from adaptc.formats.directives import Directive, Section, directives_in, usual_server_root
+from adaptc.serve.accounts import account_of
 from adaptc.serve.launch import SEARCH, program_of, run_quietly, unprivileged_user
 from adaptc.serve.patterns import asks, literal
 from adaptc.serve.policy import Policy
@@ -36,7 +36,8 @@ from adaptc.serve.server import (
     Setup,
     always,
 )
-from adaptc.serve.skips import count_skips
+from adaptc.site.apache_configuration import configured_rules
+from adaptc.site.server_rules import ServerRule, ServerRules
 
 # ---- what is emitted
 
@@ -341,6 +342,81 @@ def _inherited(installation: Installation, name: str) -> tuple[str, ...] | None:
             if any(root == path or root.startswith(f"{path}/") for root in installation.docroots):
                 by_length[len(path)] = directive.args
     return by_length[max(by_length)] if by_length else None
+
+
+_SKIP = re.compile(r"S=to-([a-z]+)")
+_LABEL = re.compile(r"# ([a-z]+):")
+
+
+def count_skips(text: str) -> str:
+    """Replace ``S=to-LABEL`` by the number of rules up to the line ``# LABEL:``, and drop those lines.
+
+    A wrong number would skip rules of the site; this way no template can get it wrong. Raises ``ValueError`` for a
+    label that does not follow.
+    """
+    lines = text.split("\n")
+    labels = {match[1]: number for number, line in enumerate(lines) if (match := _LABEL.fullmatch(line))}
+    return "\n".join(_counted(lines, labels))
+
+
+def _counted(lines: list[str], labels: dict[str, int]) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        skip = _SKIP.search(line)
+        if skip is None:
+            if number not in labels.values():
+                yield line
+        elif labels.get(skip[1], 0) <= number:
+            raise ValueError(f"a skip to {skip[1]}, a label that does not follow")
+        else:
+            rules = sum(each.startswith("RewriteRule ") for each in lines[number + 1 : labels[skip[1]]])
+            yield line.replace(skip[0], f"S={rules}")
+
+
+# ---- access rules and other directives that apply to originals, but not to their copies in the trees
+#
+# A build leaves such files out (``adaptc.site.server_rules``); here the server itself says which rules it has now.
+
+
+def bypassed_rules(installation: Installation) -> Iterator[Diagnostic]:
+    """Yield each rule that applies to a built file which nothing else protects."""
+    policy = installation.policy
+    own = [line for line in installation.setup.directives if not installation.is_own(line.file)]
+    configured = tuple(configured_rules(own, installation.docroot, policy.prefix))
+    rules = ServerRules(DiskTree(installation.docroot), installation.ignored_directives, policy.prefix, configured)
+    reported = set[tuple[str, int]]()
+    for path in installation.manifest.resources:
+        rule = rules.rule_for(path)
+        if rule is not None and not _is_protected(installation, f"/{path}"):
+            place = _place(installation, rule)
+            if (place.path, place.line or 0) not in reported:
+                reported.add((place.path, place.line or 0))
+                below = f"/{rule.directory}"
+                yield diagnose("setup-access", place, rule=rule.text, below=below)
+
+
+def _place(installation: Installation, rule: ServerRule) -> Location:
+    file = os.path.join(installation.docroot, rule.directive.file)
+    return Location(file, rule.directive.line)
+
+
+def _is_protected(installation: Installation, url: str) -> bool:
+    """Whether the emitted rules leave a path out, or a ``<Location>`` of the server restricts it."""
+    return installation.policy.excludes(url) or any(
+        _restricts(directive) and _is_location_of(section, f"{installation.policy.prefix}{url}")
+        for directive in installation.setup.directives
+        for section in directive.within
+    )
+
+
+def _restricts(directive: Directive) -> bool:
+    return directive.name in ("require", "deny", "authtype") and directive.args[-1:] != ("granted",)
+
+
+def _is_location_of(section: Section, url: str) -> bool:
+    if section.name != "location" or not section.args:
+        return False
+    path = section.args[-1].rstrip("/")
+    return url == path or url.startswith(f"{path}/")
 
 
 SERVER = Server(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.hashed_names import hashed_path, plain_path
 from adaptc.core.model import DICTIONARY_TOKEN, IDENTITY, TOKENS
+from adaptc.core.urls import hashed_path, plain_path
 from adaptc.serve.patterns import held_directories, token_pattern
 from adaptc.serve.policy import Policy
 from adaptc.serve.server import EmittedFile, Server, always

@@ -8,7 +8,7 @@ from typing import Any
 from adaptc.serve.policy import Policy
 from adaptc.serve.server import EmittedFile, Paste, Server, always
 from adaptc.serve.servers import apache
-from adaptc.serve.skips import count_skips
+from adaptc.serve.servers.apache import count_skips
 
 
 def _file(policy: Policy) -> Path:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.core.hashed_names import hashed_path, plain_path
 from adaptc.core.media import BY_EXTENSION
 from adaptc.core.model import DICTIONARY_TOKEN, IDENTITY
+from adaptc.core.urls import hashed_path, plain_path
 from adaptc.formats.directives import Directive, Section
-from adaptc.serve.doctor.accounts import account_of
+from adaptc.serve.accounts import account_of
 from adaptc.serve.launch import program_of, run_quietly, unprivileged_user
 from adaptc.serve.patterns import asks, held_directories, literal
 from adaptc.serve.policy import CONF_DIRECTORY, Policy

@@ -1,21 +1,33 @@
 """The requests of a mode, and the version that each must get.
 
-They come in two waves, since conditional requests need the validators of the first answers.
+They come in two waves, since conditional requests need the validators of the first answers. Clients that hold a
+dictionary, or claim to, must get the right one with the right coding. To hostile requests an answer must come, and
+contain nothing but what the site publishes.
 """
 
 from __future__ import annotations
 
 import email.utils
 import itertools
+import string
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from adaptc.core.model import MEDIA_TYPES, is_negotiable
+from adaptc.core.media import HTML
+from adaptc.core.model import (
+    DICTIONARY_TOKEN,
+    MEDIA_TYPES,
+    dictionary_coding,
+    is_dictionary_coding,
+    is_negotiable,
+    name_of_coding,
+)
+from adaptc.formats.dictionary import name_of, nameable
 from adaptc.serve.policy import NO_ACTION, Policy
 from adaptc.serve.verify.http_client import Request, Response
 from adaptc.serve.verify.modes import SWITCHING
-from adaptc.serve.verify.negotiation import ORIGINAL, Version
+from adaptc.serve.verify.negotiation import ORIGINAL, Version, versions
 from adaptc.serve.verify.scenario import BEST, Case, Scenario, Target, headers_of
 
 # Values of Accept-Encoding; None: no such header. Each tests another part of the pattern that the server matches.
@@ -268,3 +280,182 @@ def race_cases(scenario: Scenario, targets: Sequence[Target], count: int) -> Ite
     for target, accept in itertools.islice(mix, count):
         request, wanted = Request(target.url, headers_of(accept)), scenario.of_target(target).wanted(target, accept)
         yield Case("race", "full", target.resource.path, request, wanted)
+
+
+# ---- hostile requests
+
+# {url} is a page. ../ leads from the docroot, or from a directory LEVEL/CODING of the output.
+TARGETS = (
+    "/../../../../etc/passwd",
+    "{prefix}/../manifest.json",
+    "{prefix}/../../manifest.json",
+    "{prefix}/../../run/buckets.txt",
+    "{prefix}/%2e%2e/%2e%2e/manifest.json",
+    "{prefix}/..%2f..%2fmanifest.json",
+    "{prefix}/..%5c..%5cmanifest.json",
+    "{prefix}/.%2e/.%2e/manifest.json",
+    "{prefix}/_adaptc/../../../manifest.json",
+    "{prefix}/_adaptc/%2e%2e/%2e%2e/%2e%2e/manifest.json",
+    "{prefix}/_adaptc/..%2f..%2f..%2fmanifest.json",
+    "{prefix}//etc/passwd",
+    "{prefix}/%00",
+    "{url}%00.txt",
+    "{url}%0d%0aX-Injected:%20yes",
+    "{url}/behind",
+    "{url}%3f",
+    "{url}%20",
+    "{url}.br",
+    "{url}.gz",
+    "{prefix}/.htaccess",
+    "{prefix}/%ff%fe",
+    "{prefix}/" + "a" * 300,
+    "{prefix}/" + "a/" * 300,
+    "{prefix}/${{IFS}}%7B%25%7BHTTP_HOST%7D%7D",
+    "http://other.invalid{url}",
+    "*",
+)
+HEADERS = (
+    {"Accept-Encoding": "../../run"},
+    {"Accept-Encoding": "br/../../../manifest.json"},
+    {"Accept-Encoding": "gzip;q=0;q=1,,,;;;=,\t*"},
+    {"Accept-Encoding": "br, " * 500 + "gzip"},
+    {"X-Server-Actions": "../../../manifest.json"},
+    {"X-Server-Actions": ".poor/../../.."},
+    {"X-Server-Actions": "${ENV:PATH} %{HTTP_HOST} $host"},
+    {"X-Adapt": "lossless/br", "X-Class": "poor"},
+    {"Range": "bytes=" + ",".join("0-1" for _ in range(200))},
+    {"Range": "bytes=-99999999999999999999"},
+    {"If-None-Match": '"' + "x" * 4000},
+    {"If-Modified-Since": "yesterday"},
+    {"Forwarded": "for=192.0.2.1", "X-Forwarded-For": "192.0.2.1, ../../.."},
+)
+
+
+def hostile_cases(prefix: str, target: Target) -> Iterator[Case]:
+    """Yield hostile requests around a page. A body with status 200 must be the page, in any of its versions."""
+    path, allowed = target.resource.path, tuple(versions(target.resource))
+    for pattern in TARGETS:
+        url = pattern.format(prefix=prefix, url=target.url)
+        yield Case("hostile", "harmless", path, Request(url, {"Accept-Encoding": BEST}), allowed)
+    for headers in HEADERS:
+        if "Range" not in headers:
+            yield Case("hostile", "harmless", path, Request(target.url, headers), allowed)
+        else:
+            yield Case("hostile", "unbroken", path, Request(target.url, headers))
+
+
+# ---- clients with a dictionary
+
+GROUP = "dictionary"
+# The Accept-Encoding of a browser that holds a dictionary
+WITH = f"{BEST}, dcb, {DICTIONARY_TOKEN}"
+FIELD = "Available-Dictionary"
+
+
+def held(name: str) -> str:
+    """Return the field of a client that holds the dictionary ``name``."""
+    return f":{name}=:"
+
+
+def dictionaries_of(scenario: Scenario, target: Target) -> tuple[str, ...]:
+    """Return what a file may be encoded with at the level of the mode: dictionaries, and earlier versions of itself."""
+    trees = scenario.mode.trees(scenario.policy, "normal")
+    if scenario.mode.rejects or scenario.is_refused(target) or len(trees) != 1:
+        return ()
+    codings = filter(is_dictionary_coding, target.resource.files.get(trees[0], {}))
+    own = scenario.policy.dictionaries.get(trees[0]) if target.resource.media_type == HTML else None
+    return tuple(dict.fromkeys((*([own] if own else []), *map(name_of_coding, codings))))
+
+
+def held_cases(scenario: Scenario, target: Target) -> Iterator[Case]:
+    """Yield requests with all combinations of dictionaries and codings; the first has both, and gets the page so."""
+    scenario = scenario.of_target(target)
+    names = dictionaries_of(scenario, target)
+    for field, accept in _combinations(names[0]) if names else ():
+        for method in ("GET", "HEAD"):
+            yield _case(scenario, target, accept, field, method=method)
+    for name in names[1:]:
+        yield _case(scenario, target, WITH, held(name))
+
+
+def _combinations(name: str) -> Iterator[tuple[str | None, str | None]]:
+    right, wrong = held(name), held(name_of(nameable(b"a dictionary of another site")))
+    for accept in (WITH, DICTIONARY_TOKEN, f"{DICTIONARY_TOKEN};q=0.5", "DCZ, br"):
+        yield right, accept
+    for refusing in (BEST, None, f"{DICTIONARY_TOKEN};q=0, br", "dcb, br", "xdcz, dcz-x"):
+        yield right, refusing
+    several = (f"{right}, {wrong}", f"{wrong}, {right}", f"{right};a=1")
+    broken = (right[1:-1], right.removesuffix("=:") + ":", ":=:", "::", ":../../id/_adaptc:", f":{'/' * 43}=:")
+    for field in (None, wrong, *several, *broken):
+        yield field, WITH
+
+
+def condition_cases(scenario: Scenario, target: Target, answers: Sequence[Response]) -> Iterator[Case]:
+    """Yield ranges and conditions; ``answers`` are those to ``held_cases``."""
+    scenario = scenario.of_target(target)
+    names = dictionaries_of(scenario, target)
+    if not names or not answers or dictionary_coding(names[0]) not in target.resource.files.get(_tree(scenario), {}):
+        return
+    coded, plain = answers[0].header("etag"), _plain_etag(answers)
+    field = held(names[0])
+    for etags, is_same in ((coded, True), (f"{FOREIGN}, {coded}", True), (plain, False), (FOREIGN, False)):
+        check = "not-modified" if is_same else "full"
+        yield _case(scenario, target, WITH, field, check, If_None_Match=etags)
+    yield _case(scenario, target, WITH, None, If_None_Match=coded)
+    yield _case(scenario, target, BEST, field, If_None_Match=coded)
+    yield _case(scenario, target, WITH, field, "failed-condition", If_Match=FOREIGN)
+    decisive = scenario.accept_of_ranges(WITH)
+    (version,) = scenario.wanted(target, decisive, dictionary=field)
+    if version.size > PART[1]:
+        request = Request(target.url, {**headers_of(WITH, Range="bytes=0-9"), FIELD: field})
+        yield Case(GROUP, "part", target.resource.path, request, (version,), scenario.requested, PART)
+    request = Request(target.url, {**headers_of(WITH, Range=f"bytes={version.size + 9}-"), FIELD: field})
+    yield Case(GROUP, "out-of-range", target.resource.path, request)
+
+
+def _tree(scenario: Scenario) -> str:
+    return scenario.mode.trees(scenario.policy, "normal")[0]
+
+
+def _plain_etag(answers: Sequence[Response]) -> str:
+    coded = answers[0].header("etag")
+    return next((etag for answer in answers if (etag := answer.header("etag")) and etag != coded), FOREIGN)
+
+
+def _case(
+    scenario: Scenario,
+    target: Target,
+    accept: str | None,
+    field: str | None,
+    check: str = "full",
+    method: str = "GET",
+    **others: str,
+) -> Case:
+    headers: Mapping[str, str] = headers_of(accept, **others) | ({} if field is None else {FIELD: field})
+    wanted = scenario.wanted(target, accept, dictionary=field)
+    return Case(GROUP, check, target.resource.path, Request(target.url, headers, method), wanted, scenario.requested)
+
+
+# ---- what servers say of style sheets and scripts
+
+_HASH = frozenset(f"{string.ascii_letters}{string.digits}_-")
+_SAFE = _HASH | frozenset("./~")
+_LEAST, _LONGEST_WORD = 8, 8
+
+
+def pattern_of_versions(url: str) -> str | None:
+    """Return the pattern of the paths of the later versions of a style sheet or script; None for other files."""
+    stem, _, extension = url.rpartition(".")
+    if extension not in ("css", "js", "mjs") or not _SAFE.issuperset(url):
+        return None
+    for place in range(len(stem) - 1, -1, -1):
+        before, after = stem[: place + 1], stem[place + 1 :]
+        name, dot, word = after.partition(".")
+        is_word = not dot or (word.isalpha() and word.islower() and len(word) <= _LONGEST_WORD)
+        if stem[place] in "._~-" and is_word and _is_hash(name):
+            return f"{before}*{dot}{word}.{extension}"
+    return url
+
+
+def _is_hash(text: str) -> bool:
+    return len(text) >= _LEAST and _HASH.issuperset(text) and any(char.isdigit() for char in text)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.core.fs import remove
-from adaptc.core.safepath import hide_working_directory
+from adaptc.core.interpreter import hide_working_directory
 from adaptc.serve import state_directory
 from adaptc.serve.policy import REJECT, Policy
 from adaptc.serve.verify.negotiation import OFF

@@ -11,15 +11,13 @@ from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.trees.output import output_lock
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
-from adaptc.core.model import PRIVATE
+from adaptc.core.model import OWN_DIRECTORY, PRIVATE
 from adaptc.core.quantities import written_plural
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.api import build_spec, plan
-from adaptc.workflow.export.destination import ExportRecord, write_items
-from adaptc.workflow.export.host_files import with_host_files
-from adaptc.workflow.export.items import export_items
-from adaptc.workflow.export.ladder_items import LadderItems, had_ladder
-from adaptc.workflow.export.layout import LAYOUTS
+from adaptc.workflow.export.destination import ExportRecord, Item, write_items
+from adaptc.workflow.export.items import LAYOUTS, export_items
+from adaptc.workflow.export.service_worker import LadderItems, had_ladder
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,3 +84,40 @@ def staleness(config: Config, manifest: Manifest, level: str) -> tuple[Diagnosti
     reasons = plan(replace(config, build=replace(config.build, levels=tuple(manifest.level_names)))).reasons
     outdated = sum(unit_level == level for unit_level, _ in reasons)
     return (diagnose("export-stale", level=level, files=written_plural(outdated, "file")),) if outdated else ()
+
+
+# ---- files that tell hosts what to do with the others
+#
+# GitHub Pages runs Jekyll on a branch that it publishes, and Jekyll leaves out what begins with ``_``, such as the
+# directory of copies of images and fonts, unless there is a file ``.nojekyll``. Netlify, Cloudflare Pages and others
+# have browsers ask again for every file; ``_headers`` says that copies, whose names are digests, never change.
+
+NO_JEKYLL, HEADERS = ".nojekyll", "_headers"
+# A site with this file asks for Jekyll
+_CONFIGURATION = "_config.yml"
+# A placeholder stands for one part of a path: below the directory are the levels of a ladder, whose files may change
+_COPIES_NEVER_CHANGE = f"/{OWN_DIRECTORY}:file\n  Cache-Control: public, max-age=31536000, immutable\n"
+
+
+def with_host_files(items: list[Item], store: Store, target: Path, record: ExportRecord) -> list[Item]:
+    """Return the items of an export to ``target`` with those of ``.nojekyll`` and ``_headers`` that it needs.
+
+    A file of this name that the site has, or that somebody put into the export, stays.
+    """
+    paths = {item.path for item in items}
+    content: dict[str, bytes] = {}
+    if any(_is_copy(item.plain[0]) for item in items):
+        content[HEADERS] = _COPIES_NEVER_CHANGE.encode()
+    if any(path.startswith("_") for path in paths) and _CONFIGURATION not in paths:
+        content[NO_JEKYLL] = b""
+    mine = record.read() or ()
+    wanted = [name for name in content if name not in paths and (name in mine or not (target / name).exists())]
+    return [*(_item(name, Path(store.object_path(store.put(content[name])))) for name in wanted), *items]
+
+
+def _is_copy(name: str) -> bool:
+    return name.startswith(OWN_DIRECTORY) and "/" not in name.removeprefix(OWN_DIRECTORY)
+
+
+def _item(name: str, file: Path) -> Item:
+    return Item(name, (name, file), (), origin=None, is_page=False)

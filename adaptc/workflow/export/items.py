@@ -1,18 +1,17 @@
-"""The files of an export: the site at one level."""
+"""The files of an export: the site at one level, and the names that they get."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose, printable
-from adaptc.core.model import IDENTITY, OWN_DIRECTORY, is_dictionary, name_in_tree
+from adaptc.core.model import CODINGS, FORMATS, IDENTITY, OWN_DIRECTORY, is_dictionary, name_in_tree
 from adaptc.report.manifest import BuiltResource, Manifest
 from adaptc.workflow.export.destination import Item
-from adaptc.workflow.export.layout import Layout
 
 
 def export_items(manifest: Manifest, docroot: Path, level: str, layout: Layout) -> tuple[list[Item], list[Diagnostic]]:
@@ -66,3 +65,31 @@ def _without_collisions(items: list[Item]) -> tuple[list[Item], list[Diagnostic]
         replace(item, encoded=tuple(encoded for encoded in item.encoded if encoded[0] not in plain)) for item in items
     ]
     return free, diagnostics
+
+
+# ---- names
+
+SUFFIXES = {name: f".{name}" for name in (*CODINGS, *FORMATS)}
+
+
+def _suffixed(path: str, coding: str) -> str:
+    return path + SUFFIXES.get(coding, "")
+
+
+def _parallel(path: str, coding: str) -> str:
+    return f"{coding}/{name_in_tree(coding, path)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The names of files in an export by path and coding, and the codings and formats next to the identity."""
+
+    name: Callable[[str, str], str]
+    codings: tuple[str, ...]
+
+
+LAYOUTS = {
+    "suffix": Layout(_suffixed, (*CODINGS, *FORMATS)),
+    "parallel": Layout(_parallel, (*CODINGS, *FORMATS)),
+    "none": Layout(_suffixed, ()),
+}

@@ -12,7 +12,7 @@ from adaptc.core.fs import TEMPORARY
 from adaptc.core.remote import RemoteFile
 from adaptc.core.urls import quote_path
 from adaptc.workflow.publish.objects import SiteObject
-from adaptc.workflow.publish.record import PRIVATE, Entry
+from adaptc.workflow.publish.target import PRIVATE, Entry
 
 _LISTED = 5  # names in an error
 

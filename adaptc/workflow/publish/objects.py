@@ -13,9 +13,9 @@ from adaptc.core.digest import digest_file, digest_parts
 from adaptc.core.model import IDENTITY, MEDIA_TYPES, OWN_DIRECTORY, TOKENS
 from adaptc.core.remote import Headers
 from adaptc.report.manifest import Manifest
-from adaptc.site.docroot import translated
+from adaptc.site.selection import translated
 from adaptc.workflow.export.destination import Item
-from adaptc.workflow.export.layout import LAYOUTS, Layout
+from adaptc.workflow.export.items import LAYOUTS, Layout
 
 # The names of files in ``OWN_DIRECTORY`` are digests. A file with any other name may change, whatever it looks like.
 _FOREVER, _REVALIDATED = "public, max-age=31536000, immutable", "max-age=0, must-revalidate"

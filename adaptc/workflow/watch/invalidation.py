@@ -13,7 +13,7 @@ from adaptc.compile.engine.trees.gate import Gate
 from adaptc.core.digest import digest_chunks
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
-from adaptc.site.docroot import Selection
+from adaptc.site.selection import Selection
 from adaptc.site.server_rules import ACCESS_FILE
 
 # Files up to this size are read, to recognise one that was only touched; that takes a millisecond

@@ -47,10 +47,9 @@ from adaptc.compile.engine.dictionaries.work import (
 )
 from adaptc.compile.engine.state.results import UnitResult, without_dictionary
 from adaptc.compile.engine.trees.gate import in_groups
-from adaptc.core.hashed_names import pattern_of
 from adaptc.core.media import CSS, HTML, JS
 from adaptc.core.model import IDENTITY, Effort, is_dictionary, is_dictionary_coding, is_servable_coding
-from adaptc.core.urls import is_at_or_below
+from adaptc.core.urls import is_at_or_below, pattern_of
 from adaptc.formats.dictionary import MOST_BYTES
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from adaptc.formats.codings import CodingError, decode
 if TYPE_CHECKING:
     from adaptc.compile.engine.state.state import State
 
-# The name of the dictionaries of a level; those of files are patterns of their paths (``hashed_names``)
+# The name of the dictionaries of a level; those of files are patterns of their paths (``core.urls``)
 DICTIONARIES = f"{OWN_DIRECTORY}*.dict"
 
 

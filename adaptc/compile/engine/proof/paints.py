@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from adaptc.browser.answers import Server
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import code_digest
-from adaptc.browser.page_view import Recorder
+from adaptc.browser.judge import Recorder
 from adaptc.browser.paint import LINES, Paint, load_by_phone, median_paint
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.cache.store import Store

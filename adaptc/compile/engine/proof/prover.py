@@ -14,9 +14,8 @@ from dataclasses import dataclass, replace
 from adaptc.browser.answers import Server
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import WIDTHS
-from adaptc.browser.excerpts import differing_parts, first_part
-from adaptc.browser.judge import Difference, differences
-from adaptc.browser.page_view import PageView, view_page
+from adaptc.browser.judge import Difference, PageView, differences, view_page
+from adaptc.browser.pictures import differing_parts, first_part
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.proof.verdict import UNLOADABLE, Answers, Case, Verdict, VerdictStore
 from adaptc.compile.engine.reporting import Progress

@@ -8,8 +8,7 @@ from typing import Any
 
 from adaptc.browser.answers import Server
 from adaptc.browser.evidence import code_digest
-from adaptc.browser.judge import Difference
-from adaptc.browser.page_view import answer_digest
+from adaptc.browser.judge import Difference, answer_digest
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.proof.records import ProvenView
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose, printable

@@ -19,9 +19,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from adaptc.core.diagnostics import Busy
-from adaptc.core.fs import lock_file, remove, remove_empty_directories
+from adaptc.core.fs import lock_file, refuse_outward, remove, remove_empty_directories
 from adaptc.core.model import Resource
-from adaptc.core.outward import refuse_outward
 from adaptc.core.sync import sync
 
 

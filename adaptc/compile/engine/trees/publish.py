@@ -17,9 +17,8 @@ from adaptc.compile.engine.cache.store import ObjectGone, Store
 from adaptc.compile.engine.state.results import Output, UnitResult
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.digest import digest_file
-from adaptc.core.fs import place, place_link, remove, remove_empty_directories
+from adaptc.core.fs import outward_part, place, place_link, refuse_outward, remove, remove_empty_directories
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, PRIVATE, is_dictionary_coding, name_in_tree
-from adaptc.core.outward import outward_part, refuse_outward
 from adaptc.core.sync import sync
 
 ALL_CODINGS = (IDENTITY, *CODINGS, *FORMATS)

@@ -18,7 +18,7 @@ from multiprocessing.connection import Connection
 from typing import NoReturn
 
 from adaptc.compile.engine.trees.output import hold_as_worker
-from adaptc.core.garbage import collect_seldom
+from adaptc.core.interpreter import collect_seldom
 from adaptc.core.shortage import explain_shortage
 
 # The kinds of messages that a worker sends: what ``Work`` yields; what was short for a unit; an error, which ends the

@@ -1,1 +1,0 @@
-"""Links made to lead to the files of the mirror, by spans: every other byte stays as it was."""

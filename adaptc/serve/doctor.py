@@ -1,0 +1,248 @@
+"""``adaptc doctor``: the checks of each server for which configuration was emitted.
+
+A check is a function that yields a diagnostic for each problem: what is wrong, and how to fix it. What depends on the
+server is a question to its ``Examination``.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from adaptc.compile.engine.state.state import last_build
+from adaptc.config.config import Config
+from adaptc.core import media
+from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.model import FORMATS
+from adaptc.formats.directives import Directive
+from adaptc.report.manifest import last_manifest
+from adaptc.serve.accounts import refusals
+from adaptc.serve.emitter import render
+from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
+from adaptc.serve.server import Examination, Installation, Server, Setup
+from adaptc.serve.servers import all_servers, examinable
+
+Check = Callable[[Installation], Iterator[Diagnostic]]
+
+MOMENT = 1_700_000_001  # odd: FAT keeps even seconds only
+
+
+@dataclass(frozen=True, slots=True)
+class ServerHealth:
+    """The result for a server: its user, its main file, the number of checks, and their diagnostics."""
+
+    server: str
+    user: str
+    file: str
+    checks: int
+    diagnostics: tuple[Diagnostic, ...]
+
+
+def examine(config: Config, names: Sequence[str], file: Path | None, user: str | None) -> list[ServerHealth]:
+    """Examine the servers ``names``; without names, all those that configuration was emitted for.
+
+    ``file`` is the server's main configuration file, ``user`` the user of its workers; None: what the server reports.
+    Raises ``UsageError`` when nothing was emitted, or a server is not installed.
+    """
+    with last_build(config.output) as state:
+        policy = policy_of(state, config)
+    servers = [server for server in examinable() if server.name in names or (not names and _is_emitted(policy, server))]
+    if not servers or not all(_is_emitted(policy, server) for server in servers):
+        what = names[0] if names else " or adaptc emit ".join(server.name for server in examinable())
+        raise UsageError(f"no configuration of a server in {policy.output}/{CONF_DIRECTORY}; run adaptc emit {what}")
+    if file is not None and len(servers) > 1:
+        raise UsageError("--server-config needs --server: name the server of the file")
+    return [_checked(installation_of(config, policy, server, file, user)) for server in servers]
+
+
+def installation_of(
+    config: Config, policy: Policy, server: Server, file: Path | None, user: str | None
+) -> Installation:
+    """Return what the checks compare. Raises ``UsageError`` when the server is not installed."""
+    examination = _examination(server)
+    setup: Setup = examination.inspect(file, user)
+    rendered = tuple((emitted, render(emitted, policy)) for emitted in _emitted(policy, server))
+    manifest, ignored = last_manifest(config.output), config.site.ignore_directives
+    return Installation(server, examination, setup, policy, manifest, rendered, ignored)
+
+
+def _examination(server: Server) -> Examination:
+    if server.examination is None:
+        raise UsageError(f"adaptc doctor cannot examine {server.title}")
+    return server.examination
+
+
+def _emitted(policy: Policy, server: Server) -> list[Server]:
+    """Return the servers whose files ``server`` reads, if they were emitted."""
+    folder = Path(policy.output) / CONF_DIRECTORY
+    forms = [form for form in all_servers() if server.name in (form.name, form.host)]
+    return [form for form in forms if os.path.exists(folder / form.files[0].name)]
+
+
+def _is_emitted(policy: Policy, server: Server) -> bool:
+    return bool(_emitted(policy, server))
+
+
+def _checked(installation: Installation) -> ServerHealth:
+    setup = installation.setup
+    diagnostics = tuple(diagnostic for check in CHECKS for diagnostic in check(installation))
+    return ServerHealth(installation.server.name, setup.account.name, setup.file, len(CHECKS), diagnostics)
+
+
+# ---- the checks
+
+
+def refused_configuration(installation: Installation) -> Iterator[Diagnostic]:
+    """The server accepts its whole configuration, including the emitted one."""
+    refusal = installation.setup.refusal
+    if refusal is None:
+        return
+    missing = installation.examination.module_refused(refusal)
+    if missing is not None:
+        yield _module(installation, *missing)
+    else:
+        place = Location(installation.setup.file)
+        yield diagnose("setup-invalid", place, server=installation.server.name, problem=refusal)
+
+
+def missing_modules(installation: Installation) -> Iterator[Diagnostic]:
+    """The server has the modules that the emitted directives need."""
+    setup = installation.setup
+    if setup.refusal is None and setup.modules:
+        for module, fix in installation.examination.modules_missing(installation.policy, setup.modules):
+            yield _module(installation, module, fix)
+
+
+def _module(installation: Installation, module: str, fix: str) -> Diagnostic:
+    place = Location(installation.setup.file)
+    return diagnose("setup-module", place, server=installation.server.name, module=module, fix=fix)
+
+
+def not_included(installation: Installation) -> Iterator[Diagnostic]:
+    """The server reads the emitted files."""
+    if installation.setup.refusal is not None or installation.has_pasted:
+        return
+    included = {os.path.realpath(line.args[0]) for line in installation.setup.directives if is_include(line)}
+    server, texts = installation.rendered[0]
+    place = server.paste.file(installation.policy) if server.paste is not None else installation.setup.file
+    for emitted in server.files:
+        file = installation.folder / emitted.name
+        is_wanted = emitted.name in texts and emitted.is_included(installation.policy)
+        if is_wanted and os.path.realpath(file) not in included:
+            yield diagnose("setup-not-included", Location(str(place)), file=file)
+
+
+def is_include(directive: Directive) -> bool:
+    """Whether a directive includes a file, in Apache and nginx."""
+    return directive.name in ("include", "includeoptional") and len(directive.args) == 1
+
+
+def outdated_configuration(installation: Installation) -> Iterator[Diagnostic]:
+    """The emitted files are what would be emitted now."""
+    for server, texts in installation.rendered:
+        for name, text in texts.items():
+            file = installation.target(server, name)
+            try:
+                content = file.read_bytes()
+            except OSError:
+                continue
+            if _is_outdated(installation, server, os.fsencode(text), content):
+                yield diagnose("setup-outdated", Location(str(file)), server=server.name)
+
+
+def _is_outdated(installation: Installation, server: Server, text: bytes, content: bytes) -> bool:
+    if server.paste is None:
+        return text != content
+    return installation.is_pasted(server) and text not in content
+
+
+def unreadable_trees(installation: Installation) -> Iterator[Diagnostic]:
+    """The server's user can read the trees and the state directory: an unreadable file is 403, without a fallback."""
+    account, policy, reported = installation.setup.account, installation.policy, set[str]()
+    times = [policy.times] if policy.is_strict else []
+    for root in (policy.state, *times, *(f"{policy.output}/{level}" for level in policy.levels)):
+        if not os.path.exists(root):
+            yield diagnose("setup-missing", Location(root))
+            continue
+        for refusal in refusals(Path(root), account):
+            if refusal.path not in reported:
+                reported.add(refusal.path)
+                mode = f"{refusal.mode:04o}"
+                place = Location(refusal.path)
+                yield diagnose("setup-permissions", place, user=account.name, mode=mode, lacks=refusal.lacks)
+
+
+def slow_file_cache(installation: Installation) -> Iterator[Diagnostic]:
+    """The server does not cache its tests of files for longer than a second."""
+    return installation.examination.slow_file_cache(installation)
+
+
+def dropped_headers(installation: Installation) -> Iterator[Diagnostic]:
+    """The server sends the site's own header fields with the trees."""
+    return installation.examination.dropped_headers(installation)
+
+
+def missing_types(installation: Installation) -> Iterator[Diagnostic]:
+    """The server knows the media types of the files: browsers refuse style sheets and fonts of unknown type."""
+    setup, examination = installation.setup, installation.examination
+    known = examination.extensions(setup.directives) if setup.refusal is None else set()
+    for extension, count in sorted(_extensions(installation).items()):
+        if known and extension not in known:
+            fix = examination.type_directive(media.BY_EXTENSION[extension], extension)
+            yield diagnose("setup-type", Location(setup.file), extension=extension, count=count, fix=fix)
+
+
+def _extensions(installation: Installation) -> Counter[str]:
+    """Return the extensions of the site's files that have a media type, with the number of files of each.
+
+    Image formats are those of files in the trees.
+    """
+    resources = installation.manifest.resources
+    extensions = [PurePosixPath(path).suffix[1:].lower() for path in resources]
+    if not installation.examination.sets_formats:
+        levels = (files for resource in resources.values() for files in resource.files.values())
+        extensions += [coding for files in levels for coding in files if coding in FORMATS]
+    return Counter(extension for extension in extensions if extension in media.BY_EXTENSION)
+
+
+def refused_override(installation: Installation) -> Iterator[Diagnostic]:
+    """The server follows the rules of adaptc that were pasted into the site."""
+    return installation.examination.refused_override(installation)
+
+
+def bypassed_rules(installation: Installation) -> Iterator[Diagnostic]:
+    """No rule of the server applies to originals, but not to their copies in the trees."""
+    return installation.examination.bypassed_rules(installation)
+
+
+def coarse_times(installation: Installation) -> Iterator[Diagnostic]:
+    """The file system keeps times to the second: entity tags are made from them."""
+    time = stored_time(Path(installation.policy.output))
+    if time != MOMENT:
+        yield diagnose("setup-timestamps", Location(installation.policy.output), wrote=MOMENT, read=time)
+
+
+def stored_time(folder: Path, moment: int = MOMENT) -> int:
+    """Set the time of a file in ``folder`` and return the one that it has then, both in seconds. Raises ``OSError``."""
+    with tempfile.NamedTemporaryFile(dir=folder, prefix=".adaptc-") as file:
+        os.utime(file.name, (moment, moment))
+        return int(os.stat(file.name).st_mtime)
+
+
+CHECKS: tuple[Check, ...] = (
+    refused_configuration,
+    missing_modules,
+    not_included,
+    outdated_configuration,
+    unreadable_trees,
+    slow_file_cache,
+    dropped_headers,
+    missing_types,
+    refused_override,
+    bypassed_rules,
+    coarse_times,
+)

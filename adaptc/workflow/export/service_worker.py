@@ -1,0 +1,329 @@
+"""``adaptc export --ladder``: the lower levels next to the exported one, and a service worker that picks one of them.
+
+The site itself is the level of the export, and works without the worker. Pages of the other levels are published as
+plain text, so that nobody finds a page twice, and the worker can tell a page from what a host sends in the place of a
+missing one. Of the other files it asks at a level those whose names end as those of files that differ there; all of
+these are published, so that it asks for none in vain.
+
+``LadderItems`` are the files that ``--ladder`` adds to an export, and those that remove an earlier ladder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, cast
+
+from adaptc.compile.engine.cache.store import Store
+from adaptc.config.config import Config
+from adaptc.core import media
+from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
+from adaptc.core.model import CODINGS, IDENTITY, OWN_DIRECTORY, Effort
+from adaptc.core.urls import SiteAddress, is_at_or_below, quote_path
+from adaptc.report.manifest import Manifest
+from adaptc.workflow.api import build_spec
+from adaptc.workflow.export.destination import ExportRecord, Item
+from adaptc.workflow.export.items import Layout, own_items, site_item
+from adaptc.workflow.export.registration import Registration
+
+if TYPE_CHECKING:
+    from adaptc.report.manifest import BuiltResource
+
+# The script of pages, which is the service worker as well
+SCRIPT = "adaptc-ladder.js"
+LEVELS = f"{OWN_DIRECTORY}levels/"
+_PAGES, _PAGE_SUFFIX = ("html", "htm"), ".txt"
+# What the worker answers besides pages. Fonts are the same at each level that has them.
+_KINDS = frozenset({media.CSS, media.JS, media.SVG, media.PNG, media.JPEG, media.GIF, media.WEBP, media.AVIF})
+
+
+@dataclass(frozen=True, slots=True)
+class Ladder:
+    """The levels of an export by class of visitors; ``root`` is that of the site itself, for all others."""
+
+    root: str
+    by_class: Mapping[str, str]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The levels next to the root, in the order of classes."""
+        return tuple(dict.fromkeys(self.by_class.values()))
+
+
+def read_ladder(config: Config, manifest: Manifest, root: str) -> Ladder:
+    """Return the levels of each class: those of ``[serve]``, for poor visitors else the best one that is not the same.
+
+    Raises ``UsageError`` where there is no level for poor visitors, or one that was not built.
+    """
+    from adaptc.workflow.configuration import known_levels
+
+    serve, known = config.serve, known_levels(config)
+    lower = [level.name for level in manifest.levels if level.number is not None and level.name in known]
+    lower = [name for name in lower if known[name].promise != "same"]
+    chosen = {
+        "poor": serve.poor_level or next(iter(lower), None),
+        "normal": serve.normal_level,
+        "rich": serve.rich_level,
+    }
+    for level in filter(None, chosen.values()):
+        manifest.require_level(level)
+    by_class = {name: level for name, level in chosen.items() if level is not None and level != root}
+    if "poor" not in by_class:
+        raise UsageError(
+            "--ladder: there is no level for visitors on slow lines; build one (adaptc build --level moderate), "
+            "or name it as serve.poor_level"
+        )
+    return Ladder(root, by_class)
+
+
+# ---- files
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """A file at a level of the ladder: its path in the export, and the path of what it stands for."""
+
+    name: str
+    resource: BuiltResource
+
+
+def rungs(manifest: Manifest, ladder: Ladder, level: str, rules: HostRules, exclude: tuple[str, ...]) -> Iterator[Rung]:
+    """Yield the files of a level that the worker may ask for: pages, and files of the ``kinds`` that differ.
+
+    Paths are left out to which rules of the host apply, or for which a server sends originals only.
+    """
+    kinds = kinds_of(manifest, ladder, level)
+    for path, resource in manifest.resources.items():
+        if rules.applies_to(path) or is_at_or_below(f"/{path}", exclude):
+            continue
+        if resource.media_type == media.HTML and _extension(path) in _PAGES:
+            yield Rung(f"{LEVELS}{level}/{path}{_PAGE_SUFFIX}", resource)
+        elif resource.media_type in _KINDS and _extension(path) in kinds:
+            yield Rung(f"{LEVELS}{level}/{path}", resource)
+
+
+def kinds_of(manifest: Manifest, ladder: Ladder, level: str) -> list[str]:
+    """Return the extensions of the style sheets, scripts and images of which any differs from the root's."""
+    differing = {
+        _extension(path)
+        for path, resource in manifest.resources.items()
+        if resource.media_type in _KINDS and _digest(resource, level) != _digest(resource, ladder.root)
+    }
+    return sorted(differing - {""})
+
+
+def _twins(manifest: Manifest) -> list[str]:
+    """Return the paths that may be a page without its extension, or a directory: hosts choose one or the other."""
+    directories = {os.fspath(parent) for path in manifest.resources for parent in PurePosixPath(path).parents}
+    stems = {path.rpartition(".")[0] for path in manifest.resources if _extension(path) in _PAGES}
+    return sorted(map(quote_path, stems & directories))
+
+
+def _digest(resource: BuiltResource, level: str) -> str | None:
+    built = resource.at(level)
+    return resource.sha256 if built is None else built.sha256
+
+
+def _extension(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return name.rpartition(".")[2].lower() if "." in name else ""
+
+
+# ---- the script
+
+
+def ladder_script(config: Config, manifest: Manifest, ladder: Ladder) -> bytes:
+    """Return the script of pages and the service worker, for these levels. Raises ``UsageError`` for wrong settings."""
+    from adaptc.config.schema import read_settings
+    from adaptc.daemons.classify.settings import CHECKS, ClassifySettings
+
+    rules = read_settings(ClassifySettings, CHECKS, config.daemons.below("classify"))
+    settings = {
+        "levels": dict(ladder.by_class),
+        "kinds": {level: kinds_of(manifest, ladder, level) for level in ladder.names},
+        "twins": _twins(manifest),
+        "index": next(iter(config.site.index), "index.html"),
+        "poor": [rules.poor_first, rules.poor_last],
+        "rich": [rules.rich_first, rules.rich_last],
+        "alpha": rules.alpha,
+        "warmUp": rules.warm_up,
+        "patience": rules.patience,
+        "expire": rules.expire,
+    }
+    return _script("ladder.js", json.dumps(settings, separators=(",", ":")))
+
+
+def withdrawn_script() -> bytes:
+    """Return what removes the script and the service worker of an earlier export."""
+    return _script("ladder-withdrawn.js", "{}")
+
+
+def _script(name: str, settings: str) -> bytes:
+    from adaptc.formats.script.minify import minify_script
+
+    text = (resources.files("adaptc.templates") / name).read_text("utf-8").replace("SETTINGS", settings, 1)
+    return (minify_script(text) or text).encode("ascii")
+
+
+# ---- paths to which the rules of a host apply: ``_headers`` and ``_redirects`` of Netlify, Cloudflare Pages and others
+#
+# Such a rule names a URL path. A copy of the file at another path would not be protected, redirected or labelled.
+
+# Header fields that a copy may be sent without: how long it is kept, and what else a browser could fetch
+_HARMLESS = frozenset(
+    {"cache-control", "expires", "link", "access-control-allow-origin", "x-robots-tag", "timing-allow-origin"}
+)
+_EVERYTHING = "/*"
+_PLACEHOLDER = re.compile(r"(\*|:[A-Za-z]\w*)")
+
+
+@dataclass(frozen=True, slots=True)
+class HostRules:
+    """The paths of rules, as patterns of URL paths."""
+
+    patterns: tuple[re.Pattern[str], ...] = ()
+
+    def applies_to(self, path: str) -> bool:
+        """Whether a rule applies to the file at ``path`` of the site, by any of the addresses that hosts give it."""
+        return any(pattern.fullmatch(url) for url in _addresses(path) for pattern in self.patterns)
+
+
+def read_host_rules(headers: str, redirects: str) -> HostRules:
+    """Return the rules of the texts of ``_headers`` and ``_redirects``; those for the whole site are left out.
+
+    They apply to copies as well. A redirect of everything that is forced (``/* /new/:splat 301!``) counts.
+    """
+    paths = dict.fromkeys([*_header_paths(headers), *_redirect_paths(redirects)])
+    return HostRules(tuple(re.compile(_pattern(path)) for path in paths))
+
+
+def _header_paths(text: str) -> Iterator[str]:
+    path, counts = "", False
+    for line in _lines(text):
+        if not line[0].isspace():
+            if counts:
+                yield path
+            path, counts = line.split()[0], False
+        elif path != _EVERYTHING:
+            counts |= line.partition(":")[0].strip().lower() not in _HARMLESS
+    if counts:
+        yield path
+
+
+def _redirect_paths(text: str) -> Iterator[str]:
+    for line in _lines(text):
+        words = line.split()
+        is_forced = any(word.endswith("!") and word[:-1].isdigit() for word in words)
+        if words[0] != _EVERYTHING or is_forced:
+            yield words[0]
+
+
+def _lines(text: str) -> Iterable[str]:
+    return (line for line in text.splitlines() if line.strip() and not line.strip().startswith("#"))
+
+
+def _pattern(path: str) -> str:
+    """Return a regular expression for a path with ``*`` and ``:placeholders``; a host in front does not count."""
+    path = re.sub(r"^https?://[^/]*", "", path)
+    parts = _PLACEHOLDER.split(path)
+    return (
+        "".join(
+            ".*" if part == "*" else "[^/]+" if number % 2 else re.escape(part) for number, part in enumerate(parts)
+        )
+        + "/?"
+    )
+
+
+def _addresses(path: str) -> tuple[str, ...]:
+    """Return the URL paths at which hosts send a file: with and without its extension, and of its directory."""
+    stem = re.sub(r"\.html?$", "", path, flags=re.IGNORECASE)
+    directory = re.sub(r"(^|/)index$", r"\1", stem)
+    return tuple(f"/{each}" for each in dict.fromkeys((path, stem, directory)))
+
+
+# ---- the files of a ladder
+
+
+def had_ladder(record: ExportRecord, layout: Layout) -> bool:
+    """Whether the last export to this place had a ladder, or removed one."""
+    return layout.name(SCRIPT, IDENTITY) in (record.read() or ())
+
+
+class LadderItems:
+    """The ladder of one export. What it makes is stored in the cache of the build."""
+
+    def __init__(self, config: Config, manifest: Manifest, docroot: Path, layout: Layout) -> None:
+        self.config, self.manifest, self.docroot, self.layout = config, manifest, docroot, layout
+        self.store = Store(build_spec(config).cache)
+
+    def added_to(self, items: list[Item], root: str) -> tuple[list[Item], list[Diagnostic]]:
+        """Return an export of the level ``root`` with the levels below it and the script, and the diagnostics.
+
+        Raises ``UsageError`` where there is no level for poor visitors, or the site has files of these names.
+        """
+        ladder = read_ladder(self.config, self.manifest, root)
+        taken = [path for path in self.manifest.resources if path == SCRIPT or path.startswith(LEVELS)]
+        if taken:
+            raise UsageError(f"--ladder: the site has a file {taken[0]} of its own")
+        pages, diagnostics = self._registered([item for item in items if item.is_page], root)
+        others = [item for item in items if not item.is_page]
+        script = self._script(ladder_script(self.config, self.manifest, ladder))
+        # the worker last: what it asks for is there then
+        return [*others, *self._of_levels(items, ladder), *pages, script], diagnostics
+
+    def withdrawn_from(self, items: list[Item]) -> tuple[list[Item], list[Diagnostic]]:
+        """Return an export with what removes the worker of an earlier one."""
+        return [*items, self._script(withdrawn_script())], [diagnose("ladder-withdrawn", name=SCRIPT)]
+
+    def _of_levels(self, items: list[Item], ladder: Ladder) -> list[Item]:
+        rules, exclude = self._host_rules(), self.config.serve.exclude
+        added = [
+            site_item(self.manifest, self.docroot, level, self._codings_only, rung.resource, rung.name)
+            for level in ladder.names
+            for rung in rungs(self.manifest, ladder, level, rules, exclude)
+        ]
+        # files that only trees have are named by their content, so one of each is enough
+        known = {item.path for item in items}
+        own = {item.path: item for level in ladder.names for item in own_items(self.manifest, level, self.layout)}
+        return [*(item for path, item in own.items() if path not in known), *added]
+
+    @property
+    def _codings_only(self) -> Layout:
+        """The layout without image formats: the worker asks for one."""
+        return Layout(self.layout.name, tuple(coding for coding in self.layout.codings if coding in CODINGS))
+
+    def _host_rules(self) -> HostRules:
+        return read_host_rules(*(self._text(name) for name in ("_headers", "_redirects")))
+
+    def _text(self, name: str) -> str:
+        file = self.docroot / name
+        return file.read_text("utf-8", "replace") if file.is_file() else ""
+
+    def _script(self, content: bytes) -> Item:
+        file = Path(self.store.object_path(self.store.put(content)))
+        return Item(SCRIPT, (self.layout.name(SCRIPT, IDENTITY), file), (), origin=None, is_page=True)
+
+    # ---- pages of the root
+
+    def _registered(self, pages: list[Item], root: str) -> tuple[list[Item], list[Diagnostic]]:
+        address = SiteAddress(self.manifest.base_url)
+        registration = Registration(self.store, SCRIPT, address, cast("Effort", self.config.build.effort))
+        registered: list[Item] = []
+        diagnostics: list[Diagnostic] = []
+        for page in pages:
+            item, diagnostic = self._with_script(page, root, registration)
+            registered.append(item)
+            diagnostics += [diagnostic] if diagnostic is not None else []
+        return registered, diagnostics
+
+    def _with_script(self, page: Item, root: str, registration: Registration) -> tuple[Item, Diagnostic | None]:
+        resource = self.manifest.resources[page.path]
+        if resource.media_type != media.HTML or not page.plain[1].is_file():
+            return page, None
+        codings = [coding for coding in self._codings_only.codings if resource.at(root, coding)]
+        return registration.registered(page, [(self.layout.name(page.path, coding), coding) for coding in codings])
