@@ -28,7 +28,7 @@ test: $(VENV)/tests-installed
 	$(BIN)/pytest -n 2
 
 recipes: $(VENV)/tests-installed
-	$(BIN)/pytest -m npm tests/test_static_hosts.py
+	$(BIN)/pytest -m npm tests/docs/test_static_hosts.py
 
 check: $(VENV)/checks-installed
 	$(BIN)/ruff format --check
