@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from tests.sites.shown import URL, site, visit
+from tests.waiting import PATIENCE
 
 from adaptc.browser.answers import Answer
 from adaptc.browser.chromium import Chromium, _end, find_chromium, in_chromium, names_tried
@@ -190,6 +191,19 @@ def test_what_is_fetched_for_later_pages_gives_a_page_no_more_time(chromium: str
 # ---- pages that misbehave
 
 
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The browser may take its time to answer; what never comes, as the end of endless requests, is waited for briefly.
+
+    A page that asks for something every 20 ms asks 400 times in the usual eight seconds: on a busy machine the browser
+    counted as hung before the last of these were answered. A page that leaves while it loads is never loaded.
+    """
+    monkeypatch.setattr("adaptc.browser.tab._ANSWER", PATIENCE)
+    monkeypatch.setattr("adaptc.browser.tab._IDLE", 1.0)
+    monkeypatch.setattr("adaptc.browser.tab._LOAD", 5.0)
+
+
+@pytest.mark.usefixtures("unhurried")
 @pytest.mark.parametrize(
     "script",
     [
@@ -213,6 +227,7 @@ def test_a_page_stays_and_can_be_looked_at(chromium: str, script: str) -> None:
     assert visit(chromium, site(files), text) == "words"
 
 
+@pytest.mark.usefixtures("unhurried")
 def test_where_a_page_wanted_to_go_and_what_it_said_is_known(chromium: str) -> None:
     page = (
         "<body><script>console.error('no'); setTimeout(() => location = '/away.html'); x.y</script><img src=gone.gif>"

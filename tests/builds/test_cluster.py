@@ -19,6 +19,7 @@ from PIL import Image
 from tests.samples.fragile_work import fragile
 from tests.servers.dask import Cluster, dask_cluster
 from tests.sites.built import BuiltSite
+from tests.waiting import PATIENCE
 
 import adaptc
 from adaptc.cli.exitcodes import ExitCode
@@ -432,4 +433,6 @@ def test_every_end_of_a_task_of_dask_is_passed_on() -> None:
             sent.set_result(0)
             return sent
 
-    assert str(cluster_module.DaskExecutor(Client()).submit(int, "7").exception(timeout=9)) == "the result was lost"
+    assert (
+        str(cluster_module.DaskExecutor(Client()).submit(int, "7").exception(timeout=PATIENCE)) == "the result was lost"
+    )

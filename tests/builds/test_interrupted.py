@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 from tests.sites.built import BuiltSite, decoded, files_below
+from tests.waiting import PATIENCE, wait_until
 
 from adaptc.workflow.api import plan
 
 PAGES = 90
 WORDS = ("sea", "calm", "tonight", "tide", "full", "moon", "fair", "straits", "coast", "light", "gleams", "cliffs")
-WAIT = 60.0  # seconds after which something is wrong, on the slowest machine
 
 
 def text(seed: object, count: int) -> str:
@@ -59,7 +59,7 @@ def start(site: BuiltSite, **how: object) -> subprocess.Popen[str]:
 
 def finish(build: subprocess.Popen[str]) -> tuple[int, str]:
     """Return the exit code and what was printed to standard error."""
-    _, said = build.communicate(timeout=WAIT)
+    _, said = build.communicate(timeout=PATIENCE)
     return build.returncode, said
 
 
@@ -72,13 +72,6 @@ def alive(group: int) -> list[int]:
             if int(fields[2]) == group and fields[0] != "Z":
                 found.append(int(entry))
     return found
-
-
-def wait_until(holds: Callable[[], object]) -> None:
-    end = time.monotonic() + WAIT
-    while not holds():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.005)
 
 
 class Truth:
@@ -171,7 +164,7 @@ def test_a_build_waits_for_the_workers_of_a_killed_one(site: BuiltSite) -> None:
         build.start()
         assert not done.wait(0.3)
         fcntl.flock(held, fcntl.LOCK_UN)
-        build.join(WAIT)
+        build.join(PATIENCE)
     assert done.is_set()
 
 

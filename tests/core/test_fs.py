@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 from adaptc.core.fs import (
     TEMPORARY,
     ChangedWhileRead,
@@ -129,7 +131,7 @@ def test_a_pipe_in_the_place_of_a_file_does_not_hold_up_anybody(tmp_path: Path) 
         refused.set()
 
     threading.Thread(target=read, daemon=True).start()
-    assert refused.wait(10)
+    assert refused.wait(PATIENCE)
 
 
 # ---- writing

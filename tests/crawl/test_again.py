@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ import pytest
 from tests.servers.crawl import Answer, Asked, Server, redirect, serving
 from tests.servers.web import free_port
 from tests.sites.crawl_case import Outcome, crawl
+from tests.waiting import PATIENCE, wait_until
 
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.robots_failure import RobotsFailure, robots_failures
@@ -448,10 +448,7 @@ def started(server: Server, output: Path, wait: str = "0.002") -> subprocess.Pop
 
 
 def wait_for(server: Server, count: int) -> None:
-    deadline = time.monotonic() + 30
-    while len(server.asked) < count and time.monotonic() < deadline:
-        time.sleep(0.005)
-    assert len(server.asked) >= count
+    wait_until(lambda: len(server.asked) >= count)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["SIGKILL", "SIGINT"])
@@ -461,7 +458,7 @@ def test_an_interrupted_crawl_goes_on_with_nothing_fetched_twice(how: signal.Sig
             process = started(server, tmp_path / "m")
             wait_for(server, count)
             process.send_signal(how)
-            _, said = process.communicate(timeout=20)
+            _, said = process.communicate(timeout=PATIENCE)
             if how is signal.SIGINT:
                 assert process.returncode == 130
                 assert said.strip() == b"adaptc: interrupted"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import gzip
+import marshal
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 
 from tests.servers.crawl import Answer, Resource, Server, serving
 from tests.sites.crawl_case import crawl
+from tests.waiting import wait_until
 
 from adaptc.crawl import engine
 from adaptc.crawl.body_job import BodyError, BodyResult, Job, JobRunner, Outcome
@@ -25,7 +27,7 @@ from adaptc.crawl.crawl import crawl as crawl_site
 from adaptc.crawl.http import Head, Request, Response
 from adaptc.crawl.mirror import Mirror
 from adaptc.crawl.options import CrawlOptions
-from adaptc.crawl.reader import InlineReader, ReaderProcess, reader_for
+from adaptc.crawl.reader import InlineReader, ReaderProcess, _packed, reader_for
 from adaptc.crawl.scope import ScopeOptions
 
 PAGE = b'<title>t</title><a href="a.html#x">a</a><a href=a.html rel=nofollow>a</a><img src="i%C3%A9.png">'
@@ -96,13 +98,38 @@ def test_what_a_page_leads_to_comes_over(second_process: ReaderProcess) -> None:
     ]
 
 
-def test_more_than_the_sockets_hold(second_process: ReaderProcess) -> None:
-    large = b"<a href=x>" * 200_000
+def test_more_than_the_sockets_hold(runner: JobRunner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each job and each outcome is many times what the sockets hold, so that both sides wait amid a message."""
+    pair = small_socketpair()
+    monkeypatch.setattr(socket, "socketpair", lambda: pair)
+    reader = ReaderProcess(runner)
+    large = b"".join(b"<p><a href=%d.html>words to read</a>" % number for number in range(5000))
     for number in range(8):
-        second_process.begin(number, job(number, large, f"h/{number}.html"))
-    found = outcomes(second_process)
+        reader.begin(number, job(number, large, f"h/{number}.html"))
+    assert reader.ended() == []
+    assert len(reader._unsent) > 7 * len(large)
+    found = outcomes(reader)
+    reader.close()
     assert [key for key, _ in found] == list(range(8))
-    assert all(isinstance(one, BodyResult) and one.disk == len(large) for _, one in found)
+    for _, one in found:
+        assert isinstance(one, BodyResult)
+        assert one.disk == len(large)
+        assert len(one.file_links.links) == 5000  # type: ignore[union-attr]
+        assert min(len(large), len(marshal.dumps(_packed(one)))) > 4 * HELD
+
+
+HELD = 2 * 16_384  # bytes that a socket may hold at most: what it sends, and what the other one received
+
+
+def small_socketpair() -> tuple[socket.socket, socket.socket]:
+    """Return connected sockets with small buffers."""
+    pair = socket.socketpair()
+    for end in pair:
+        for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+            end.setsockopt(socket.SOL_SOCKET, buffer, 4096)
+        held = [end.getsockopt(socket.SOL_SOCKET, buffer) for buffer in (socket.SO_SNDBUF, socket.SO_RCVBUF)]
+        assert sum(held) <= HELD
+    return pair
 
 
 def test_what_a_killed_process_left_is_done_here(second_process: ReaderProcess, tmp_path: Path) -> None:
@@ -194,9 +221,7 @@ def test_a_killed_crawl_goes_on_and_asks_again_for_what_was_under_way_only(tmp_p
             process = subprocess.Popen(
                 command(server, tmp_path / "m"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
             )
-            deadline = time.monotonic() + 30
-            while len(server.asked) < count and time.monotonic() < deadline:
-                time.sleep(0.001)
+            wait_until(lambda count=count: len(server.asked) >= count)
             process.kill()
             process.wait()
         outcome = crawl(server, tmp_path / "m")

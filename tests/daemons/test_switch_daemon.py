@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.samples.monitoring import unknown_metrics
+from tests.waiting import PATIENCE, wait_until
 
 from adaptc.cli.exitcodes import ExitCode
 from adaptc.cli.main import run
@@ -225,21 +226,12 @@ def test_the_guard_leaves_the_flag_after_a_farewell(tmp_path: Path) -> None:
     os.close(writer)
 
 
-def eventually(test: Callable[[], bool], seconds: float = 20) -> bool:
-    end = time.monotonic() + seconds
-    while not test():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.02)
-    return True
-
-
 def test_a_daemon_that_hangs_loses_its_flag(tmp_path: Path) -> None:
     flag = tmp_path / "opt.do"
     flag.touch()
     guard = Guard([RunDirectory(tmp_path)], 0.2)
     try:
-        assert eventually(lambda: not flag.exists())
+        wait_until(lambda: not flag.exists())
     finally:
         guard.close()
 
@@ -277,20 +269,20 @@ def is_live(output: Path) -> bool:
 
 def test_a_daemon_that_is_killed_leaves_no_flag(tmp_path: Path, started: Callable[..., subprocess.Popen]) -> None:
     daemon = started()
-    assert eventually(lambda: is_live(tmp_path))
+    wait_until(lambda: is_live(tmp_path))
     assert run(["force", "reject", "-o", str(tmp_path), "--for", "1h"]) == ExitCode.DONE
     flag = tmp_path / "run/opt.do"
-    assert eventually(flag.exists)
+    wait_until(flag.exists)
     daemon.kill()
     daemon.wait()
-    assert eventually(lambda: not flag.exists())
+    wait_until(lambda: not flag.exists())
 
 
 def test_sigterm_ends_it_well(tmp_path: Path, started: Callable[..., subprocess.Popen]) -> None:
     daemon = started()
-    assert eventually(lambda: is_live(tmp_path))
+    wait_until(lambda: is_live(tmp_path))
     daemon.send_signal(signal.SIGTERM)
-    _, said = daemon.communicate(timeout=20)
+    _, said = daemon.communicate(timeout=PATIENCE)
     assert daemon.returncode == ExitCode.DONE
     assert "stopped: the flag expires by policy normal" in said
     assert not (tmp_path / "run/opt.do").exists()
@@ -312,7 +304,7 @@ def test_levels_that_a_controller_left_do_not_hold_for_the_flag_of_the_switch(
     directory.write("buckets.txt", b"00 0\n")
     (directory.make("m") / "00.0").touch()
     started()
-    assert eventually(lambda: is_live(tmp_path))
+    wait_until(lambda: is_live(tmp_path))
     assert (tmp_path / "run/buckets.txt").read_bytes() == b""
     assert list((tmp_path / "run/m").iterdir()) == []
 

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import random
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -20,6 +19,7 @@ from tests.servers import web
 from tests.servers.browser import Browser
 from tests.sites.built import BuiltSite
 from tests.sites.served import ServedSite
+from tests.waiting import wait_until
 
 from adaptc.compile.engine.reporting import Silent
 from adaptc.formats.codings import CodingError
@@ -266,10 +266,7 @@ def browser(chromium: str) -> Iterator[Browser]:
 
 def await_line(log: Path, words: str) -> None:
     """Wait until the server has answered a request; browsers get dictionaries when they have nothing else to do."""
-    end = time.monotonic() + 120
-    while words not in log.read_text():
-        assert time.monotonic() < end, log.read_text()
-        time.sleep(0.1)
+    wait_until(lambda: words in log.read_text(), log.read_text)
 
 
 def served_as(log: Path) -> dict[str, str]:

@@ -16,6 +16,7 @@ import pytest
 from tests.servers import web
 from tests.sites.built import BuiltSite
 from tests.sites.served import POORER, ServedSite, decoded
+from tests.waiting import wait_until
 
 from adaptc.daemons.classify.tables import WRITERS, Table
 from adaptc.daemons.run_directory import RunDirectory
@@ -533,7 +534,4 @@ def test_the_log_shows_what_was_served(ladder: ServedSite) -> None:
 
 
 def _await_lines(log: Path, count: int) -> None:
-    deadline = time.monotonic() + 30
-    while log.read_bytes().count(b"\n") < count:
-        assert time.monotonic() < deadline, f"{log} has no line {count}"
-        time.sleep(0.01)
+    wait_until(lambda: log.read_bytes().count(b"\n") >= count, lambda: f"{log} has no line {count}")

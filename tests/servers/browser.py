@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import PATIENCE
+
 FLAGS = (
     "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run", "--mute-audio",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-quic",
@@ -30,8 +32,8 @@ FLAGS = (
     "--disable-site-isolation-trials",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE *localhost", "--remote-debugging-pipe",
 )  # fmt: skip
-# Seconds in which a loaded page asks for nothing before it counts as still, and at most until then
-QUIET, PATIENCE = 0.5, 60.0
+# Seconds in which a loaded page asks for nothing before it counts as still
+QUIET = 0.5
 # Has the page use its fonts and draw twice: what it does when something comes into view is done then
 DRAWN = """(async () => {
     await document.fonts.ready
@@ -131,7 +133,7 @@ class Browser:
             message["sessionId"] = self.session
         os.write(self.output, json.dumps(message).encode() + b"\0")
         while True:
-            reply = self._receive(PATIENCE * 3)
+            reply = self._receive(PATIENCE)
             if reply is None:
                 raise RuntimeError(f"{method}: no answer")
             if reply.get("id") == self.number:

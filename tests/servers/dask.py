@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-_PATIENCE = 60.0
+from tests.waiting import wait_until
 
 
 @dataclass
@@ -67,9 +66,5 @@ def dask_cluster(root: Path, workers: int = 2) -> Iterator[Cluster]:
 def _address(file: Path) -> str:
     import json
 
-    until = time.monotonic() + _PATIENCE
-    while time.monotonic() < until:
-        if file.exists() and file.stat().st_size:
-            return str(json.loads(file.read_text())["address"])
-        time.sleep(0.05)
-    raise TimeoutError("the scheduler does not start")
+    wait_until(lambda: file.exists() and file.stat().st_size, lambda: "the scheduler does not start")
+    return str(json.loads(file.read_text())["address"])

@@ -16,6 +16,8 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
+from tests.waiting import PATIENCE
+
 MODULES = """
     mpm_event authz_core authz_host authz_user authn_core authn_file auth_basic mime dir headers rewrite remoteip alias
     setenvif autoindex filter deflate brotli env lua
@@ -26,7 +28,6 @@ NGINX_SCRIPTS = Path("/usr/lib/nginx/modules/ngx_http_js_module.so")
 _PORTS = range(20000, 32768)
 # A user who may not read everything, for the tests of what a server cannot read
 UNPRIVILEGED = "nobody" if os.geteuid() == 0 else None
-_WAIT = 60.0  # seconds after which something is wrong, on the slowest machine
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class Server:
 
     def get(self, target: str, method: str = "GET", **headers: str) -> Reply:
         """Request ``target`` as written; ``accept_encoding="br"`` sends that header."""
-        connection = HTTPConnection(self.address, self.port, timeout=20)
+        connection = HTTPConnection(self.address, self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.putrequest(method, target, skip_accept_encoding=True)
             for name, value in {**self.headers, **headers}.items():
@@ -228,11 +229,11 @@ def _running(command: list[str], port: int, root: Path, user: str | None = None)
             yield Server(port, started.pid, root / "error.log")
         finally:
             started.send_signal(signal.SIGTERM)
-            started.wait(_WAIT)
+            started.wait(PATIENCE)
 
 
 def _await(port: int, started: subprocess.Popen[bytes], root: Path) -> None:
-    end = time.monotonic() + _WAIT
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
             return

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.sites.built import BuiltSite
+from tests.waiting import PATIENCE
 
 # What depends on the time, or on the docroot's name
 _UNTOLD = ("report.html", "run/")
-WAIT = 60.0  # seconds after which something is wrong, on the slowest machine
 
 
 class Watched:
@@ -51,7 +51,7 @@ class Watched:
         return self.events(name)
 
     def wait_until(self, holds: Callable[[], object]) -> None:
-        end = time.monotonic() + WAIT
+        end = time.monotonic() + PATIENCE
         while not holds():
             assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
             assert time.monotonic() < end, self.log.read_text()
@@ -73,7 +73,7 @@ class Watched:
 
     def stop(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        self.process.communicate(timeout=WAIT)
+        self.process.communicate(timeout=PATIENCE)
         return self.process.returncode
 
 

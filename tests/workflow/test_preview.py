@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ import pytest
 
 from tests.servers.browser import Browser
 from tests.sites.built import BuiltSite
+from tests.waiting import PATIENCE, wait_until
 
 from adaptc.core.diagnostics import UsageError
 from adaptc.formats.codings import decode
@@ -52,7 +52,7 @@ def server(site: BuiltSite) -> Iterator[PreviewServer]:
 def ask(
     server: PreviewServer, host: str, path: str, method: str = "GET", **headers: str
 ) -> tuple[http.client.HTTPResponse, bytes]:
-    asked = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=10)
+    asked = http.client.HTTPConnection("127.0.0.1", server.server_address[1], timeout=PATIENCE)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     asked.request(method, path, headers={"Host": f"{host}:{server.server_address[1]}", **named})
     answer = asked.getresponse()
@@ -256,7 +256,7 @@ def test_the_command_says_where_and_ends_with_ctrl_c(site: BuiltSite) -> None:
     assert running.stdout is not None
     assert running.stdout.readline().startswith("http://localhost:")
     running.send_signal(signal.SIGINT)
-    assert running.wait(20) == 0
+    assert running.wait(PATIENCE) == 0
     running.stdout.close()
 
 
@@ -270,7 +270,7 @@ def test_the_page_shows_two_levels_and_counts(chromium: str, server: PreviewServ
         seen = browser.view(server.url)
         assert (seen.errors, seen.failed) == ([], [])
         counts = "[...document.querySelectorAll('.requests')].map(e => e.textContent).join()"
-        assert wait_for(browser, counts, "2,1") == "2,1"
+        await_value(browser, counts, "2,1")
         assert "left=full.auto&right=lossless.auto" in browser.evaluate("location.hash")
         assert "of the pane" in browser.evaluate("document.body.innerText")
         assert browser.evaluate("document.querySelector('[data-side=right] .against dd').textContent").startswith("−")
@@ -284,14 +284,11 @@ def test_the_page_shows_two_levels_and_counts(chromium: str, server: PreviewServ
             Sec_Fetch_Dest="iframe", Sec_Fetch_Site="same-origin", Sec_Fetch_User="?1",
         )  # fmt: skip
         followed = "document.querySelectorAll('iframe')[1].src.endsWith('localhost:' + location.port + '/deep/')"
-        assert wait_for(browser, followed, True) is True
+        await_value(browser, followed, True)
     finally:
         browser.close()
 
 
-def wait_for(browser: Browser, expression: str, wanted: object, patience: float = 30) -> object:
-    """Return the value of an expression when it is the wanted one, or the last: counts and clicks take a moment."""
-    end = time.monotonic() + patience
-    while (value := browser.evaluate(expression)) != wanted and time.monotonic() < end:
-        time.sleep(0.1)
-    return value
+def await_value(browser: Browser, expression: str, wanted: object) -> None:
+    """Wait until an expression has a value: counts and clicks take a moment."""
+    wait_until(lambda: browser.evaluate(expression) == wanted, lambda: browser.evaluate(expression))

@@ -20,7 +20,8 @@ from pathlib import Path
 import pytest
 
 from tests.sites.built import BuiltSite
-from tests.sites.watched import WAIT, save, watched
+from tests.sites.watched import save, watched
+from tests.waiting import PATIENCE
 
 from adaptc.cli.status import status_text
 from adaptc.compile.engine.gate import Gate
@@ -343,7 +344,7 @@ def test_systemd_is_told(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> No
     address = f"{site.root}/notify"
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as channel:
         channel.bind(address)
-        channel.settimeout(WAIT)
+        channel.settimeout(PATIENCE)
         monkeypatch.setenv("NOTIFY_SOCKET", address)
         with watched(site) as one:
             assert channel.recv(100) == b"READY=1"
@@ -414,7 +415,7 @@ def test_an_error_of_the_system_does_not_make_it_deaf(site: BuiltSite, monkeypat
     monkeypatch.setattr(told.invalidator, "check_file", refuse)
     observer = FileObserver(told.invalidator, lost.set)
     (site.docroot / "index.html").write_text("changed")
-    assert lost.wait(WAIT)
+    assert lost.wait(PATIENCE)
     assert observer.is_alive
     observer.close()
 
