@@ -39,7 +39,7 @@ def build(site: BuiltSite, settings: str = "") -> adaptc.BuildResult:
     file = site.root / "adaptc.toml"
     file.write_text(OWN_LEVEL + settings)
     chosen = {"docroot": site.docroot, "output": site.output, "build.effort": "fast", "build.jobs": 1}
-    return adaptc.build(load_config(file, {**chosen, "build.levels": LEVELS}))
+    return adaptc.build(load_config(file, {**chosen, "build.levels": LEVELS}), isolated=False)
 
 
 def built(site: BuiltSite, settings: str = "") -> dict[str, str]:

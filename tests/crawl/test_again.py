@@ -471,7 +471,7 @@ def test_an_interrupted_crawl_goes_on_with_nothing_fetched_twice(how: signal.Sig
 def test_another_crawl_of_the_output_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with serving(LARGE) as server:
         process = started(server, tmp_path / "m", wait="10")
-        wait_for(server, 2)
+        wait_for(server, 1)
         outcome = crawl(server, tmp_path / "m")
         process.kill()
         process.communicate()

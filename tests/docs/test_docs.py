@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
+import dis
+import json
 import re
+import sys
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import click
@@ -21,7 +26,9 @@ from adaptc.config.config import Config
 from adaptc.config.config_file import FIELDS, OPEN_TABLES
 from adaptc.config.rulebook import load_levels
 from adaptc.config.toml import TomlSource, parse_toml
-from adaptc.core.diagnostics import KINDS
+from adaptc.core.diagnostics import KINDS, Location, diagnose
+from adaptc.formats.html.edit import Editor
+from adaptc.workflow.check.ci_formats import Problem, Summary
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.glob("*.md")])
 
@@ -102,6 +109,93 @@ def test_the_examples_of_the_documentation_are_sound() -> None:
             source: TomlSource = parse_toml(example, page.name)
             load_levels(source.below("levels"), KNOWN_PASSES)
             assert set(source.below("diagnostics").values) <= set(KINDS)
+
+
+# ---- recipes for contributors
+
+# What one may come to add, and the heading under which it stands
+EXERCISES = {
+    "a level": "A level",
+    "a pass": "A pass",
+    "a server": "A server",
+    "an image format": "An image format or a content coding",
+    "a sensor": "A sensor",
+    "an output format": "A format of `adaptc check` and `adaptc prove`",
+}
+# What the worked examples add, in places that exist
+ADDED = {
+    "rules/quiet.toml",
+    "adaptc/compile/passes/prefetch.py",
+    "adaptc/serve/servers/haproxy.py",
+    "templates/haproxy.cfg.j2",
+}
+RECIPES = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text("docs/recipes.md"), re.MULTILINE | re.DOTALL))
+
+
+def test_every_exercise_has_its_recipe() -> None:
+    assert set(EXERCISES.values()) <= set(RECIPES)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_files_that_a_recipe_names_exist(name: str) -> None:
+    """A name in capitals, or an asterisk, stands for any."""
+    named = re.findall(r"`([\w.*-]+(?:/[\w.*-]+)*\.[a-z][a-z0-9]*)`", RECIPES[name])
+    assert any("/" in path for path in named)
+    for path in set(named) - {"adaptc.toml"}:  # the user's
+        if path in ADDED:
+            assert (ROOT / path).parent.is_dir()
+            assert not (ROOT / path).exists()
+        else:
+            pattern = path.replace("NAME", "*")
+            assert list(ROOT.glob(pattern)) or list(ROOT.glob(f"adaptc/**/{pattern}")), path
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_tables_that_a_recipe_names_are_in_their_module(name: str) -> None:
+    for path, step in re.findall(r"\d\. `(adaptc/[\w/]+\.py)`: (.*?)(?=\d\. `|\n\n)", RECIPES[name], re.DOTALL):
+        for table in re.findall(r"`([A-Z_]+)`", step if "NAME" not in path else ""):
+            assert re.search(rf"^{table}\b.* = ", text(path), re.MULTILINE), (path, table)
+
+
+def python_example(name: str) -> tuple[str, dict[str, Any]]:
+    """Return the worked example of a recipe and what it defines."""
+    [example] = re.findall(r"```python\n(.*?)```", RECIPES[name], re.DOTALL)
+    names: dict[str, Any] = {"__name__": name}
+    exec(compile(example, name, "exec", dont_inherit=True), names)
+    return example, names
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if "```python" in RECIPES[name]])
+def test_names_in_the_examples_of_recipes_exist(name: str) -> None:
+    example, names = python_example(name)
+    known = names.keys() | vars(builtins).keys()
+    codes = [compile(example, name, "exec", dont_inherit=True)]
+    for code in codes:
+        codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+        wanted = {each.argval for each in dis.get_instructions(code) if each.opname == "LOAD_GLOBAL"}
+        assert wanted - known == set()
+
+
+def test_the_pass_of_the_recipe_edits_pages() -> None:
+    _, names = python_example(EXERCISES["a pass"])
+    editor = Editor("<!doctype html><title>t</title><link rel=prefetch href=b.html><link rel=next href=b.html><p>words")
+    report = names["remove_prefetch"](editor, None, None, {})
+    assert editor.apply().text == "<!doctype html><title>t</title><link rel=next href=b.html><p>words"
+    assert [action.subject for action in report.actions] == ["b.html"]
+
+
+def test_the_output_format_of_the_recipe_gives_a_line_for_each_problem() -> None:
+    _, names = python_example(EXERCISES["an output format"])
+    problems = [Problem(diagnose("css-malformed", Location("a.css"), problem="x"), path, "full") for path in ("a", "b")]
+    lines = names["json_lines"](Summary(problems, {}, "2 problems")).splitlines()
+    assert [json.loads(line)["file"] for line in lines] == ["a", "b"]
+    assert json.loads(lines[0]).keys() == {"id", "severity", "file", "message"}
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux has /proc/net/tcp")
+def test_the_sensor_of_the_recipe_reads_a_number() -> None:
+    _, names = python_example(EXERCISES["a sensor"])
+    assert names["QUEUE_LENGTH"].open("").read() >= 0
 
 
 def test_the_examples_of_the_python_interface_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
