@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.samples.seeds import seeds
 from tests.sites.built import BuiltSite
 
 from adaptc.compile.engine.state import State, last_build, state_path
@@ -194,12 +195,7 @@ def mutate_json(path: Path, table: str, column: str, chance: random.Random) -> N
 JSON_COLUMNS = (("meta", "value"), ("units", "outputs"), ("units", "notes"), ("facts", "facts"))
 
 
-def seeds(count: int) -> range:
-    """Return seeds; ADAPTC_FUZZ asks for so many times as many."""
-    return range(count * int(os.environ.get("ADAPTC_FUZZ", "1")))
-
-
-@pytest.mark.parametrize("seed", seeds(12))
+@pytest.mark.parametrize("seed", seeds(*range(12)))
 def test_malformed_values_are_no_end(site: BuiltSite, built: BuiltSite, seed: int) -> None:
     chance = random.Random(seed)
     path = site.output / ".adaptc" / chance.choice(("state.sqlite", "state.sqlite", "ledger.sqlite"))
@@ -209,7 +205,7 @@ def test_malformed_values_are_no_end(site: BuiltSite, built: BuiltSite, seed: in
     assert_recovers(site, built)
 
 
-@pytest.mark.parametrize("seed", seeds(12))
+@pytest.mark.parametrize("seed", seeds(*range(12)))
 def test_malformed_json_is_no_end(site: BuiltSite, seed: int) -> None:
     """Values of another meaning may go unnoticed, but no build fails, and a check fails or not: it is no bug."""
     chance = random.Random(seed)
