@@ -25,7 +25,7 @@ demo: $(VENV)/installed
 	@echo "and ask why: $(BIN)/adaptc explain index.html -o demo"
 
 test: $(VENV)/tests-installed
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 recipes: $(VENV)/tests-installed
 	$(BIN)/pytest -m npm tests/docs/test_static_hosts.py

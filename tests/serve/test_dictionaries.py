@@ -312,11 +312,19 @@ def test_pages_that_a_service_worker_asks_for_are_encoded(browser: Browser, comm
     assert served_as(log)["p1.html"] == "lossless/dcz"
 
 
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The example is built once for all servers."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.mark.chromium
 @pytest.mark.parametrize("kind", SERVERS)
-def test_chromium_reads_the_example_with_its_dictionary(kind: str, browser: Browser, common: Path) -> None:
+def test_chromium_reads_the_example_with_its_dictionary(kind: str, browser: Browser, common: Path, cache: Path) -> None:
     shutil.copytree(NEWSROOM, common / "site")
-    served = ServedSite(BuiltSite(common), kind, {**ON, "build__levels": ("lossless", "moderate")})
+    served = ServedSite(
+        BuiltSite(common), kind, {**ON, "build__levels": ("lossless", "moderate"), "build__cache": cache}
+    )
     log, name = common / "access.log", served.emitted(level="moderate").policy.name
     directive = f'CustomLog "{log}" {name}' if kind == "apache" else f"access_log {log} {name};"
     with served.start(level="moderate") as server:

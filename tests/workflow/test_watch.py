@@ -190,11 +190,11 @@ def test_a_state_that_was_damaged_is_replaced_and_said(site: BuiltSite) -> None:
 
 def test_a_burst_ends_as_a_clean_build(site: BuiltSite) -> None:
     with watched(site) as one:
-        for number in range(300):
+        for number in range(120):
             file = site.docroot / f"many/{number % 7}/{number}.html"
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(PAGE.format(number))
-        for number in range(0, 300, 3):
+        for number in range(0, 120, 3):
             (site.docroot / f"many/{number % 7}/{number}.html").write_text(PAGE.format(-number))
         one.settle()
 
