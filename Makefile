@@ -25,10 +25,10 @@ demo: $(VENV)/installed
 	@echo "and ask why: $(BIN)/adaptc explain index.html -o demo"
 
 test: $(VENV)/tests-installed
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 recipes: $(VENV)/tests-installed
-	$(BIN)/pytest -m npm tests/test_static_hosts.py
+	$(BIN)/pytest -m npm tests/docs/test_static_hosts.py
 
 check: $(VENV)/checks-installed
 	$(BIN)/ruff format --check

@@ -24,9 +24,9 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import servers
+from tests.servers import web
 
 FILES, SECTION = 4000, 40
 
@@ -98,7 +98,7 @@ def serve(latency: float, docroot: Path | None, ready: multiprocessing.Queue[int
 def served(latency: float, docroot: Path | None) -> Iterator[str]:
     if docroot is not None and not latency:
         root = Path(tempfile.mkdtemp())
-        with servers.nginx(root, docroot, "", "index index.html;") as server:
+        with web.nginx(root, docroot, "", "index index.html;") as server:
             yield f"http://127.0.0.1:{server.port}/"
         shutil.rmtree(root)
         return

@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import servers
-from browser import Browser
+from tests.servers import web
+from tests.servers.browser import Browser
 
 import adaptc
 from adaptc.compile.engine.state.state import last_build
@@ -82,10 +82,10 @@ class Site:
         docroot = Path(policy.docroot)
         if kind == "apache":
             inside = f'Include "{folder}/apache.conf"\nCustomLog "{log}" {policy.name}'
-            running = servers.apache(folder / "server", docroot, inside)
+            running = web.apache(folder / "server", docroot, inside)
         else:
             inside = f'include "{folder}/nginx-server.conf"; access_log "{log}" {policy.name};'
-            running = servers.nginx(folder / "server", docroot, f'include "{folder}/nginx-http.conf";', inside)
+            running = web.nginx(folder / "server", docroot, f'include "{folder}/nginx-http.conf";', inside)
         with running as server:
             yield f"http://127.0.0.1:{server.port}", log
 

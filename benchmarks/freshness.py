@@ -28,11 +28,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from built_site import BuiltSite
-from served_site import ServedSite, decoded
-from servers import Server
+from tests.servers.web import Server
+from tests.sites.built import BuiltSite
+from tests.sites.served import ServedSite, decoded
 
 ADAPTC = [sys.executable, "-P", "-m", "adaptc.cli"]
 WAIT = 1800.0

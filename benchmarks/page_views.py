@@ -21,11 +21,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import numpy as np
-import servers
 from serving import cpu_ns
+
+from tests.servers import web
 
 import adaptc
 from adaptc.report.manifest import read_manifest
@@ -78,7 +79,7 @@ def _view(row: Mapping[str, object], level: str, rows: Sequence[Mapping[str, obj
     return View(level, tuple(files), sizes / 1000)
 
 
-def cost(server: servers.Server, view: View) -> float:
+def cost(server: web.Server, view: View) -> float:
     """Return microseconds of CPU a view."""
     paths = [quote(f"/{view.level}/{path}") for path in view.files]
     before = cpu_ns(server.pid)
@@ -100,7 +101,7 @@ def measure(site: Path, count: int, rounds: int) -> list[tuple[View, float]]:
         publish(output, site, target)
         Path(scratch).chmod(0o755)
         chosen = views(output, target, count)
-        server = stack.enter_context(servers.apache(Path(scratch) / "server", target, "", override="None"))
+        server = stack.enter_context(web.apache(Path(scratch) / "server", target, "", override="None"))
         costs = [min(times) for times in zip(*([cost(server, v) for v in chosen] for _ in range(rounds)), strict=True)]
         return list(zip(chosen, costs, strict=True))
 

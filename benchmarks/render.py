@@ -12,7 +12,7 @@ import random
 import shutil
 from pathlib import Path
 
-from tests.browser import Browser, serving
+from tests.servers.browser import Browser, serving
 
 
 def main() -> None:

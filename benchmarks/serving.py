@@ -24,11 +24,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent.parent))
 
-import servers
-from built_site import BuiltSite
-from servers import Server
+from tests.servers import web
+from tests.servers.web import Server
+from tests.sites.built import BuiltSite
 
 from adaptc.daemons.classify.tables import WRITERS, Table
 from adaptc.daemons.run_directory import RunDirectory
@@ -102,10 +102,10 @@ def running(kind: str, site: BuiltSite, setting: Setting, root: Path, top: str =
         part = "nginx-server" if kind == "nginx" else "apache"
         inside = f"include {output}/serve/{part}.conf" + (";" if kind == "nginx" else "")
     if kind == "apache":
-        with servers.apache(root / "server", site.docroot, inside, top, override="None") as server:
+        with web.apache(root / "server", site.docroot, inside, top, override="None") as server:
             yield server
     else:
-        with servers.nginx(root / "server", site.docroot, http, inside) as server:
+        with web.nginx(root / "server", site.docroot, http, inside) as server:
             yield server
 
 

@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import servers
 from hypothesis import HealthCheck, settings
+
+from tests.servers import web
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -52,7 +53,7 @@ settings.load_profile("patient")
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what needs real servers where one is not installed, but fail it in continuous integration."""
-    if item.get_closest_marker("servers") and (missing := servers.missing()):
+    if item.get_closest_marker("servers") and (missing := web.missing()):
         verdict = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         verdict(f"not installed: {' '.join(missing)}")
 

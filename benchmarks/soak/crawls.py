@@ -8,7 +8,7 @@ import shutil
 import zlib
 from pathlib import Path
 
-from tests.crawl_server import Answer, Asked, serving
+from tests.servers.crawl import Answer, Asked, serving
 
 from .bench import Bench
 from .ledger import Trial

@@ -1,0 +1,1 @@
+"""Whole builds: what becomes of a site, whatever happens to it and to the program."""

@@ -1,0 +1,163 @@
+"""styles, scripts and json: files under their own names."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from tests.sites.small import SmallSite
+
+from adaptc.compile.page.inlining import meets_integrity
+from adaptc.compile.page.sheets import is_minified
+
+LONG = "a{color:red}b{margin:0 1px 2px 3px}"
+
+
+def sheet(files, path="a.css", **options):
+    """Return what the styles pass makes of a sheet, and its outcome."""
+    outcome = SmallSite(files).asset(path, "styles", options)
+    return outcome.content, outcome
+
+
+def reasons(outcome):
+    return [each.reason for each in outcome.actions if each.verb == "kept"]
+
+
+def test_a_sheet_is_flattened_and_minified():
+    content, outcome = sheet({"a.css": "@import 'b.css' print;\n a { color : red }", "b.css": "b { x : y }"})
+    assert content == b"@media print{b{x:y}}a{color:red}"
+    assert [each.verb for each in outcome.actions] == ["flattened", "minified"]
+
+
+def test_a_brace_too_many_takes_the_next_rule_along():
+    content, outcome = sheet({"a.css": "a { x : y } } @media print { b { x : y } } c { z : y }"})
+    assert content == b"a{x:y}c{z:y}" and not outcome.diagnostics
+    assert [each.verb for each in outcome.actions] == ["removed", "minified"]
+
+
+def test_urls_of_imported_sheets_are_rebased():
+    content, _ = sheet({"a.css": "@import 'd/b.css';", "d/b.css": "b{background:url(i/x.png)}"})
+    assert b"url(d/i/x.png)" in content
+
+
+@pytest.mark.parametrize("url", ["https://x.example/b.css", "none.css", "b.txt"])
+def test_an_import_that_is_no_sheet_of_the_site_stays(url):
+    content, outcome = sheet({"a.css": f"@import '{url}';a{{}}", "b.txt": "b{}"}, minify=False)
+    assert content is None and [said.id for said in outcome.diagnostics] == ["css-import-kept"]
+
+
+def test_a_sheet_over_the_budget_of_the_site_keeps_its_imports():
+    site = SmallSite({"a.css": "@import 'b.css';a{}", "b.css": "b{}"})
+    site.decisions = dataclasses.replace(site.decisions, excess=frozenset(("a.css",)))
+    outcome = site.asset("a.css", "styles")
+    assert [str(each) for each in outcome.diagnostics] == [
+        "a.css:1:1: note: @import of b.css is kept: the imports of all sheets together are more than 128,000,000 bytes "
+        "[css-import-kept]"
+    ]
+
+
+def test_a_cycle_of_imports_ends():
+    content, outcome = sheet({"a.css": "@import 'b.css';a{x:y}", "b.css": "@import 'a.css';b{z:y}"})
+    assert content == b"b{z:y}a{x:y}" and "css-import-cycle" in [said.id for said in outcome.diagnostics]
+
+
+def test_a_url_in_a_custom_property_keeps_an_import_of_another_directory():
+    files = {"a.css": "@import 'd/b.css';a{x:y}", "d/b.css": ":root{--x:url(i.png)}"}
+    content, outcome = sheet(files, minify=False)
+    assert content is None and "custom property" in outcome.diagnostics[0].message
+    same = {"a.css": "@import 'b.css';a{x:y}", "b.css": ":root{--x:url(i.png)}"}
+    assert sheet(same, minify=False)[0] is not None
+
+
+def test_a_sheet_of_unknown_encoding_stays():
+    content, outcome = sheet({"a.css": "a { content : 'é' }".encode("latin-1")})
+    assert content is None and reasons(outcome) == ["its encoding is that of the page that links it"]
+
+
+def test_a_declared_encoding_becomes_a_declared_utf8():
+    source = "@charset \"iso-8859-1\"; a { content : 'é' }".encode("latin-1")
+    content, _ = sheet({"a.css": source})
+    assert content.startswith(b'@charset "utf-8";') and "é" in content.decode()
+
+
+def test_without_a_declaration_none_is_added():
+    content, _ = sheet({"a.css": "a { content : 'é' }"})
+    assert not content.startswith(b"@charset") and "é" in content.decode()
+
+
+def test_a_declared_import_makes_the_result_declared():
+    imported = "@charset \"iso-8859-1\";b{content:'é'}".encode("latin-1")
+    content, _ = sheet({"a.css": "@import 'b.css';a{x:y}", "b.css": imported})
+    assert content.startswith(b'@charset "utf-8";') and "é" in content.decode()
+
+
+@pytest.mark.parametrize("imported", ["b{content:'é'}".encode("latin-1"), '@charset "utf-8";b{content:"é"}'.encode()])
+def test_encodings_do_not_mix(imported):
+    files = {"a.css": "@import 'b.css';a{content:'ü'}", "b.css": imported}
+    content, outcome = sheet(files, minify=False)
+    assert content is None and "encoding" in outcome.diagnostics[0].message
+
+
+def test_what_is_minified_already_is_left_alone():
+    source = "".join(f".c{n}{{width:{n}px}}" for n in range(999))
+    content, outcome = sheet({"a.css": source})
+    assert content is None and reasons(outcome) == ["it is minified already"]
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("x" * 9999, True),
+        ("/* " + "licence " * 99 + "*/" + "x" * 9999, False),
+        ("var a = 1;\n" * 999, False),
+        ("a  b" * 2500, False),
+        ("\t" * 400 + "x" * 9000, False),
+        ("short", False),
+        ("/* open" + "x" * 9999, False),
+    ],
+)
+def test_minified_text_is_recognised_by_its_spaces_and_comments(text, verdict):
+    assert is_minified(text) is verdict
+
+
+def script(content, path="a.js", name="scripts", **options):
+    outcome = SmallSite({path: content}).asset(path, name, options)
+    return outcome.content, reasons(outcome)
+
+
+def test_a_script_is_minified():
+    assert script("var a = 1; // x\n") == (b"var a=1", [])
+
+
+@pytest.mark.parametrize("content", ["import a from 'a' ;\n", "var = ;", b"var a = '\xe9' ;", "var a=1"])
+def test_a_script_that_cannot_be_minified_stays(content):
+    result, said = script(content)
+    assert result is None and len(said) == 1
+
+
+def test_minification_can_be_off():
+    assert script("var a = 1; // x\n", minify=False) == (None, [])
+    assert sheet({"a.css": "a { color : red }"}, minify=False)[0] is None
+
+
+def test_a_byte_order_mark_still_says_what_the_encoding_is():
+    result, _ = script(b"\xef\xbb\xbf" + "var a = 'é' ; // x\n".encode())
+    assert result == b"\xef\xbb\xbf" + "var a='é'".encode()
+
+
+def test_ascii_stays_ascii():
+    result, _ = script("var a = '\\u00e9' ; // comment\n")
+    assert result is None or result.isascii()
+
+
+def test_json_loses_its_white_space():
+    assert script('{ "a" : [ 1 , 2 ] }', "a.json", "json") == (b'{"a":[1,2]}', [])
+    assert script("{ broken }", "a.json", "json")[0] is None
+
+
+def test_integrity_is_judged_as_browsers_do():
+    assert meets_integrity(b"", "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
+    assert meets_integrity(b"", "SHA256-47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU=?opt")
+    assert not meets_integrity(b"x", "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
+    assert meets_integrity(b"x", "") and meets_integrity(b"x", "md5-x nonsense") and meets_integrity(b"x", None)

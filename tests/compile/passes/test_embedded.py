@@ -1,0 +1,87 @@
+"""embedded: style and script elements, JSON in script elements; what is not for browsers stays."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sites.small import SmallSite
+
+from adaptc.compile.view import Settings
+
+HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
+
+
+def embedded(markup, *, head=HEAD, settings=None, encoding="utf-8"):
+    site = SmallSite({"index.html": (head + markup + "<p>x").encode(encoding)}, settings=settings or Settings())
+    return site.page("index.html", "embedded", encoding=encoding)[len(head) : -len("<p>x")]
+
+
+def test_a_style_element_is_minified():
+    assert embedded("<style media=print>\n a { color : red }\n</style>") == "<style media=print>a{color:red}</style>"
+
+
+def test_a_script_element_is_minified():
+    assert embedded("<script>\n var a = 1; // comment\n</script>") == "<script>var a=1</script>"
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/ld+json", "importmap", "speculationrules"])
+def test_json_loses_its_white_space(kind):
+    assert (
+        embedded(f'<script type={kind}>\n{{ "a b" : [1, 2.0] }}</script>')
+        == f'<script type={kind}>{{"a b":[1,2.0]}}</script>'
+    )
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<style type=text/less>@a : red;  b { c : @a }</style>",
+        "<script type=text/template>  <b>  {{ x }}  </b></script>",
+        "<script type=text/x-handlebars>  a  =  1 ;</script>",
+        "<script type=module>  import  a  from  'a' ;</script>",
+        "<script type=application/json>  { broken : 1 }</script>",
+        "<script src=a.js>  var  b  =  2 ;</script>",
+        "<template><style>  a  { color : red }</style></template>",
+        "<noscript><style>  a  { color : red }</style></noscript>",
+        "<svg><style>  a  { color : red }</style></svg>",
+        "<script><!--\n  var a = 1 ;\n//--></script>",
+        "<script>  x = document.currentScript.text  ;  // looked at</script>",
+        "<script>  a  =  = 1 ;</script>",
+        "<textarea>  a  \n b </textarea><pre>\n  a  \n b </pre>",
+        "<iframe srcdoc='<style>  a { color : red }</style>'></iframe>",
+    ],
+)
+def test_what_is_something_else_stays(markup):
+    assert embedded(markup) == markup
+
+
+def test_a_policy_may_hold_their_hashes():
+    markup = "<style>  a  { color : red }</style>"
+    assert embedded(markup, settings=Settings(csp="style-src 'sha256-x'")) == markup
+
+
+def test_a_licence_stays():
+    assert "(c) someone" in embedded("<style>/*! (c) someone */\n a { color : red }</style>")
+    assert "@license MIT" in embedded("<script>/* @license MIT */\n var a = 1 ;</script>")
+
+
+def test_what_is_minified_already_is_not_proven_again():
+    rules = "".join(f".c{n}{{width:{n}px}}" for n in range(999))
+    markup = f"<style>{rules} </style>"
+    assert embedded(markup) == markup
+
+
+@pytest.mark.parametrize("encoding", ["iso-8859-1", "euc-kr", "shift_jis", "koi8-r"])
+def test_text_in_the_pages_encoding_survives(encoding):
+    word = {"iso-8859-1": "é", "euc-kr": "한글", "shift_jis": "日本ー", "koi8-r": "слово"}[encoding]
+    head = f"<!doctype html><meta charset={encoding}><title>{word}</title>"
+    markup = f"<style> a {{ content : '{word}' }}</style>"
+    assert embedded(markup, head=head, encoding=encoding) == f"<style>a{{content:'{word}'}}</style>".replace(
+        "'", '"'
+    ) or (word in embedded(markup, head=head, encoding=encoding))
+
+
+def test_a_page_that_declares_no_encoding_keeps_what_is_not_ascii():
+    head = "<!doctype html><title>T</title>"
+    markup = "<style> a { content : 'é' }</style>"
+    assert embedded(markup, head=head, encoding="latin-1") == markup

@@ -1,0 +1,251 @@
+"""pictures and sheet-pictures: images in other formats and sizes, in pages and sheets that match and look as before."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.samples.drawn import photo_file
+from tests.sites.shown import URL, site
+from tests.sites.small import SmallSite
+
+from adaptc.browser.chromium import Chromium, in_chromium
+from adaptc.browser.evidence import ImageSeen, PageEvidence, WidthEvidence
+from adaptc.compile.passes.sheet_pictures import offer_formats
+from adaptc.compile.pipeline import BY_NAME, Step
+from adaptc.compile.rewrite import PageResult
+from adaptc.compile.view import Asset
+from adaptc.core import media
+
+HEAD = "<!doctype html><meta charset=utf-8>"
+OPTIONS = {"formats": ("avif", "webp"), "target": 0.95, "density": 2.0}
+IMAGE = "<img src=a.jpg>"
+FORMATS = '<source type="image/avif" srcset="COPY.avif"><source type="image/webp" srcset="COPY.webp">'
+PICTURE = f'<picture style="display:contents">{FORMATS}{IMAGE}</picture>'
+
+
+def picture_site(body: str, *, head: str = "", seen: PageEvidence | None = None, **files: str) -> SmallSite:
+    contents = {"index.html": f"{HEAD}{head}{body}", "a.jpg": photo_file(), "b.jpg": photo_file(1600, 1200)}
+    named = {name.replace("_", "."): text for name, text in files.items()}
+    return SmallSite({**contents, **named}, evidence={} if seen is None else {"index.html": seen})
+
+
+def rewritten(pages: SmallSite, **options: object) -> PageResult:
+    return pages.rewrite(steps=(Step(BY_NAME["pictures"], {**OPTIONS, **options}),))
+
+
+def body_of(pages: SmallSite, **options: object) -> str:
+    """Return the body of the page after the pass, with COPY for the name of each copy."""
+    content = rewritten(pages, **options).content or pages.contents["index.html"]
+    text = re.sub(r"_adaptc/[0-9a-f]{16}", "COPY", content.decode())
+    return re.sub(r".*?(?=<body|<p|<div|<ul|<img|<picture)", "", text, count=1, flags=re.DOTALL)
+
+
+def offered(body: str, head: str = "", **files: str) -> str:
+    return body_of(picture_site(body, head=head, **files))
+
+
+def seen(phone: ImageSeen, laptop: ImageSeen) -> PageEvidence:
+    return PageEvidence((WidthEvidence(412, (phone,)), WidthEvidence(1280, (laptop,))))
+
+
+# ---- formats
+
+
+def test_an_image_is_offered_in_the_formats_in_which_it_is_smaller() -> None:
+    assert offered(f"<p>{IMAGE}") == f"<p>{PICTURE}"
+
+
+def test_one_format_may_be_left_out_and_without_any_nothing_changes() -> None:
+    assert "avif" not in body_of(picture_site(f"<p>{IMAGE}"), formats=("webp",))
+    assert body_of(picture_site(f"<p>{IMAGE}"), formats=()) == f"<p>{IMAGE}"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<p><img src=gone.jpg>",
+        "<p><img src=a.jpg srcset='b.jpg 2x'>",
+        "<p><picture><img src=a.jpg></picture>",
+        "<p><img src=a.jpg#x>",
+        "<p><noscript><img src=a.jpg></noscript>",
+        "<p><img src=a.jpg style='height:inherit'>",
+        "<p><img src=a.jpg id=x><script>document.getElementById('x').src = 'b.jpg'</script>",
+        "<p class=gallery><img src=a.jpg><script>x.querySelector('.gallery').firstChild.remove()</script>",
+    ],
+)
+def test_what_has_a_choice_or_may_change_stays(body: str) -> None:
+    assert offered(body) == body
+
+
+def test_a_policy_or_an_unknown_sheet_leaves_the_page() -> None:
+    policy = "<meta http-equiv=content-security-policy content=\"default-src 'self'\">"
+    foreign = "<link rel=stylesheet href=https://cdn.example/site.css>"
+    fonts = "<link rel=stylesheet href=https://fonts.googleapis.com/css?family=Lato>"
+    assert offered(f"<p>{IMAGE}", policy) == offered(f"<p>{IMAGE}", foreign) == f"<p>{IMAGE}"
+    assert offered(f"<p>{IMAGE}", fonts) == f"<p>{PICTURE}"
+
+
+# ---- rules match as before
+
+NEXT = f"<p>{IMAGE}<b>text</b></p>"
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "p > img { border: 1px solid }",
+        "p > * { margin: 1px }",
+        "img + b { color: red }",
+        "img ~ b { color: red }",
+        "p > img:hover { opacity: .5 }",
+        "img:not(:first-child) { opacity: .5 }",
+        "b:first-of-type + i, img:only-child { opacity: .5 }",
+        "p:has(> img) { color: red }",
+        "@media print { p > img { display: none } }",
+        "p { > img { border: 0 } }",
+        "p > .active { border: 0 }",
+        "p * img { border: 0 }",
+        "img { height: inherit }",
+        "picture { display: block !important }",
+        "p :not(img) { visibility: hidden }",
+        "p > img!x { margin: 0 }",
+    ],
+)
+def test_an_image_stays_where_a_rule_would_match_otherwise(rule: str) -> None:
+    body = NEXT.replace("<img ", "<i></i><img ") if ":not(:first" in rule else NEXT
+    assert offered(body, f"<style>{rule}</style>") == body
+    assert offered(body, "<link rel=stylesheet href=s.css>", s_css=rule) == body
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "p img { border: 1px solid }",
+        "* { box-sizing: inherit }",
+        "b:first-of-type { color: red }",
+        "ul > img { margin: 0 }",
+    ],
+)
+def test_other_rules_do_not_matter(rule: str) -> None:
+    assert "<picture" in offered(NEXT, f"<style>{rule}</style>")
+
+
+def test_only_the_images_that_rules_tell_apart_stay() -> None:
+    other = "<img src=b.jpg>"
+    text = offered(f"<ul><li>{other}</ul><p>{IMAGE}", "<style>li > img { margin: 0 }</style>")
+    assert text == f"<ul><li>{other}</ul><p>{PICTURE}"
+
+
+def test_a_file_that_the_page_loads_in_any_case_is_not_loaded_in_another_format_too() -> None:
+    body = f"<ul><li>{IMAGE}</ul><p>{IMAGE}"
+    assert offered(body, "<style>li > img { margin: 0 }</style>") == body
+
+
+# ---- sizes
+
+
+def widths(text: str) -> list[tuple[str, str]]:
+    """Return condition and width of each source for AVIF."""
+    return re.findall(r'<source(?: media="\(([^"]*)\)")? type="image/avif" srcset="COPY.avif(?: (\d+)w)?"', text)
+
+
+def test_copies_have_the_pixels_that_a_browser_saw() -> None:
+    evidence = seen(ImageSeen("b.jpg", 300, 225), ImageSeen("b.jpg", 500, 375))
+    text = body_of(picture_site("<p><img src=b.jpg>", seen=evidence))
+    assert widths(text) == [("max-width:430px", "640"), ("max-width:1280px", "1280"), ("", "")]
+    assert text.count('sizes="1600') == 4
+
+
+def test_a_copy_with_nearly_all_pixels_is_none() -> None:
+    evidence = seen(ImageSeen("b.jpg", 300, 225), ImageSeen("b.jpg", 1200, 900))
+    assert [width for _, width in widths(body_of(picture_site("<p><img src=b.jpg>", seen=evidence)))] == ["640", ""]
+    assert widths(body_of(picture_site("<p><img src=b.jpg>", seen=evidence), density=5.0)) == [("", "")]
+
+
+@pytest.mark.parametrize(
+    "image", [ImageSeen("b.jpg", 0, 0), ImageSeen("b.jpg", 300, 225, is_by_script=True), ImageSeen("a.jpg", 9, 9)]
+)
+def test_a_size_that_was_not_seen_gives_no_copy(image: ImageSeen) -> None:
+    assert widths(body_of(picture_site("<p><img src=b.jpg>", seen=seen(image, image)))) == [("", "")]
+
+
+def test_attributes_fix_the_size_without_a_browser_unless_a_rule_may_change_it() -> None:
+    body = "<p><img src=b.jpg width=300 height=225>"
+    assert widths(offered(body)) == [("", "640")]
+    assert widths(offered(body, "<style>img { max-width: 100% }</style>")) == [("", "")]
+    assert widths(offered(f"{body}<script>var a</script>")) == [("", "")]
+
+
+# ---- CSS
+
+
+def test_images_of_the_page_s_own_css_are_offered_after_the_original_declaration() -> None:
+    text = offered("<p style='background:url(a.jpg) 0 0'>x").replace('"', "").replace("'", "")
+    choices = "url(COPY.avif) type(image/avif),url(COPY.webp) type(image/webp),url(a.jpg) type(image/jpeg)"
+    assert text == f"<p style=background:url(a.jpg) 0 0;background:image-set({choices}) 0 0>x"
+    sheet = rewritten(picture_site("<p>x", head="<style>p{background:url(a.jpg)}</style>")).content or b""
+    assert b"<style>p{background:url(a.jpg);background:image-set(url(_adaptc/" in sheet
+
+
+def test_a_background_that_the_page_loads_as_an_image_too_stays() -> None:
+    background = "<p style='background:url(a.jpg)'>"
+    assert "image-set" in offered(f"{background}<img src=b.jpg srcset='b.jpg 2x'>")
+    assert "image-set" not in offered(f"{background}<img src=a.jpg srcset='b.jpg 2x'>")
+
+
+def test_scripts_that_read_backgrounds_keep_them() -> None:
+    body = "<p style='background:url(a.jpg)'>x<script>x = p.style.backgroundImage</script>"
+    assert offered(body) == body
+
+
+def test_images_of_sheets_are_offered() -> None:
+    pages = picture_site("<p>x", s_css="p{background:url(a.jpg)}b{background:url(gone.jpg)}")
+    sheet = Asset("s.css", media.CSS, pages.contents["s.css"])
+    outcome = offer_formats(sheet, pages.view(), OPTIONS)
+    text = re.sub(r"_adaptc/[0-9a-f]{16}", "COPY", (outcome.content or b"").decode())
+    choices = 'url(COPY.avif) type("image/avif"),url(COPY.webp) type("image/webp"),url(a.jpg) type("image/jpeg")'
+    assert text == f"p{{background:url(a.jpg);background:image-set({choices})}}b{{background:url(gone.jpg)}}"
+    assert [action.subject for action in outcome.actions] == ["a.jpg"]
+
+
+# ---- in a browser
+
+STYLE = (
+    "<style>.row { display: flex; height: 200px } .row img { height: 100%; flex: 1 } p img { max-width: 50% }"
+    " .grid { display: grid; grid-template-columns: 1fr 2fr } figure img { width: 100% }"
+    " a:hover img { opacity: .9 }</style>"
+)
+LAYOUTS = (
+    f"{STYLE}<body><div class=row><img src=b.jpg><img src=a.jpg></div><p>text <img src=b.jpg> text</p>"
+    "<div class=grid><img src=b.jpg><b>x</b></div><figure><img src=b.jpg></figure><img src=b.jpg width=90>"
+)
+
+
+@pytest.mark.chromium
+def test_nothing_moves_at_any_width(chromium: str) -> None:
+    evidence = seen(ImageSeen("b.jpg", 412, 309), ImageSeen("b.jpg", 700, 525))
+    pages = picture_site(LAYOUTS, seen=evidence)
+    text = (rewritten(pages).content or b"").decode()
+    assert text.count("<picture") == 6
+    boxes = (
+        "async () => { await Promise.all([...document.images].map(i => i.decode()));"
+        " return [...document.images].map(i => { const b = i.getBoundingClientRect();"
+        " return [b.x, b.y, b.width, b.height].map(v => Math.round(v * 10) / 10) }) }"
+    )
+    chosen = "() => [...document.images].map(i => i.currentSrc.split('.').pop())"
+
+    async def look(browser: Chromium) -> list[tuple[object, object]]:
+        found = []
+        for width in (400, 700, 1400):
+            for files in (pages.contents, {**pages.contents, "index.html": text, **pages.made}):
+                async with browser.tab(site(files), width, 800) as tab:
+                    await tab.open(URL)
+                    found.append((await tab.run(boxes), await tab.run(chosen)))
+        return found
+
+    views = in_chromium(chromium, look)
+    for (before, _), (after, kinds) in zip(views[::2], views[1::2], strict=True):
+        assert after == before
+        assert kinds == ["avif"] * 6

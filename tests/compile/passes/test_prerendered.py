@@ -1,0 +1,217 @@
+"""prerendered: pages of frameworks without hydration, where their HTML can be read and used as it is."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.samples.prerendered import ARTICLE, FILES, PAGES, page, prerendered
+from tests.sites.small import SmallSite
+
+from adaptc.browser.evidence import PageEvidence
+from adaptc.compile.pipeline import BY_NAME, KNOWN_PASSES, Step, plan_level
+from adaptc.compile.rewrite import PageResult
+from adaptc.config.rulebook import load_levels
+from adaptc.core import media
+
+DROP = (Step(BY_NAME["prerendered"], {"hydration": "drop"}),)
+KEEP = (Step(BY_NAME["prerendered"], {"hydration": "keep"}),)
+
+
+def result(text: str, steps: tuple[Step, ...] = DROP, **files: str) -> PageResult:
+    site = SmallSite({"index.html": text, **FILES, **files})
+    rewritten = site.rewrite(steps=steps, promise="words")
+    assert not rewritten.demoted, rewritten.diagnostics
+    return rewritten
+
+
+def adapted(text: str, steps: tuple[Step, ...] = DROP, **files: str) -> str:
+    return (result(text, steps, **files).content or text.encode()).decode()
+
+
+def kept_reason(text: str) -> str:
+    (action,) = result(text).actions
+    assert action.verb == "kept"
+    return action.reason
+
+
+# ---- what goes, and what stays
+
+
+@pytest.mark.parametrize("framework", PAGES)
+def test_scripts_and_state_and_hints_of_hydration_go(framework: str) -> None:
+    text = adapted(prerendered(framework))
+    assert ARTICLE in text
+    for gone in (".js", ".json", "modulepreload", "prefetch", "__NEXT_DATA__", "__next_f", "__NUXT", "___chunkMapping"):
+        assert gone not in text, gone
+    for gone in ("__VP_HASH_MAP__", "kit.start", "data-sveltekit-fetched", "__reactRouter", "ng-state", "__INITIAL_"):
+        assert gone not in text, gone
+    assert "astro-island" not in re.sub("<style>.*?</style>", "", text) or "<p>Counter: 0</p></astro-island>" in text
+
+
+@pytest.mark.parametrize("framework", PAGES)
+def test_sheets_fonts_and_scripts_of_the_theme_stay(framework: str) -> None:
+    before, after = prerendered(framework), adapted(prerendered(framework))
+    for kept in ("stylesheet", "a.woff2", "data-theme", "check-dark-mode"):
+        assert (kept in before) == (kept in after), kept
+
+
+@pytest.mark.parametrize("framework", PAGES)
+def test_hydration_stays_unless_it_is_to_be_dropped(framework: str) -> None:
+    assert result(prerendered(framework), KEEP).content is None
+
+
+@pytest.mark.parametrize("is_same", [False, True])
+def test_hydration_goes_only_where_a_browser_shows_the_same_without(is_same: bool) -> None:
+    text, seen = prerendered("Docusaurus"), {"index.html": PageEvidence((), is_same_without_scripts=is_same)}
+    rewritten = SmallSite({"index.html": text, **FILES}, evidence=seen).rewrite(steps=DROP, promise="words")
+    reasons = [action.reason for action in rewritten.actions if action.verb == "kept"]
+    assert reasons == ([] if is_same else ["without scripts, a browser does not show the same"])
+    assert (rewritten.content is None) != is_same
+
+
+def test_other_scripts_stay() -> None:
+    stats = '<script async src="https://stats.example/s.js"></script>'
+    others = f'{stats}<script src="/js/own.js"></script><script>own()</script>'
+    text = adapted(prerendered("Docusaurus", after=others), **{"js/own.js": "x()"})
+    assert others in text
+
+
+def test_structured_data_stays() -> None:
+    data = '<script type="application/ld+json">{"@type":"Thing"}</script>'
+    assert data in adapted(prerendered("Next.js", head=data))
+
+
+def test_scripts_that_move_streamed_parts_stay() -> None:
+    links = "".join(f'<a href="/b.html?{number}">{number}</a>' for number in range(4))
+    late = f'<div hidden id="S:0"><p>{"late " * 20}{links}</p></div>'
+    streamed = late + '<script>$RC=function(b,c){};$RC("B:0","S:0")</script>'
+    waiting = '<!--$?--><template id="B:0"></template><p>Loading</p><!--/$-->'
+    content = f"<button class=menu-toggle></button><main><h1>A</h1>{waiting}</main>"
+    assert streamed in adapted(prerendered("Next.js, app router", content, after=streamed))
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        '<script src="/assets/js/main.75c38abc.js" defer></script>',
+        '<script type="module" src="/assets/app.DJH2XMec.js"></script>',
+        '<link rel="modulepreload" href="/assets/app.DJH2XMec.js"><script>import("/assets/app.DJH2XMec.js")</script>',
+    ],
+)
+def test_pages_of_no_framework_stay(script: str) -> None:
+    assert result(page(ARTICLE + script)).content is None
+
+
+# ---- pages that need their scripts
+
+
+@pytest.mark.parametrize("framework", [name for name in PAGES if name != "Astro"])
+@pytest.mark.parametrize(
+    "shell",
+    ["", "<div class=spinner>Loading…</div>", "<header><p>" + "Name of the site " * 9 + "</p></header><main></main>"],
+)
+def test_shells_keep_their_scripts(framework: str, shell: str) -> None:
+    assert kept_reason(prerendered(framework, shell)) == "its HTML holds hardly any text"
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ('<template data-dgst="BAILOUT_TO_CLIENT_SIDE_RENDERING"></template>', "a script writes a part of it"),
+        ("<div aria-busy=true>Loading</div>", "a script writes a part of it"),
+        ("<canvas width=300 height=200></canvas>", "a script draws a part of it"),
+        (
+            "<form><input name=user><input type=password name=word><button>Log in</button></form>",
+            "a script sends its form",
+        ),
+        ("<form><textarea name=message></textarea><button>Send</button></form>", "a script sends its form"),
+    ],
+)
+def test_pages_with_parts_of_scripts_keep_them(part: str, reason: str) -> None:
+    assert kept_reason(prerendered("Next.js", ARTICLE.replace("</main>", part + "</main>"))) == reason
+
+
+def test_a_page_that_is_hidden_until_it_is_hydrated_stays() -> None:
+    text = prerendered("Next.js", head="<style>body{display:none}</style>")
+    assert kept_reason(text) == "it is hidden until a script shows it"
+
+
+def test_an_island_that_only_a_script_writes_keeps_the_scripts() -> None:
+    island = '<astro-island component-url="/_astro/Map.C0ffee12.js" client="only"></astro-island>'
+    assert kept_reason(prerendered("Astro", ARTICLE + island)) == "a script writes a part of it"
+
+
+def test_forms_with_an_action_and_searches_do_not_need_scripts() -> None:
+    forms = "<form action=/send method=post><input name=a><input name=b></form><form><input type=search name=q></form>"
+    text = adapted(prerendered("Next.js", ARTICLE.replace("</main>", forms + "</main>")))
+    assert "_next/static/chunks" not in text
+
+
+# ---- what visitors can do
+
+
+TABS = (
+    "<ul role=tablist><li role=tab tabindex=0>npm</li><li role=tab tabindex=-1>yarn</li></ul>"
+    '<div role=tabpanel>npm i it</div><div role=tabpanel hidden="">yarn add it</div>'
+)
+
+
+def test_panels_of_tabs_are_shown_and_buttons_of_scripts_disabled() -> None:
+    content = ARTICLE.replace("</main>", TABS + '<button type=button aria-label="Switch theme"></button></main>')
+    text = adapted(prerendered("Docusaurus", content))
+    assert re.search(r"<div data-adaptc-shown=\S+ role=tabpanel hidden", text)
+    assert re.search(r"<button[^>]* disabled", text)
+
+
+def test_controls_of_other_scripts_keep_working() -> None:
+    button = "<button type=button class=chat-opener>Chat</button>"
+    content = ARTICLE.replace("</main>", button + "</main>")
+    own = {"js/chat.js": 'document.querySelector(".chat-opener").onclick=open'}
+    assert button in adapted(prerendered("Docusaurus", content, after="<script src=/js/chat.js></script>"), **own)
+
+
+def test_controls_outside_of_islands_keep_working() -> None:
+    button = "<button type=button>Menu</button>"
+    assert button in adapted(prerendered("Astro", ARTICLE + button))
+
+
+def test_what_is_lost_is_said() -> None:
+    controls = (
+        '<button type=button class="DocSearch-Button">Search</button><button aria-label="Switch to dark mode"></button>'
+        '<button title="Copy code"></button><input placeholder="Search the docs">'
+    )
+    actions = result(prerendered("Docusaurus", ARTICLE.replace("</main>", controls + "</main>"))).actions
+    lost = {action.subject: action.count for action in actions if action.verb == "lost"}
+    assert lost == {"search box": 2, "choice of theme": 1, "button that copies": 1}
+    assert next((action.verb, action.subject) for action in actions) == ("removed", "hydration by Docusaurus")
+
+
+def test_images_with_a_copy_for_browsers_without_scripts_are_shown() -> None:
+    waiting = '<span><img alt="" src="data:image/gif;base64,R0"><noscript><img alt="" src="/a.png"></noscript></span>'
+    text = adapted(prerendered("Next.js", ARTICLE.replace("</main>", waiting + "</main>")), **{"a.png": "x"})
+    assert '<span><img alt="" src="/a.png"></span>' in text
+
+
+# ---- levels
+
+
+def test_later_passes_know_that_the_scripts_are_gone() -> None:
+    css = "<style>.used{color:red}.unused{color:blue}</style>"
+    hydrating = prerendered("Docusaurus", ARTICLE + "<p class=used>u</p>", head=css)
+    files = {"assets/js/main.75c38abc.js": FILES["assets/js/main.75c38abc.js"] + '"unused";import("./x.js")'}
+    level = plan_level(load_levels(known_passes=KNOWN_PASSES)["unhydrated"])
+    steps = tuple(step for step in level.steps_for(media.HTML) if step.name in ("prerendered", "used-styles"))
+    text = adapted(hydrating, steps, **files)
+    assert ".used" in text
+    assert ".unused" not in text
+
+
+def test_unhydrated_is_moderate_but_for_hydration() -> None:
+    levels = load_levels(known_passes=KNOWN_PASSES)
+    moderate, unhydrated = ({use.name: use for use in levels[name].passes} for name in ("moderate", "unhydrated"))
+    assert moderate["prerendered"].option("hydration") == "keep"
+    assert unhydrated["prerendered"].option("hydration") == "drop"
+    assert list(moderate) == list(unhydrated)
+    assert [name for name in moderate if moderate[name] != unhydrated[name]] == ["prerendered"]

@@ -1,0 +1,283 @@
+"""strip: what is removed, what stays, and what takes its place."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.sites.stripped import NOTE, STAND_IN, WORDS, StrippedSite, body, picture, said
+
+from adaptc.compile.page.placeholders import svg_placeholder
+
+BOX = STAND_IN.format(24, 24)
+DROP = '[[drop]]\nurl = "*"\n'
+
+
+def test_a_decoration_leaves_a_box_of_its_size_and_no_request() -> None:
+    assert body(f"<p>{NOTE} Take note.</p>") == f'<p><img src="{BOX}" alt=""> Take note.</p>'
+
+
+def test_size_and_alternative_text_stay_as_they_are() -> None:
+    html = '<p><img src="i/note.png" alt="[Note]" width="12" class="x" id="n"> Take note.</p>'
+    assert body(html) == html.replace("i/note.png", BOX)
+
+
+def test_content_and_what_is_not_there_stay() -> None:
+    html = '<p><img src="i/photo.png" alt="A ship in the harbour at night"></p><p><img src="gone.png" alt=""></p>'
+    assert body(html) == html
+
+
+def test_the_reason_is_reported() -> None:
+    _, actions = said(f"<p>{NOTE} Take note.</p>")
+    (action,) = actions
+    assert action[:2] == ("stripped", "i/note.png")
+    assert action[2].startswith("decoration: ")
+
+
+def test_an_option_keeps_decorations_or_advertisements() -> None:
+    ad = '<img src="https://ad.doubleclick.net/x.gif" width="468" height="60">'
+    html = f"<p>{NOTE} Take note.</p>{ad}"
+    assert body(html, decorations=False) == html.replace("https://ad.doubleclick.net/x.gif", STAND_IN.format(468, 60))
+    assert body(html, ads=False) == html.replace("i/note.png", BOX)
+
+
+def test_a_tracker_of_unknown_size_leaves_a_pixel() -> None:
+    html = '<img src="https://ad.doubleclick.net/x.gif">'
+    assert body(html) == f'<img src="{STAND_IN.format(1, 1)}">'
+
+
+def test_what_the_author_and_the_user_say_wins() -> None:
+    html = '<p data-adapt="keep moderate"><img src="i/note.png" alt=""> Take note.</p>'
+    assert body(html) == html
+    assert body(html, levels=("planned", "moderate")) == html
+    assert body(html, levels=("other",)) == html.replace("i/note.png", BOX)
+    photo = '<p><img src="i/photo.png" alt="A ship in the harbour at night"> It is late.</p>'
+    assert body(photo, DROP) == photo.replace("i/photo.png", STAND_IN.format(400, 300))
+
+
+@pytest.mark.parametrize(
+    ("html", "reason"),
+    [
+        ('<map name=m></map><img src="i/note.png" usemap="#m">', "it is an image map"),
+        ('<a href="x.html"><img src="i/note.png" alt=""></a>', "nothing else can be seen of its link or button"),
+        ('<p>t <img src="i/note.png" onmouseover="this.src=0"></p>', "an event handler of it uses its address"),
+        ('<p>t <img src="i/note.png" srcset="i/note.png 24w"></p>', "its size depends on the width of the window"),
+        (
+            '<p>t <picture><source srcset="i/bg.png" media="print"><img src="i/note.png"></picture></p>',
+            "its size depends on the media query of a source",
+        ),
+    ],
+)
+def test_what_stays_although_it_was_asked_to_go(html: str, reason: str) -> None:
+    assert said(html, DROP) == (html, [("kept", "i/note.png", reason)])
+
+
+def test_a_button_of_a_form_stays() -> None:
+    html = '<form><input type="image" src="i/note.png" alt="Go"></form>'
+    assert body(html, DROP) == html
+
+
+def test_a_policy_keeps_the_page_as_it_is() -> None:
+    policy = "<meta http-equiv=Content-Security-Policy content=\"img-src 'self'\">"
+    site = StrippedSite({"index.html": f"<head>{policy}</head><p>{NOTE} Take note.</p>"})
+    text, actions = site.stripped()
+    assert NOTE in text
+    assert [each.reason for each in actions] == ["a Content-Security-Policy restricts the page"]
+
+
+def test_images_that_a_sheet_knows_by_their_address_stay() -> None:
+    html = f'<style>img[src$=".png"] {{ float: left }}</style><p>{NOTE} Take note.</p>'
+    assert body(html) == html
+
+
+def test_a_vector_image_is_sized_as_it_was() -> None:
+    html = '<p>t <img src="i/wave-lines.svg" alt=""></p>'
+    box = "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 30 10'/>"
+    assert body(html, DROP) == html.replace("i/wave-lines.svg", box)
+
+
+def test_sources_of_pictures_and_sets_go_with_the_image() -> None:
+    html = '<p>t <picture><source srcset="i/bg.png"><img src="i/note.png" srcset="i/note.png 2x" alt=""></picture></p>'
+    assert body(html, DROP) == f'<p>t <picture><img src="{BOX}" alt=""></picture></p>'
+
+
+def test_a_lazy_image_is_not_loaded_by_a_script_either() -> None:
+    html = '<p>t <img data-src="i/note.png" src="i/spacer.gif" data-srcset="i/note.png 2x" class="lazy" alt=""></p>'
+    assert body(html, DROP) == f'<p>t <img data-src="{BOX}" src="{BOX}" class="lazy" alt=""></p>'
+
+
+def test_an_image_that_has_to_stay_somewhere_stays_everywhere() -> None:
+    html = f'<p>{NOTE} Take note.</p><figure><a href="i/note.png"><img src="i/note.png" alt="The sign"></a></figure>'
+    assert body(html) == html
+
+
+def test_a_preload_of_what_nothing_shows_any_more_is_removed() -> None:
+    link = '<link rel="preload" as="image" href="i/note.png">'
+    shown = "<style>p { content: url(i/note.png) }</style>"
+    for styles, is_gone in (("", True), (shown, False)):
+        site = StrippedSite({"index.html": f"<head>{link}{styles}</head><p>{NOTE} Take note.</p>"})
+        assert (link not in site.stripped()[0]) is is_gone
+
+
+def test_what_stands_in_noscript_and_templates_stays() -> None:
+    html = f"<noscript><p>{NOTE} t</p></noscript><template><p>{NOTE} t</p></template>"
+    assert body(html, DROP) == html
+
+
+def test_where_the_base_is_elsewhere_no_image_is_known() -> None:
+    site = StrippedSite({"index.html": f'<base href="https://elsewhere.example/"><p>{NOTE} t</p>'})
+    assert NOTE in site.stripped()[0]
+
+
+# ---- third parties
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<script async src="https://www.google-analytics.com/analytics.js"></script>',
+        '<script src="//platform.twitter.com/widgets.js"></script>',
+        '<link rel="preconnect" href="https://www.google-analytics.com">',
+    ],
+)
+def test_scripts_and_hints_of_trackers_and_networks_go(html: str) -> None:
+    assert body(f"<i></i>{html}<b></b>") == "<i></i><b></b>"
+    assert body(html, ads=False) == html
+
+
+def test_scripts_of_the_site_and_of_others_stay() -> None:
+    html = '<script src="own.js"></script><script src="https://code.jquery.com/jquery.js"></script>'
+    assert body(html) == html
+
+
+def test_a_frame_of_an_advertiser_stays_as_an_empty_box() -> None:
+    html = '<iframe src="https://ad.doubleclick.net/f" width="300" height="250"></iframe>'
+    assert body(html) == '<iframe width="300" height="250"></iframe>'
+
+
+def test_a_script_on_which_the_page_relies_stays() -> None:
+    tracker = '<script src="https://www.google-analytics.com/ga.js"></script>'
+    relying, careful = "_gat._getTracker('x')", "window._gat = window._gat || {}; _gat.x()"
+    assert said(f"{tracker}<script>{relying}</script>")[1] == [
+        ("kept", "www.google-analytics.com", "a script of the page uses _gat")
+    ]
+    assert tracker not in body(f"{tracker}<script>{careful}</script>")
+
+
+# ---- logo and story alone
+
+
+LOGO = '<header><a href="index.html"><img src="i/logo.png" alt="Our Site"></a></header>'
+STORY = '<figure><img src="i/photo.png" alt="A ship in the harbour at night"></figure>'
+
+
+def test_only_logo_and_story_stay() -> None:
+    html = f'{LOGO}<h1>Ships</h1>{STORY}<p><img src="i/bg.png" alt="A map" id="m"> and {NOTE}</p>'
+    result = body(html, keep="logo-story")
+    assert result == f"{LOGO}<h1>Ships</h1>{STORY}<p><span id=m>A map</span> and </p>"
+
+
+@pytest.mark.parametrize(
+    ("attributes", "words"),
+    [('alt="Next page"', "Next page"), ('alt="" title="Go on"', "Go on"), ('alt=""', "bg")],
+)
+def test_a_link_of_which_nothing_would_be_left_gets_words(attributes: str, words: str) -> None:
+    html = f'{LOGO}<h1>Ships</h1>{STORY}<a href="x.html"><img src="i/bg.png" {attributes}></a>'
+    assert body(html, keep="logo-story").endswith(f'<a href="x.html"><span>{words}</span></a>')
+
+
+def test_a_picture_goes_with_its_sources() -> None:
+    picture = '<picture><source srcset="i/note.png"><img src="i/bg.png" alt="A map"></picture>'
+    html = f"{LOGO}<h1>Ships</h1>{STORY}<p>{picture}"
+    assert body(html, keep="logo-story") == html.replace(picture, "<span>A map</span>")
+
+
+def test_what_the_author_keeps_stays_with_logo_and_story() -> None:
+    html = f'{LOGO}<h1>Ships</h1>{STORY}<p data-adapt="keep"><img src="i/bg.png" alt="A map"></p>'
+    assert body(html, keep="logo-story") == html
+
+
+CARD = "<style>.card{position:relative}.cap{position:absolute;bottom:0;color:#fff}</style>"
+
+
+@pytest.mark.parametrize(
+    ("card", "has_box"),
+    [
+        ('<div class="card"><a href="x.html">{}</a><p class="cap">Words</p></div>', True),
+        ('<div class="card"><div>{}</div><div class="cap"><h3>Words</h3></div></div>', True),
+        ('<div class="card">{}<p style="position: absolute">Words</p></div>', True),
+        ('<div class="card">{}<p>Words</p></div>', False),
+        ('<div class="profile"><div>{}</div><div style="margin-top:-80px"><h3>Name</h3></div></div>', True),
+        ('<div class="profile"><div>{}</div><div style="margin:-2.5em auto 0"><h3>Name</h3></div></div>', True),
+        ('<div class="profile"><div>{}</div><div style="margin-top:-1px"><h3>Name</h3></div></div>', False),
+        ('<div class="profile"><div>{}</div><div style="margin:0 -80px"><h3>Name</h3></div></div>', False),
+        ('<div class="profile"><div>{}</div><p>Words</p><p style="margin-top:-80px">Name</p></div>', False),
+        ('<div class="card">{}<p class="cap"></p></div>', False),
+        ('<div><p>{}</p><p class="cap">Words</p></div>', False),
+        ('<div class="card"><div class="cap">{}Words</div></div>', False),
+    ],
+)
+def test_an_image_that_gives_a_card_its_height_leaves_a_box_of_its_colour(card: str, has_box: bool) -> None:
+    image = '<img src="i/bg.png" alt="A map">'
+    result = body(f"{LOGO}<h1>Ships</h1>{STORY}{CARD}{card.format(image)}", keep="logo-story")
+    box = f'<img style=background:#000080 src="{STAND_IN.format(64, 64)}" alt="A map">'
+    assert (box in result) is has_box
+    assert "i/bg.png" not in result
+
+
+MASTHEAD = '<div><a href="news.html"><img src="i/mast.png"></a></div>'
+SEAL = '<footer><a href="https://sponsor.example/"><img src="i/logo.png" alt="Our sponsor"></a></footer>'
+
+
+def test_a_masthead_without_a_name_stays_and_the_mark_of_a_sponsor_goes() -> None:
+    files = {"i/mast.png": picture(300, 60), "news.html": ""}
+    site = StrippedSite({"index.html": f"{MASTHEAD}<h1>Ships</h1>{WORDS}{SEAL}", **files})
+    result, _ = site.stripped(keep="logo-story")
+    assert MASTHEAD in result
+    assert "<span>Our sponsor</span>" in result
+    assert "<span>Our sponsor</span>" in body(f"<h1>Ships</h1>{WORDS}{SEAL}", keep="logo-story")
+    own = SEAL.replace("Our sponsor", "Us")
+    assert own in body(f"<h1>Ships</h1>{WORDS}{own}", keep="logo-story")
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        '<div><img src="i/mast.png" alt="A quay at night"></div>',
+        '<p>Words and <img src="i/mast.png"></p>',
+        '<h1>Ships</h1><div><img src="i/mast.png" alt=""></div>',
+    ],
+)
+def test_what_is_no_masthead_goes(first: str) -> None:
+    site = StrippedSite({"index.html": f"{first}<h1>Ships</h1>{WORDS}", "i/mast.png": picture(300, 60)})
+    assert "<img" not in site.stripped(keep="logo-story")[0]
+
+
+def test_a_story_image_whose_file_is_missing_is_replaced_by_its_text() -> None:
+    figure = '<figure><img src="i/gone.png" alt="A harbour in the evening of a day" width="600" height="400"></figure>'
+    result = body(f"{LOGO}<h1>Ships</h1>{figure}{STORY}{WORDS}", keep="logo-story")
+    assert "<figure><span>A harbour in the evening of a day</span></figure>" in result
+    assert STORY in result
+
+
+SPONSORS = '<div class="sponsors"><a href="https://www.acme.example/x"><img src="i/note.png" {}></a></div>'
+
+
+@pytest.mark.parametrize(
+    ("attributes", "shown"),
+    [('alt="Acme &amp; Co"', "Acme %26amp; Co"), ("", "acme.example"), ('alt=""', "acme.example")],
+)
+def test_the_link_of_a_sponsor_shows_its_name_in_a_box_of_the_same_size(attributes: str, shown: str) -> None:
+    text = body(SPONSORS.format(attributes))
+    assert "i/note.png" not in text
+    assert "width='24' height='24'" in text
+    assert f">{shown}</text>" in text
+    assert 'href="https://www.acme.example/x"' in text
+
+
+def test_the_name_of_a_sponsor_fits_into_the_box_of_an_svg() -> None:
+    content = b"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 300 100'><path/></svg>"
+    box = svg_placeholder(content, "Zo\u00eb")
+    assert box is not None
+    assert "viewBox='0 0 300 100'" in box
+    assert "font-size='60'" in box
+    assert "Zo%C3%AB</text>" in box

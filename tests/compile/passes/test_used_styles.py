@@ -1,0 +1,599 @@
+"""used-styles: the rules that a page uses stand in it, in the order of the cascade, and load nothing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.sites.small import SmallSite
+
+from adaptc.compile.pipeline import BY_NAME, KNOWN_PASSES, Step, plan_level
+from adaptc.compile.view import Settings
+from adaptc.config.rulebook import load_levels
+from adaptc.core import media
+
+HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
+NOISE = "".join(f".unused{number}{{margin:{number}px {number * 7}px}}" for number in range(60))
+
+
+def steps(loads="nothing", scripts="none", apart=(), libraries=()):
+    options = {"loads": loads, "scripts": scripts, "apart": list(apart), "libraries": list(libraries)}
+    return (Step(BY_NAME["used-styles"], options),)
+
+
+def made(
+    body="<p class=a>text", *, head, files=(), settings=None, path="index.html", promise="article", options=(), **site
+):
+    """Return the page after the pass. The sheet noise.css makes it worth while."""
+    files = {path: f"{HEAD}{head}<body>{body}", "noise.css": NOISE, **dict(files)}
+    done = SmallSite(files, settings=settings or Settings(), **site).rewrite(path, steps(**dict(options)), promise)
+    assert not done.demoted, done.diagnostics
+    return (files[path].encode() if done.content is None else done.content).decode()
+
+
+LINKS = "<link rel=stylesheet href=noise.css><link rel=stylesheet href=css/a.css>"
+
+
+def sheet(css, body="<p class=a>text", **options):
+    """Return the style elements of a page with one sheet that says something."""
+    text = made(body, head=LINKS, files={"css/a.css": css, "css/i.png": "x", "i.png": "x"}, **options)
+    return text[text.index("<style") : text.index("<body")] if "<style" in text else ""
+
+
+def test_only_what_is_used_moves_into_the_page():
+    assert sheet(".a{color:red}.b{color:blue}") == "<style>.a{color:red}</style>"
+
+
+def test_states_and_media_are_kept():
+    css = ".a:hover{color:red}@media print{.a{color:#000}}@media(max-width:9px){.a{margin:0}.c{padding:0}}"
+    assert "print{.a{" in sheet(css)
+    assert ".a:hover" in sheet(css)
+    assert ".c" not in sheet(css)
+
+
+def test_the_order_of_the_cascade_is_kept():
+    head = (
+        "<link rel=stylesheet href=noise.css><style>.a{color:red}</style><link rel=stylesheet href=a.css media=print>"
+    )
+    text = made(head=head + "<style>.a{color:lime}</style>", files={"a.css": ".a{color:blue}"})
+    assert text.count("<style") == 1
+    assert "<style>.a{color:red}\n@media print{.a{color:blue}}\n.a{color:lime}</style>" in text
+
+
+def test_sheets_that_are_not_applied_go():
+    head = (
+        "<link rel=stylesheet href=noise.css title=day><link rel='alternate stylesheet' title=night href=a.css>"
+        "<link rel=stylesheet title=night href=a.css><link rel=stylesheet disabled href=a.css>"
+        "<link rel=stylesheet href=gone.css>"
+    )
+    text = made(head=head, files={"a.css": ".a{color:blue}"})
+    assert "<link" not in text
+    assert "<style" not in text
+
+
+@pytest.mark.parametrize(
+    "url", ["https://fonts.googleapis.com/css?family=Roboto", "//use.typekit.net/abc.css", "//fonts.bunny.net/css"]
+)
+def test_sheets_of_fonts_go_and_those_of_other_sites_stay_in_their_place(url):
+    head = f"<link rel=stylesheet href={url}><style>.a{{color:red}}</style><link rel=stylesheet href=https://x.example/a.css>"
+    text = made(head=head + "<link rel=stylesheet href=noise.css><style>.a{color:lime}</style>")
+    assert url not in text
+    assert "</style><link rel=stylesheet href=https://x.example/a.css><style>.a{color:lime}" in text
+
+
+def test_imports_are_taken_in_and_those_of_fonts_dropped():
+    head = (
+        "<style>@import url(//fonts.googleapis.com/css?family=X);@import 'noise.css';@import 'css/a.css' print;</style>"
+    )
+    text = made(head=head, files={"css/a.css": ".a{color:red}"})
+    assert "import" not in text
+    assert "@media print{" in text
+
+
+def test_an_import_from_another_site_starts_a_sheet():
+    styles = "<style>.a{color:red}</style><style>@import '//x.example/a.css';.a{margin:0}</style>"
+    assert styles in made(head="<link rel=stylesheet href=noise.css>" + styles)
+
+
+def test_fonts_and_the_characters_of_icon_fonts_go():
+    css = '@font-face{font-family:X;src:url(x.woff)}.a{font-family:X,serif}.a:before{font-family:FA;content:"\\f101"}'
+    assert sheet(css) == '<style>.a{font-family:X,serif}.a:before{font-family:FA;content:""}</style>'
+
+
+@pytest.mark.parametrize(
+    ("declaration", "left"),
+    [
+        ("background:#fff url(i.png) no-repeat", "background:#fff none no-repeat"),
+        ("background-image:url(i.png),linear-gradient(red,blue)", "background-image:none,linear-gradient(red,blue)"),
+        ("list-style:square url(i.png)", "list-style:square"),
+        ("mask:url(i.png)", "mask:linear-gradient(#0000,#0000)"),
+        ("content:url(i.png)", 'content:""'),
+        ("cursor:url(i.png),auto;color:red", "color:red"),
+        ("background:url(data:image/png;base64,AAAA)", "background:url(data:image/png;base64,AAAA)"),
+        ("filter:url(#f)", "filter:url(#f)"),
+    ],
+)
+def test_images_go_and_what_stands_there_instead(declaration, left):
+    text = sheet(f".a{{{declaration}}}").replace(" ;", ";").replace(" }", "}")
+    assert text == f"<style>.a{{{left}}}</style>"
+
+
+def test_images_stay_on_request_with_their_urls_written_for_the_page():
+    text = sheet(".a{background:url(i.png)}", options={"loads": "images"})
+    assert "url(css/i.png)" in text
+
+
+def test_images_of_attributes_go():
+    body = "<table background=i.png><tr><td style='background:red url(i.png);color:#000' class=a>text</table>"
+    text = made(body, head=LINKS, files={"css/a.css": ".a{color:red}", "i.png": "x"})
+    assert "i.png" not in text
+    assert "color:#000" in text
+
+
+def test_style_attributes_keep_what_they_use():
+    text = sheet(":root{--x:red;--y:blue}.a{margin:0}", "<p class=a style='color:var(--x)'>text")
+    assert "--x:red" in text
+    assert "--y" not in text
+
+
+def test_what_would_end_a_style_element_is_escaped():
+    assert 'content:"<\\/style>"' in sheet('.a:before{content:"</style>"}')
+
+
+def test_a_malformed_sheet_stays_and_is_reported():
+    files = {"index.html": f"{HEAD}{LINKS}<body><p class=a>t", "noise.css": NOISE, "css/a.css": ".a{color:red"}
+    done = SmallSite(files).rewrite(steps=steps(), promise="article")
+    assert "css/a.css" in (done.content or b"").decode()
+    reasons = {action.subject: action.reason for action in done.actions if action.verb == "kept"}
+    assert reasons["css/a.css"].startswith("it is malformed")
+
+
+def test_a_page_in_another_encoding_gets_escapes():
+    page = "<!doctype html><meta charset=iso-8859-1><title>T</title>" + LINKS + "<p class=a>é"
+    files = {"index.html": page.encode("latin-1"), "noise.css": NOISE, "css/a.css": '.a:before{content:"→ a"}'}
+    done = SmallSite(files).rewrite(steps=steps(), promise="article")
+    assert '"\\2192  a"' in (done.content or b"").decode("latin-1")
+
+
+@pytest.mark.parametrize(
+    ("body", "settings", "reason"),
+    [
+        ("<p class=a>t<script>x()</script>", Settings(), "the page has scripts"),
+        ("<p class=a>t", Settings(csp="default-src 'self'"), "a Content-Security-Policy"),
+    ],
+)
+def test_pages_that_keep_their_sheets(body, settings, reason):
+    files = {"index.html": f"{HEAD}{LINKS}<body>{body}", "noise.css": NOISE, "css/a.css": ".a{color:red}"}
+    done = SmallSite(files, settings=settings).rewrite(steps=steps(), promise="article")
+    assert done.content is None
+    assert done.actions[0].reason.startswith(reason)
+
+
+# ---- icons
+
+
+def test_icons_that_are_words_or_private_characters_are_hidden():
+    body = "<p class=a><i class=material-icons>face</i> text <span class=x>\ue001</span>"
+    text = made(body, head=LINKS, files={"css/a.css": ".a{color:red}"})
+    assert "<i style=display:none class=material-icons>face</i>" in text
+    assert "<span style=display:none class=x>" in text
+
+
+@pytest.mark.parametrize(
+    ("link", "css"),
+    [
+        ("<a href=b.html><i class='fa fa-x'></i><span class=name>Twitter</span></a>", ".name{display:none}"),
+        (
+            "<a href=b.html><i class='fa fa-x'></i><span class=name>Twitter</span></a>",
+            "@media(min-width:992px){.name{display:none}}",
+        ),
+        ("<a href=b.html><i class='fa fa-x'></i><span class=sr-only>Twitter</span></a>", ""),
+    ],
+)
+def test_the_unseen_text_of_an_icon_is_shown(link, css):
+    head = f"{LINKS}<style>{css}.fa-x:before{{content:'\\f099'}}</style>"
+    text = made(link, head=head, files={"b.html": "", "css/a.css": ""})
+    assert re.search('<span style="?display:inline!important[^>]*>Twitter</span></a>', text)
+
+
+def test_unseen_text_next_to_other_text_or_without_an_icon_stays_so():
+    text = made(
+        "<a href=b.html><i></i>Go <b class=sr-only>on</b></a><a href=b.html><b class=sr-only>Skip</b></a>",
+        head=LINKS,
+        files={"b.html": "", "css/a.css": ""},
+    )
+    assert "display:inline" not in text
+
+
+def test_text_that_an_image_took_the_place_of_comes_back():
+    text = sheet(".a{color:red;text-indent:-9999px;background:url(a.png)}p{text-indent:-1em}")
+    assert "-9999px" not in text
+    assert "text-indent:-1em" in text
+
+
+def test_a_link_that_was_an_icon_gets_words():
+    body = "<p class=a>text <a href=b.html aria-label=Search><i class='fa fa-search'></i></a><a href=#><i></i></a>"
+    text = made(body, head=LINKS, files={"css/a.css": ".a{color:red}", "b.html": ""})
+    assert "</i>Search</a>" in text
+    assert "<a href=#><i></i></a>" in text
+
+
+@pytest.mark.parametrize(
+    ("button", "shown"),
+    [
+        ("<button><i class=material-icons>arrow_forward</i></button>", "</i>arrow forward</button>"),
+        ("<button title=Up><i class=material-icons>&#xE2C4;</i></button>", "</i>Up</button>"),
+        ("<button aria-label=Close><span>\ue001</span></button>", "</span>Close</button>"),
+        ("<button><i class='fa fa-search'></i></button>", "</i>search</button>"),
+        ("<button><i class=material-icons>face</i> Me</button>", "</i> Me</button>"),
+        ("<a href=b.html><i class=material-icons>code</i></a>", "</i>code</a>"),
+        ("<a href=b.html>\ue001<i></i></a>", "</i>b.html</a>"),
+        ("<button><span class=bar></span></button>", "<span class=bar></span></button>"),
+    ],
+)
+def test_a_control_that_was_an_icon_keeps_a_name(button, shown):
+    text = made(f"<p class=a>text {button}", head=LINKS, files={"css/a.css": ".a{color:red}", "b.html": ""})
+    assert shown in text
+    assert "<button style=display:none" not in text
+
+
+def test_a_button_without_a_name_is_hidden_where_it_does_nothing():
+    icon = "<i class=material-icons>&#xE2C4;</i>"
+    body = f"<p class=a>text <button>{icon}</button><form><button>{icon}</button></form>"
+    text = made(body, head=LINKS, files={"css/a.css": ".a{color:red}"})
+    assert text.count("<button style=display:none>") == 1
+    assert "<form><button><i" in text
+
+
+# ---- pages with scripts
+
+
+LIVE = {"loads": "everything", "scripts": "own", "apart": ("widgets.example",)}
+
+
+def live(css, body="<p class=a>text", script="", files=(), **options):
+    """Return the style elements of a page whose scripts stay, and what stands before the first."""
+    head = f"{LINKS}<script>{script}</script>"
+    files = {"css/a.css": css, "css/i.woff": "x", "css/b.png": "x", **dict(files)}
+    text = made(body, head=head, files=files, promise="words", options={**LIVE, **options})
+    return text[text.index("<title>") : text.index("<script")]
+
+
+@pytest.mark.parametrize(
+    ("script", "kept"),
+    [
+        ("e.classList.add('open')", ".open"),
+        ("e.className = 'fa-' + icon, icon = 'star'", ".fa-star"),
+        ("e.className = 'fa-' + icon.size(12)", ".fa-text"),
+        ("e.className = 'fa-' + name + side; icons = ['ArrowWide', 'left']", ".fa-arrow-wide-left"),
+        ("e.className = 'fa-' + localStorage.icon", ".fa-star"),
+        ("e.className = name + '--active'", ".tab--active"),
+        ("e.className = `is-${state}`; start('late')", ".is-late"),
+        ("e.className = block + '-' + ['end'][0], block = 'tip'", ".tip-end"),
+        ("e.className = 'step' + n", ".step12"),
+        ("e.className = o.base + '-' + n; g('handle-on'); o.base = q('x') || 'my-switch'", ".my-switch-handle-on"),
+        ("o = {base: e.dataset.base || 'x', base: 'big-tip'}; e.className = o.base + '-' + 'end'", ".big-tip-end"),
+        ("e.className = base + '-' + part; set('big-tip', 'end')", ".big-tip-end"),
+        ("e.innerHTML = '<section>'", "section"),
+        ("e.setAttribute('aria-busy', 'true')", "[aria-busy]"),
+        ("e.dataset.theme = 'dark'", "[data-theme=dark]"),
+        ("e.dataset['darkMode'] = 1", "[data-dark-mode]"),
+        ("e.id = 'late'", "#late"),
+    ],
+)
+def test_names_that_a_script_may_bring_in_count_as_used(script, kept):
+    assert f"{kept}{{" in live(f".a{{color:red}}{kept}{{color:blue}}.none{{margin:0}}", script=script)
+    assert ".none" not in live(f".a{{color:red}}{kept}{{color:blue}}.none{{margin:0}}", script=script)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<p class=a data-toggle-class='b'>text",
+        "<p class=a>text<template><p class=b></template>",
+        '<p class=a>text<script type=application/json>{"class":"b"}</script>',
+        "<p class=a>text<script type='text/x-template'><p class=b></script>",
+        "<p class=a>text<noscript><p class=b></p></noscript>",
+    ],
+)
+def test_names_that_the_page_holds_for_its_scripts_count_as_used(body):
+    assert ".b{" in live(".a{color:red}.b{color:blue}.none{margin:0}", body, "run()")
+
+
+@pytest.mark.parametrize(
+    ("script", "kept"),
+    [
+        ("document.createElement('script').src = 'lib/more.js'", ".open"),
+        ("import './lib/module.js'", ".deep"),
+        ("import('./lib/module.js')", ".deep"),
+        ("const load = import.meta, pages = {a: () => import('/lib/module.js')}", ".deep"),
+        ("import 'toolbox'", ".deep"),
+        ("$('#nav').load('parts/nav.html')", ".item"),
+        ("fetch('parts/list.json').then(r => r.json()).then(d => { box.innerHTML = d.html })", ".item"),
+        ("fetch(box.dataset.from)", ".card"),
+        (
+            "r.u = e => 'lib/' + ({7: 'chunk'}[e] || e) + '.' + {7: 'ab12'}[e] + '.js'; r.p = '/';"
+            "document.createElement('script')",
+            ".late",
+        ),
+    ],
+)
+def test_names_in_files_that_scripts_load_count_as_used(script, kept):
+    names = (".a", ".open", ".deep", ".item", ".card", ".late", ".none")
+    css = "".join(f"{name}{{top:{number}px}}" for number, name in enumerate(names))
+    files = {
+        "css/a.css": css,
+        "lib/more.js": "e.className = 'open'",
+        "lib/module.js": "import './deep.js'",
+        "lib/deep.js": "e.className = 'deep'",
+        "lib/chunk.ab12.js": "e.className = 'late'",
+        "parts/nav.html": "<ul><li class=item>none</ul>",
+        "parts/list.json": '{"html": "<li class=\\"item\\">"}',
+        "parts/card.html": "<p class=card>",
+    }
+    body = "<p class=a data-from=parts/card.html>text"
+    imports = '<script type=importmap>{"imports": {"toolbox": "./lib/module.js"}}</script>'
+    head = f"{LINKS}{imports}<script type=module>{script}</script>"
+    text = made(body, head=head, files=files, promise="words", options=LIVE)
+    assert f"{kept}{{" in text
+    assert ".none" not in text
+
+
+def test_an_address_for_sharing_or_data_is_no_script():
+    script = (
+        "document.createElement('script'); open('https://share.example/submit?url=' + here);"
+        "$.getJSON('https://api.example/count?callback=?', show); ns = 'http://www.w3.org/2000/svg'"
+    )
+    assert live(".a{top:0}.none{margin:0}", script=script).endswith("<style>.a{top:0}</style>")
+
+
+def test_a_file_that_is_not_there_brings_in_nothing():
+    script = "document.createElement('script').src = 'lib/more.js'; $('#nav').load('nav.html'); define(['popper.js'])"
+    assert live(".a{top:0}.none{margin:0}", script=script).endswith("<style>.a{top:0}</style>")
+
+
+def test_names_of_variables_and_words_of_comments_bring_in_nothing():
+    css = ".a{color:red}.open{color:blue}.tab-wide{top:0}.tab-open{top:1px}"
+    text = live(
+        css, script="/* open */ var open = tab(wide); e.className = 'tab'; e.title = c + '-'; n = id + '_' + i++"
+    )
+    assert text.endswith("<style>.a{color:red}</style>")
+    assert ".tab-open" in live(css, script="var open = ['open']; e.className = 'tab-' + open")
+
+
+@pytest.mark.parametrize(
+    ("script", "names"),
+    [
+        ("var side = {left: 'bell'}; add('fa-' + side.left + ' x'); set('star')", "bell"),
+        ("var icon = 'star'; icon = 'bell'; add('fa-' + icon); set('other')", "bell star"),
+        ("var side = {left: 'bell'}; side.left = n; add('fa-' + side.left); set('star')", "bell star"),
+        ("var side = {left: n, right: 'bell'}; add('fa-' + side.left); set('star')", "bell star"),
+        ("var side = {left: 'bell'}; fill(side); add('fa-' + side.left); set('star')", "bell star"),
+        ("function f(icon) { add('fa-' + icon) } icon = 'bell'; f('star')", "bell star"),
+        ("var icon = 'bell' + n; add('fa-' + icon); set('star')", "bell star"),
+        ("var icon = 'bell'; add('fa-' + icon.trim()); set('star')", "bell star"),
+    ],
+)
+def test_where_a_script_writes_out_what_follows_a_beginning_nothing_else_does(script, names):
+    rules = {"bell": ".fa-bell{top:0}", "none": ".fa-none{top:1px}", "star": ".fa-star{top:2px}"}
+    css, used = ".a{color:red}" + "".join(rules.values()), "".join(rules[name] for name in names.split())
+    assert live(css, script=script).endswith(f"<style>.a{{color:red}}{used}</style>")
+
+
+def test_what_follows_a_beginning_is_a_word_of_the_scripts_or_the_page():
+    css = ".a{color:red}.fa-star{top:0}.fa-bell{top:1px}.fa-2x{top:2px}"
+    text = live(css, "<p class=a>a bell", script="e.className = 'fa-' + icon[n]")
+    assert text.endswith("<style>.a{color:red}.fa-bell{top:1px}</style>")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "for (var s, i = 0; i < document.styleSheets.length; i++) { try { (s = document.styleSheets[i]).cssRules }"
+        " catch (e) { continue } } s.insertRule('.tip{top:0}', s.cssRules.length)",
+        "support.html = !!div.getElementsByTagName('link').length",
+        "$(\"head link[rel='stylesheet']\").attr('rel', 'alternate stylesheet').attr('rel', 'stylesheet')",
+        "parts.find(\"link[rel='stylesheet']\" + selector)",
+    ],
+)
+def test_a_script_that_reads_no_sheet_keeps_none(script):
+    assert live(".a{top:0}.none{margin:0}", script=script).endswith("<style>.a{top:0}</style>")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "for (s of document.styleSheets) if (s.href) s.insertRule('.tip{top:0}', 0)",
+        "document.styleSheets[0].cssRules[0].style.top = 0",
+        "document.getElementsByTagName('link')[0].remove()",
+    ],
+)
+def test_a_script_that_reads_a_sheet_keeps_them(script):
+    assert "<link rel=stylesheet href=css/a.css>" in live(".a{top:0}.none{margin:0}", script=script)
+
+
+def test_a_known_library_of_another_site_brings_in_what_it_sets():
+    css = ".a{color:red}.modal-open{top:0}.none{top:1px}"
+    library = "<script src=https://cdn.example/npm/bootstrap@5.2.3/dist/js/bootstrap.bundle.min.js></script>"
+    options = {**LIVE, "libraries": ("bootstrap bootstrap-core: modal- show",)}
+    text = made(head=LINKS + library, files={"css/a.css": css}, promise="words", options=options)
+    assert "<style>.a{color:red}.modal-open{top:0}</style>" in text
+    other = library.replace("bootstrap.bundle", "bootstrap-tour")
+    assert "<style" not in made(head=LINKS + other, files={"css/a.css": css}, promise="words", options=options)
+
+
+def test_what_scripts_animate_or_set_stays():
+    css = "@keyframes spin{to{top:0}}@keyframes none{to{top:1px}}:root{--accent:red;--none:blue}.a{margin:0}"
+    text = live(css, script="e.style.animation = 'spin 1s'; e.style.setProperty('color', 'var(--accent)')")
+    assert "@keyframes spin" in text
+    assert "--accent" in text
+    assert "none" not in text
+
+
+def test_fonts_and_images_stay_while_everything_may_be_loaded():
+    css = "@font-face{font-family:Icons;src:url(i.woff)}.a{font-family:Icons;background:url(b.png)}"
+    assert live(css).count("url(css/") == 2
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("import(name)", "may load others"),
+        ("document.createElement('script').src = '/lib/' + name + '.js'", "may load others"),
+        ("document.createElement('script').src = 'https://elsewhere.example/w.js'", "may load others"),
+        ("requirejs.config({baseUrl: root + 'lib'})", "may load others"),
+        ("requirejs.config({paths: {a: dir + '/a'}})", "may load others"),
+        ("requirejs.config({}); require(names, run)", "may load others"),
+        ("requirejs.config({}); require(['a', name])", "may load others"),
+        ("$('#nav').load('parts/' + name + '.html')", "may fetch parts of pages"),
+        ("fetch(`data/${name}.json`)", "may fetch parts of pages"),
+        (
+            "fetch(a.href).then(r => r.text()).then(t => { history.pushState({}, '', a.href);"
+            " show(new DOMParser().parseFromString(t, 'text/html')) })",
+            "may show other pages",
+        ),
+        ("$.ajax(a); page.jqmData('url')", "may show other pages"),
+        ("document.styleSheets[0].disabled = true", "looks for style sheets"),
+        ("$(\"link[rel='stylesheet']\").attr('rel', 'alternate')", "looks for style sheets"),
+        ("'unfinished", "may load others"),
+    ],
+)
+def test_pages_keep_their_sheets_whose_scripts_may_bring_in_anything(script, reason):
+    head = f"{LINKS}<script>{script}</script>"
+    site = SmallSite({"index.html": f"{HEAD}{head}<p class=a>", "noise.css": NOISE, "css/a.css": ".a{top:0}"})
+    done = site.rewrite(steps=steps(**LIVE), promise="words")
+    assert done.content is None
+    assert reason in done.actions[0].reason
+
+
+@pytest.mark.parametrize("script", ["e = q(\"[href$='css/a.css']\"); e.disabled = true", "load('a.css')"])
+def test_a_sheet_whose_name_a_script_writes_out_stays(script):
+    text = live(".a{top:0}.none{margin:0}", script=script)
+    assert "<link rel=stylesheet href=css/a.css>" in text
+    assert "noise.css" not in text
+
+
+def test_a_sheet_that_stays_may_use_what_others_define():
+    css = "@font-face{font-family:Own;src:url(i.woff)}@keyframes turn{to{top:0}}.a{color:red}.none{margin:0}"
+    head = f"{LINKS}<link rel=stylesheet href=open.css>"
+    files = {"css/a.css": css, "css/i.woff": "x", "open.css": ".a{font-family:Own;animation:turn 1s"}
+    text = made(head=head, files=files, promise="words", options=LIVE)
+    assert "<link rel=stylesheet href=open.css>" in text
+    assert "font-family:Own" in text
+    assert "@keyframes turn" in text
+    assert ".none" not in text
+
+
+def test_an_import_of_a_missing_sheet_goes():
+    css = "@import 'none.css' screen;@import url(b.css);.a{color:red}"
+    assert "@import" not in (text := live(css, files={"css/b.css": ".a{margin:0}"}))
+    assert ".a{margin:0;color:red}" in text
+    assert '@import"/none.css"' in live("@import '/none.css';.a{color:red}")
+
+
+CONFIGURED = """requirejs.config({baseUrl: 'lib', urlArgs: 'v=' + version, paths: {app: '../app', ui: ['//cdn/ui']},
+    packages: [{name: 'pack', location: 'packs/p'}], map: {'*': {old: 'new'}}, shim: {ui: {deps: ['base']}}})"""
+
+
+@pytest.mark.parametrize(
+    ("start", "files"),
+    [
+        (f"{CONFIGURED}; require(['app/start'])", {"app/start.js": "set('.used')"}),
+        (f"{CONFIGURED}; require(['pack'])", {"lib/packs/p/main.js": "set('used')"}),
+        (f"{CONFIGURED}; require(['pack/x'])", {"lib/packs/p/x.js": "set('used')"}),
+        (f"{CONFIGURED}; require(['old'])", {"lib/new.js": "set('used')"}),
+        (f"{CONFIGURED}; require(['ui'])", {"lib/base.js": "set('used')"}),
+        (f"{CONFIGURED}; require(['start.js'])", {"start.js": "set('used')"}),
+        (f"{CONFIGURED}; require(['text!part.html'])", {"lib/part.html": "<p class=used>", "lib/text.js": "fetch(a)"}),
+        (f"{CONFIGURED}; require(['a/b'])", {"lib/a/b.js": "define(['./c'], f)", "lib/a/c.js": "set('used')"}),
+        ("var require = {deps: ['start']}", {"start.js": "define(r => r('used'))"}),
+        ("require({}, ['start'])", {"start.js": "define(function(require) { require('b') })", "b.js": "set('used')"}),
+    ],
+)
+def test_modules_of_requirejs_are_known(start, files):
+    css = ".a{color:red}.used{margin:0}.unused{margin:1px}"
+    head = f"{LINKS}<script>{start}</script>"
+    options = {**LIVE, "libraries": ("ui:",)}
+    text = made(head=head, files={"css/a.css": css, **files}, promise="words", options=options)
+    assert "<style>.a{color:red}.used{margin:0}</style>" in text
+
+
+def test_the_main_module_of_a_page_is_known():
+    head = f"{LINKS}<script src=r.js data-main=js/main></script>"
+    files = {
+        "js/main.js": "require(['b'])",
+        "js/b.js": "set('used')",
+        "r.js": "node.setAttribute('data-requiremodule')",
+    }
+    css = ".a{color:red}.used{margin:0}.unused{margin:1px}"
+    text = made(head=head, files={"css/a.css": css, **files}, promise="words", options=LIVE)
+    assert "<style>.a{color:red}.used{margin:0}</style>" in text
+
+
+def test_lists_of_modules_that_nothing_loads_are_no_reason_to_keep_sheets():
+    assert "unused" not in live(".a{color:red}.unused{top:0}", script="define(names, make); require(names, run)")
+
+
+def test_a_module_that_looks_for_style_sheets_keeps_them():
+    script = "requirejs.config({}); require(['start'])"
+    head = f"{LINKS}<script>{script}</script>"
+    files = {"css/a.css": ".a{top:0}", "start.js": "document.styleSheets[0].disabled = true"}
+    assert "<style" not in made(head=head, files=files, promise="words", options=LIVE)
+
+
+def test_scripts_of_hosts_that_stand_apart_change_nothing():
+    near = "<script src=https://cdn.widgets.example/w.js></script>"
+    assert "<style>" in made(head=LINKS + near, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+    counting = "<script src=https://elsewhere.example/js/web-analytics.min.js></script>"
+    assert "<style>" in made(head=LINKS + counting, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+    far = "<script src=https://elsewhere.example/w.js></script>"
+    assert "<style>" not in made(head=LINKS + far, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+
+
+def test_sheets_that_a_script_may_know_stay():
+    head = (
+        LINKS.replace("href=css", "id=theme href=css")
+        + "<script>document.getElementById('theme').href = 'b.css'</script>"
+    )
+    text = made(head=head, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+    assert "<link rel=stylesheet id=theme" in text
+    plain = LINKS.replace("href=css", "id=theme href=css") + "<script>run()</script>"
+    text = made(head=plain, files={"css/a.css": ".a{top:0}"}, promise="words", options=LIVE)
+    assert "<style id=theme>.a{top:0}</style>" in text
+    assert "<link" not in text
+
+
+def test_a_sheet_that_a_frame_in_the_page_loads_as_well_stays():
+    frame = '<iframe srcdoc="<link rel=stylesheet href=css/a.css>"></iframe>'
+    text = made(f"<p class=a>{frame}", head=f"{LINKS}<script>run()</script>", promise="words", options=LIVE,
+                files={"css/a.css": ".a{top:0}"})  # fmt: skip
+    assert "<link rel=stylesheet href=css/a.css><script>" in text
+    assert "noise.css" not in text
+
+
+def test_at_moderate_no_rule_that_is_used_gets_lost():
+    """Several passes of the level work on links to style sheets."""
+    level = load_levels(None, KNOWN_PASSES)["moderate"]
+    head = (
+        "<link rel=stylesheet href=noise.css><script>run()</script><link rel=stylesheet href=css/a.css>"
+        "<link id=theme rel=stylesheet href=css/b.css><link rel=stylesheet href=css/a.css>"
+    )
+    files = {"index.html": f"{HEAD}{head}<body><p class=a>text", "noise.css": NOISE}
+    files |= {"css/a.css": ".a{color:red}.x{margin:0}", "css/b.css": f".a{{font-weight:700}}{NOISE}"}
+    moderate = [
+        step for step in plan_level(level).steps_for(media.HTML) if not getattr(step.pass_, "needs_labels", False)
+    ]
+    done = SmallSite(files, settings=Settings(crowd_limit=5000)).rewrite("index.html", moderate, "words")
+    text = (done.content or b"").decode()
+    assert "color:red" in text
+    assert "font-weight:700" in text
+    assert "unused7" not in text
+
+
+def test_what_a_sheet_imports_comes_along():
+    files = {"css/a.css": "@import 'more/b.css' screen;.a{top:0}", "css/more/b.css": ".a{left:0}.none{top:1px}" + NOISE}
+    text = made(head=LINKS, files=files)
+    assert "@import" not in text
+    assert "@media screen{.a{left:0}}" in text
+    assert text.index("left:0") < text.index("top:0")

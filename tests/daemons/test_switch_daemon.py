@@ -1,0 +1,456 @@
+"""``adaptc switch``: sensors in, the flag out; overrides, locks, what happens when it dies."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.samples.monitoring import unknown_metrics
+from tests.waiting import PATIENCE, wait_until
+
+from adaptc.cli.command import ExitCode
+from adaptc.cli.main import run
+from adaptc.core.diagnostics import Busy
+from adaptc.daemons.guard import Guard, watch
+from adaptc.daemons.reporter import Reporter
+from adaptc.daemons.run_directory import Override, RunDirectory, clear_override, read_override, write_override
+from adaptc.daemons.sensors.cpu import CpuCount
+from adaptc.daemons.sensors.panel import Panel
+from adaptc.daemons.status import daemon_statuses
+from adaptc.daemons.switch.daemon import Environment, SwitchDaemon
+from adaptc.daemons.switch.settings import SwitchSettings
+from adaptc.serve import state_directory
+
+
+@dataclass
+class FakeCpu:
+    """CPU time that grows by a share of the seconds between two reads; ``None`` is a sensor that fails."""
+
+    share: float | None = 0.0
+    every: float = 0.5
+    cpus: float = 1.0
+    busy: float = field(default=0.0)
+
+    def read(self) -> CpuCount:
+        if self.share is None:
+            raise OSError("gone")
+        self.busy += self.share * self.every
+        return CpuCount(self.busy)
+
+
+@dataclass
+class Bench:
+    """A daemon with a clock of its own."""
+
+    output: Path
+    settings: SwitchSettings = field(default_factory=SwitchSettings)
+    lines: list[str] = field(default_factory=list)
+    cpu: FakeCpu = field(default_factory=FakeCpu)
+    now: float = 1000.0
+
+    def __post_init__(self) -> None:
+        self.run = RunDirectory.of(self.output)
+        self.reporter = Reporter("switch", [self.run], self.lines.append)
+        self.daemon = SwitchDaemon(self.settings, Environment(Panel(self.cpu), self.run, reporter=self.reporter))
+
+    def let(self, share: float | None, seconds: float) -> bool:
+        """Go on for some seconds at a load; return whether the flag is set."""
+        self.cpu.share = share
+        for _ in range(round(seconds * 2)):
+            self.now += 0.5
+            self.daemon.step(self.now, self.now)
+        return self.run.flag.exists()
+
+    def audit(self) -> list[dict]:
+        return [json.loads(line) for line in (self.run.path / "audit-switch.jsonl").read_text().splitlines()]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_the_flag_follows_the_load(bench: Bench) -> None:
+    assert not bench.let(0.5, 10)
+    assert bench.let(0.95, 2)
+    assert bench.let(0.1, 8)
+    assert not bench.let(0.1, 60)
+
+
+def test_every_decision_stands_in_the_audit_with_its_inputs(bench: Bench) -> None:
+    bench.let(0.95, 2)
+    [entry] = bench.audit()
+    assert entry["event"] == "optimized"
+    assert entry["rule"] == "strained 2 times in a row"
+    assert entry["inputs"] == {"cpu": 0.95}
+    assert any("optimized: strained 2 times in a row (cpu 0.95)" in line for line in bench.lines)
+
+
+def test_all_samples_in_the_audit_on_demand(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, SwitchSettings(audit_all=True))
+    bench.let(0.5, 2)
+    assert [entry["event"] for entry in bench.audit()] == ["sample"] * 4
+
+
+def test_an_audit_that_is_full_begins_anew(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adaptc.daemons.reporter._LARGEST", 100)
+    for number in range(5):
+        bench.reporter.decision(number, "remark", "a rule of some length to fill the file")
+    assert (bench.run.path / "audit-switch.jsonl.1").stat().st_size > 100
+
+
+def test_a_lost_sensor_keeps_the_flag_and_is_told_once(bench: Bench) -> None:
+    bench.let(0.95, 2)
+    assert bench.let(None, 300)
+    assert [entry["event"] for entry in bench.audit()] == ["optimized", "sensor-lost", "remark"]
+    [status] = daemon_statuses(bench.run, bench.now)
+    assert status.record["lost"] == ["cpu"]
+    bench.let(0.95, 1)
+    assert [entry["event"] for entry in bench.audit()][3:] == ["sensor-back", "remark"]
+
+
+def test_the_flag_is_put_again_when_somebody_removes_it(bench: Bench) -> None:
+    bench.let(0.95, 2)
+    bench.run.flag.unlink()
+    assert bench.let(0.95, 1)
+
+
+def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
+    for expire, left in (("normal", False), ("static", True)):
+        bench = Bench(tmp_path / expire, SwitchSettings(expire=expire))
+        bench.let(0.95, 2)
+        bench.daemon.stop(bench.now)
+        assert bench.run.flag.exists() is left
+        [status] = daemon_statuses(bench.run, bench.now)
+        assert not status.is_alive
+
+
+def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:
+    lines: list[str] = []
+    cpu = FakeCpu(0.95)
+    daemon = SwitchDaemon(SwitchSettings(), Environment(Panel(cpu), reporter=Reporter("switch", [], lines.append)))
+    for number in range(10):
+        daemon.step(number / 2, number / 2)
+    daemon.stop(5)
+    assert any("optimized" in line for line in lines)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_costs_records_not_control(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("adaptc.daemons.reporter.os.write", full)
+    monkeypatch.setattr(RunDirectory, "write_json", full)
+    assert bench.let(0.95, 2)
+    assert bench.reporter.failures > 1
+    assert len([line for line in bench.lines if "control goes on" in line]) == 1
+
+
+# ---- overrides
+
+
+def test_a_person_is_obeyed_until_the_time_is_over(bench: Bench) -> None:
+    bench.let(0.1, 1)
+    write_override(bench.run, Override("lossless", bench.now + 10))
+    assert bench.let(0.1, 5)
+    assert not bench.let(0.1, 6)
+    assert [entry["rule"] for entry in bench.audit()] == ["forced", "automatic again"]
+
+
+def test_the_original_by_force_under_overload(bench: Bench) -> None:
+    assert bench.let(0.95, 3)
+    write_override(bench.run, Override("original", bench.now + 10))
+    assert not bench.let(0.95, 2)
+    assert clear_override(bench.run)
+    assert bench.let(0.95, 2)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"level": 3, "until": 9e9}', '{"level": "x"}', '{"level": "x", "until": "y"}']
+)
+def test_an_override_that_is_none(bench: Bench, content: str) -> None:
+    (bench.run.path / "override.json").write_text(content)
+    assert read_override(bench.run, 0) is None
+
+
+# ---- figures
+
+
+def test_figures_for_prometheus(bench: Bench) -> None:
+    port = bench.reporter.serve(0)
+    bench.let(0.95, 2)
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        text = answer.read().decode()
+        assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert "# TYPE adaptc_switch_optimized gauge\nadaptc_switch_optimized 1\n" in text
+    assert "# TYPE adaptc_switch_switches_total counter\nadaptc_switch_switches_total 1\n" in text
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/")
+    assert unknown_metrics("switch", bench.reporter._figures) == set()
+
+
+# ---- the guard
+
+
+def test_the_guard_resets_flag_and_buckets_at_the_end_of_its_input(tmp_path: Path) -> None:
+    flag, (reader, writer) = tmp_path / "opt.do", os.pipe()
+    state_directory.create(tmp_path, "lossless", "txt")
+    state_directory.write_buckets(tmp_path, dict.fromkeys(state_directory.BUCKETS, "0"), "lossless")
+    flag.touch()
+    os.write(writer, b"...")
+    os.close(writer)
+    watch(reader, 5, [RunDirectory(tmp_path)])
+    assert not flag.exists()
+    assert list((tmp_path / "m").iterdir()) == []
+    assert (tmp_path / "buckets.txt").read_bytes() == b""
+
+
+def test_the_guard_leaves_the_flag_after_a_farewell(tmp_path: Path) -> None:
+    flag, (reader, writer) = tmp_path / "opt.do", os.pipe()
+    flag.touch()
+    os.write(writer, b"...q")
+    watch(reader, 5, [RunDirectory(tmp_path)])
+    assert flag.exists()
+    os.close(writer)
+
+
+def test_a_daemon_that_hangs_loses_its_flag(tmp_path: Path) -> None:
+    flag = tmp_path / "opt.do"
+    flag.touch()
+    guard = Guard([RunDirectory(tmp_path)], 0.2)
+    try:
+        wait_until(lambda: not flag.exists())
+    finally:
+        guard.close()
+
+
+def test_a_guard_that_died_is_started_again(tmp_path: Path) -> None:
+    guard = Guard([RunDirectory(tmp_path)], 5)
+    first = guard._process
+    first.kill()
+    first.wait()
+    guard.beat()
+    assert guard._process.pid != first.pid
+    guard.close()
+
+
+@pytest.fixture
+def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen]]:
+    """Start ``adaptc switch``, which takes every load for overload."""
+    running: list[subprocess.Popen] = []
+
+    def start(*options: str) -> subprocess.Popen:
+        easy = ["--set", "interval=0.1", "--set", "dwell=0", "--set", "enter=0.05", "--set", "leave=0.01"]
+        command = [sys.executable, "-P", "-m", "adaptc.cli", "switch", "-o", str(tmp_path), *easy, *options]
+        running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.kill()
+        one.communicate()
+
+
+def is_live(output: Path) -> bool:
+    return any(one.is_alive for one in daemon_statuses(RunDirectory(output / "run"), time.time()))
+
+
+def test_a_daemon_that_is_killed_leaves_no_flag(tmp_path: Path, started: Callable[..., subprocess.Popen]) -> None:
+    daemon = started()
+    wait_until(lambda: is_live(tmp_path))
+    assert run(["force", "reject", "-o", str(tmp_path), "--for", "1h"]) == ExitCode.DONE
+    flag = tmp_path / "run/opt.do"
+    wait_until(flag.exists)
+    daemon.kill()
+    daemon.wait()
+    wait_until(lambda: not flag.exists())
+
+
+def test_sigterm_ends_it_well(tmp_path: Path, started: Callable[..., subprocess.Popen]) -> None:
+    daemon = started()
+    wait_until(lambda: is_live(tmp_path))
+    daemon.send_signal(signal.SIGTERM)
+    _, said = daemon.communicate(timeout=PATIENCE)
+    assert daemon.returncode == ExitCode.DONE
+    assert "stopped: the flag expires by policy normal" in said
+    assert not (tmp_path / "run/opt.do").exists()
+
+
+def test_two_daemons_do_not_share_a_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    directory = RunDirectory.of(tmp_path)
+    with directory.locked("mode", "sets the mode"):
+        with pytest.raises(Busy), directory.locked("mode", "sets the mode"):
+            raise AssertionError("never")
+        assert run(["switch", "-o", str(tmp_path)]) == ExitCode.BUSY
+    assert "another daemon sets the mode" in capsys.readouterr().err
+
+
+def test_levels_that_a_controller_left_do_not_hold_for_the_flag_of_the_switch(
+    tmp_path: Path, started: Callable[..., subprocess.Popen]
+) -> None:
+    directory = RunDirectory.of(tmp_path)
+    directory.write("buckets.txt", b"00 0\n")
+    (directory.make("m") / "00.0").touch()
+    started()
+    wait_until(lambda: is_live(tmp_path))
+    assert (tmp_path / "run/buckets.txt").read_bytes() == b""
+    assert list((tmp_path / "run/m").iterdir()) == []
+
+
+# ---- commands
+
+
+def test_replay_prints_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text("".join(json.dumps({"at": at, "cpu": 0.95, "rate": 9}) + "\n" for at in range(4)))
+    assert run(["switch", "--replay", str(trace)]) == ExitCode.DONE
+    assert capsys.readouterr().out == "1 optimized: strained 2 times in a row\n"
+    assert run(["switch", "--replay", str(trace), "--policy", "gopshtein", "--format", "json"]) == ExitCode.DONE
+    assert json.loads(capsys.readouterr().out) == [{"at": 0, "decision": "optimized", "rule": "cpu above threshold"}]
+
+
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ("{", "trace.jsonl:1: not JSON"),
+        ('{"cpu": 1}', "trace.jsonl:1: a sample is an object with a number at"),
+        ('{"at": 1, "cpu": "x"}', "trace.jsonl:1: the fields of a sample are numbers: at, cpu, rate, idle, pressure"),
+    ],
+)
+def test_a_trace_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, complaint: str) -> None:
+    trace = tmp_path / "trace.jsonl"
+    trace.write_text(line)
+    assert run(["switch", "--replay", str(trace)]) == ExitCode.USAGE
+    assert complaint in capsys.readouterr().err
+
+
+def test_a_recorded_trace_replays_to_the_same_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines: list[str] = []
+    cpu, trace = FakeCpu(), tmp_path / "trace.jsonl"
+    environment = Environment(Panel(cpu), reporter=Reporter("switch", [], lines.append), record=trace)
+    daemon = SwitchDaemon(SwitchSettings(), environment)
+    for number in range(200):
+        cpu.share = 0.95 if 20 < number < 40 else 0.1
+        daemon.step(number / 2, number / 2)
+    assert run(["switch", "--replay", str(trace)]) == ExitCode.DONE
+    replayed = capsys.readouterr().out.splitlines()
+    assert [line.split(" ", 1)[1] for line in replayed] == [line.split(" ", 1)[1].partition(" (")[0] for line in lines]
+    assert len(replayed) == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "complaint"),
+    [
+        ("enter=2", "--set enter=2: enter must be a number from 0.05 to 1, not 2"),
+        ("leave=0.9", "leave (0.9) must be below enter (0.85)"),
+        ("dwell=30m", "dwell (1800 s) must not be above dwell_most (960 s)"),
+        ("dwel=3", "--set dwel=3: unknown key dwel, did you mean dwell?"),
+        ("dwell", "--set dwell: write KEY=VALUE"),
+        ("interval=10s", 'interval must be a time from 0.1 s to 5 s, such as 10, "500ms" or "5m", not "10s"'),
+        ("status_url=file:///etc/passwd", "status_url must be an http URL"),
+        ("connections=2", "connections must be a list of two numbers, not 2"),
+        ("cgroup=no/such", "cgroup no/such: there is no such control group"),
+        ("audit_all=1", "audit_all must be true or false, not 1"),
+    ],
+)
+def test_settings_that_are_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str, complaint: str
+) -> None:
+    assert run(["switch", "-o", str(tmp_path), "--set", option]) == ExitCode.USAGE
+    assert complaint in capsys.readouterr().err
+
+
+def test_settings_of_the_configuration_have_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = tmp_path / "adaptc.toml"
+    config.write_text('[daemons.switch]\ndwell = "20s"\npolicy = "best"\n')
+    assert run(["switch", "--config", str(config)]) == ExitCode.USAGE
+    assert f'{config}:3: policy must be one of steady, gopshtein, not "best"' in capsys.readouterr().err
+    config.write_text("[daemons.swich]\n")
+    assert run(["switch", "--config", str(config)]) == ExitCode.USAGE
+    assert f"{config}:1: unknown daemon swich, did you mean switch?" in capsys.readouterr().err
+
+
+def test_an_output_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["switch", "-o", str(tmp_path / "opt")]) == ExitCode.USAGE
+    assert "build the site first, or name it with -o" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["best"], "has no level best; there are original, reject, lossless, full"),
+        (["lossles"], "has no level lossles, did you mean lossless?"),
+        (["full", "--for", "ever"], "--for ever: a time such as 30s, 10m or 2h, 30 days at most"),
+        (["full"], "no daemon works in"),
+    ],
+)
+def test_what_cannot_be_forced(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str
+) -> None:
+    mean = {"requests": 1, "bytes": 1000, "transfer": 1000}
+    levels = [
+        {"name": name, "number": number, "title": "", "pages": 1, "mean": mean}
+        for name, number in (("full", 4), ("lossless", 3))
+    ]
+    (tmp_path / "manifest.json").write_text(json.dumps({"schema": 1, "levels": levels}))
+    assert run(["force", *arguments, "-o", str(tmp_path)]) == ExitCode.USAGE
+    assert complaint in capsys.readouterr().err
+
+
+def test_force_auto_and_status(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    output = ["-o", str(bench.output)]
+    bench.now = time.time()
+    bench.let(0.5, 1)
+    assert run(["force", "reject", *output, "--for", "5m"]) == ExitCode.DONE
+    assert "reject for 5m; adaptc auto ends it" in capsys.readouterr().out
+    bench.let(0.5, 1)
+    assert run(["status", *output, "--format", "json"]) == ExitCode.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert (found["flag"], found["override"]["level"]) == (True, "reject")
+    assert found["daemons"][0]["mode"] == "optimized"
+    assert run(["status", *output]) == ExitCode.DONE
+    text = capsys.readouterr().out
+    assert "flag: set, the server sends levels\nforced: reject for another" in text
+    assert "switch  works" in text
+    assert run(["auto", *output]) == ExitCode.DONE
+    assert run(["auto", *output]) == ExitCode.DONE
+    assert capsys.readouterr().out == "automatic again\nnothing was forced\n"
+
+
+def test_auto_resets_what_a_dead_daemon_left(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.now = time.time() - 3600
+    bench.let(0.5, 1)
+    bench.run.set_flag(True)
+    state_directory.create(bench.run.path, "full", "txt")
+    state_directory.write_buckets(bench.run.path, dict.fromkeys(state_directory.BUCKETS, "0"), "full")
+    assert run(["auto", "-o", str(bench.output)]) == ExitCode.DONE
+    assert capsys.readouterr().out == "the daemon died: flag and buckets were reset\n"
+    assert not bench.run.flag.exists()
+    assert list((bench.run.path / "m").iterdir()) == []
+
+
+def test_status_of_an_output_without_daemons(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["status", "-o", str(tmp_path)]) == ExitCode.DONE
+    assert "no daemon ever worked here" in capsys.readouterr().out
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_daemon_that_died_is_called_dead(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.let(0.1, 2)
+    assert run(["status", "-o", str(bench.output)]) == ExitCode.DONE
+    assert "switch  dead" in capsys.readouterr().out
+    write_override(bench.run, Override("text", time.time() + 100))
+    assert run(["status", "-o", str(bench.output)]) == ExitCode.DONE
+    assert " s, but no daemon that obeys it is running\n" in capsys.readouterr().out

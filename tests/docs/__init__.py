@@ -1,0 +1,1 @@
+"""The documentation, the examples and the repeated papers: they say what the program does."""

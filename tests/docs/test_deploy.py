@@ -1,0 +1,257 @@
+"""The recipes of examples/deploy, each run as it stands, with stand-ins for the network."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+import yaml
+
+from tests.places import EXAMPLES
+from tests.servers import web
+from tests.sites.built import BuiltSite
+
+from adaptc.cli.main import cli
+
+RECIPES = EXAMPLES / "deploy"
+FILES = {
+    "index.html": "<!DOCTYPE html>\n<html lang=en><title>a</title>\n<p>  a page\n",
+    "one.css": ".a  {  color : #112233 }\n" * 9,
+}
+
+# What rsync and ssh do in the recipe, on one machine. rsync is used where it is installed.
+SSH = '#!/bin/sh\nshift\nexec sh -c "$*"\n'
+RSYNC = """#!/bin/sh
+while [ $# -gt 2 ]; do shift; done
+mkdir -p "${2#*:}"
+cp -a "$1." "${2#*:}"
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A directory with a site in public/, and adaptc, ssh and pip on the path."""
+    site = BuiltSite(tmp_path).write(FILES)
+    site.docroot.rename(tmp_path / "public")
+    scripts = {"adaptc": f'#!/bin/sh\nexec {sys.executable} -P -m adaptc.cli "$@"\n', "ssh": SSH, "pip": "#!/bin/sh\n"}
+    (tmp_path / "bin").mkdir()
+    if shutil.which("rsync") is None:
+        scripts["rsync"] = RSYNC
+    for name, text in scripts.items():
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
+    return tmp_path
+
+
+def shell(place: Path, command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    path = f"{place}/bin:{os.environ['PATH']}"
+    given = {**os.environ, "PATH": path, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **environment}
+    return subprocess.run(command, cwd=place, env=given, capture_output=True, text=True, check=False)
+
+
+def run(place: Path, command: list[str], **environment: str) -> str:
+    done = shell(place, command, **environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+class _Strict(yaml.SafeLoader):
+    """Refuses a key that stands twice."""
+
+
+def _mapping(loader: yaml.SafeLoader, node: yaml.MappingNode) -> dict[Any, Any]:
+    keys = [loader.construct_object(key, deep=True) for key, _ in node.value]  # type: ignore[no-untyped-call]
+    assert len(keys) == len(set(keys)), keys
+    return dict(loader.construct_pairs(node, deep=True))  # type: ignore[no-untyped-call]
+
+
+_Strict.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
+
+
+def read(name: str) -> dict[Any, Any]:
+    found: dict[Any, Any] = yaml.load((RECIPES / name).read_text(), _Strict)
+    return found
+
+
+def test_make(place: Path) -> None:
+    make = ["make", "-f", str(RECIPES / "Makefile")]
+    assert shell(place, [*make, "check"]).returncode != 0
+    run(place, [*make, "opt", "check"])
+    (place / "public/index.html").write_text("changed")
+    assert "tree-stale" in shell(place, [*make, "check"]).stderr
+
+
+def test_github(place: Path) -> None:
+    workflow = read("github.yml")
+    assert set(workflow) == {"name", True, "permissions", "env", "jobs"}  # YAML 1.1 reads the key "on" as true
+    (job,) = workflow["jobs"].values()
+    assert set(job) == {"runs-on", "timeout-minutes", "steps"}
+    for one in job["steps"]:
+        assert set(one) <= {"name", "uses", "with", "run"}
+        assert ("uses" in one) != ("run" in one)
+        assert "@v" in one.get("uses", "@v")
+    commands = [one["run"] for one in job["steps"] if "run" in one]
+    printed = [run(place, ["bash", "-e", "-c", command]) for command in commands]
+    assert printed[-1].startswith("::notice title=adaptc check::fresh")
+    if linter := shutil.which("actionlint"):  # the judge of such files, where there is one
+        run(place, [linter, str(RECIPES / "github.yml")])
+
+
+def _action_steps() -> list[dict[str, Any]]:
+    action = read("action/action.yml")
+    assert set(action) == {"name", "description", "inputs", "outputs", "runs"}
+    assert all(set(one) == {"description", "default"} for one in action["inputs"].values())
+    steps: list[dict[str, Any]] = action["runs"]["steps"]
+    assert all(set(one) <= {"name", "if", "uses", "with", "shell", "env", "run"} for one in steps)
+    assert all(one.get("shell") == "bash" for one in steps if "run" in one)
+    return steps
+
+
+def _run_action(place: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
+    """Run the steps of the action one after the other, as GitHub does; return the last one or the first that failed."""
+    defaults = {name: one["default"] for name, one in read("action/action.yml")["inputs"].items()}
+    given = {**defaults, **inputs}
+    surroundings = {"RUNNER_TEMP": str(place), "GITHUB_STEP_SUMMARY": str(place / "summary.md")}
+    surroundings |= {"GITHUB_ACTION_PATH": str(RECIPES / "action"), "GITHUB_REPOSITORY": "me/site"}
+    failed = None
+    for one in _action_steps():
+        if "run" not in one or (failed and not one.get("if", "").startswith("always()")):
+            continue
+        environment = {name: str(value) for name, value in one.get("env", {}).items()}
+        for name, value in {
+            **{f"inputs.{key}": value for key, value in given.items()},
+            "github.event.number": "7",
+        }.items():
+            environment = {key: text.replace(f"${{{{ {name} }}}}", value) for key, text in environment.items()}
+        assert not [text for text in environment.values() if "${{" in text.replace("${{ github.token }}", "")]
+        done = shell(place, ["bash", "-eo", "pipefail", "-c", one["run"]], **surroundings, **environment)
+        failed = failed or (done if done.returncode else None)
+    return failed or done
+
+
+def test_the_action_builds_checks_comments_and_exports(place: Path) -> None:
+    (place / "bin/gh").write_text('#!/bin/sh\necho "$@" > comment.args\n')
+    (place / "bin/gh").chmod(0o755)
+    done = _run_action(place, comment="true", dest="www")
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in (place / "www").iterdir()) == ["index.html", "one.css"]
+    assert (place / "www/one.css").stat().st_size < (place / "public/one.css").stat().st_size
+    assert "web" in (place / "summary.md").read_text()
+    assert (place / "comment.args").read_text().startswith("pr comment 7 --repo me/site --body-file")
+
+
+def test_the_action_fails_where_a_budget_is_exceeded_and_says_so_in_the_summary(place: Path) -> None:
+    (place / "adaptc.toml").write_text("[budgets.web]\npage_bytes = 10\n")
+    (place / "bin/gh").write_text("#!/bin/sh\n")
+    (place / "bin/gh").chmod(0o755)
+    done = _run_action(place)
+    assert done.returncode == 1
+    assert "::error" in done.stdout
+    assert "web" in (place / "summary.md").read_text()
+    assert not (place / "adapted").exists()
+
+
+def test_the_workflow_for_pages_uses_the_action_and_publishes_what_it_exports(place: Path) -> None:
+    jobs = read("pages.yml")["jobs"]
+    assert set(jobs) == {"site", "publish"}
+    (own,) = (one for one in jobs["site"]["steps"] if "adaptc" in one.get("uses", ""))
+    assert own["uses"] == "OWNER/adaptc/examples/deploy/action@main"
+    assert set(own["with"]) <= set(read("action/action.yml")["inputs"])
+    (upload,) = (one for one in jobs["site"]["steps"] if "upload" in one.get("uses", ""))
+    assert upload["with"]["path"] == read("action/action.yml")["inputs"]["dest"]["default"]
+    if linter := shutil.which("actionlint"):
+        run(place, [linter, str(RECIPES / "pages.yml")])
+
+
+def test_github_annotates_what_is_not_fresh(place: Path) -> None:
+    (job,) = read("github.yml")["jobs"].values()
+    *_, check = (one["run"] for one in job["steps"] if "run" in one)
+    done = shell(place, ["bash", "-e", "-c", check])
+    assert done.returncode == 1
+    assert "::error file=public/index.html,title=tree-missing::" in done.stdout
+
+
+def test_gitlab(place: Path) -> None:
+    (job,) = read("gitlab-ci.yml").values()
+    assert set(job) == {"image", "variables", "cache", "before_script", "script", "artifacts"}
+    run(place, ["bash", "-e", "-c", "\n".join([*job["before_script"], *job["script"]])])
+    report = (place / job["artifacts"]["reports"]["junit"]).read_text()
+    assert 'failures="0"' in report
+
+
+def test_a_push_publishes(place: Path) -> None:
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    run(place, ["git", "init", "-q", "--bare", "site.git"])
+    shutil.copy(RECIPES / "post-receive", place / "site.git/hooks/post-receive")
+    work = place / "public"
+    run(work, ["git", "init", "-q", "-b", "main"])
+    where = {"SITE": str(place / "www"), "OPT": str(place / "opt"), "PATH": f"{place}/bin:{os.environ['PATH']}"}
+    for text in ("first", "second"):
+        (work / "index.html").write_text(f"<!DOCTYPE html><title>a</title><p>{text}")
+        if text == "second":
+            (work / "one.css").unlink()
+        run(work, [*git, "add", "-A"])
+        run(work, [*git, "commit", "-q", "-m", text])
+        run(work, ["git", "push", "-q", str(place / "site.git"), "main"], **where)
+        assert text in (place / "opt/lossless/id/index.html").read_text()
+        run(place, ["adaptc", "check", "www", "-o", "opt"])
+        (place / "opt/run").mkdir(exist_ok=True)
+        (place / "opt/run/opt.do").touch()  # switched on by the time of the second push
+    assert (place / "opt/run/opt.do").exists()
+    assert not (place / "www/one.css").exists()
+
+
+def test_a_release_is_swapped_in(place: Path) -> None:
+    release = [str(RECIPES / "release.sh"), "public", "opt", "server", str(place / "srv")]
+    assert shell(place, [*release, "1"]).returncode == 1  # not built: nothing is released
+    assert not (place / "srv").exists()
+    for name, text in (("1", "first"), ("2", "second")):
+        (place / "public/index.html").write_text(f"<!DOCTYPE html><title>a</title><p>{text}")
+        run(place, ["adaptc", "build", "public", "-o", "opt"])
+        assert run(place, [*release, name]) == f"{name} is served\n"
+        current = place / "srv/current"
+        assert os.readlink(current) == f"releases/{name}"
+        assert text in (current / "opt/lossless/id/index.html").read_text()
+        run(place, ["adaptc", "check", str(current / "site"), "-o", str(current / "opt")])
+        (place / "srv/state/opt.do").touch()
+    assert (place / "srv/state/opt.do").exists()
+    assert "first" in (place / "srv/releases/1/site/index.html").read_text()
+
+
+# ---- containers
+
+
+def test_containers_share_the_trees_and_the_run_directory(place: Path) -> None:
+    compose = read("docker/compose.yaml")
+    services = compose["services"]
+    assert set(services) == {"build", "nginx", "watch", "switch"}
+    for name in set(services) - {"nginx"}:
+        assert cli.get_command(click.Context(cli), services[name]["command"][0])
+        assert services[name]["volumes"] == services["build"]["volumes"]
+    assert set(services["nginx"]["volumes"]) >= {"./site:/srv/site:ro", "opt:/srv/opt:ro"}
+    assert "opt:/srv/opt" in services["build"]["volumes"] and "opt" in compose["volumes"]
+    file = (RECIPES / "docker/Dockerfile").read_text()
+    assert "WORKDIR /srv\n" in file and 'ENTRYPOINT ["adaptc"]' in file
+
+
+@pytest.mark.servers
+def test_what_containers_run_is_a_server_that_adapts(place: Path) -> None:
+    """The paths of the containers become those of this machine; what runs is the same."""
+    (place / "public").rename(place / "site")
+    shutil.copy(RECIPES / "docker/adaptc.toml", place)
+    run(place, ["adaptc", *read("docker/compose.yaml")["services"]["build"]["command"]])
+    os.chmod(place, 0o755)
+    text = re.sub("/(srv|tmp)\\b", lambda _: str(place), (RECIPES / "docker/nginx.conf").read_text())
+    scratch = " ".join(
+        f"{kind}_temp_path {place}/t-{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    (place / "nginx.conf").write_text(text.replace("http {", f"http {{ access_log off; {scratch}"))
+    done = web.nginx_check(place / "nginx.conf", place)
+    assert "test is successful" in done.stderr, done.stderr

@@ -1,0 +1,491 @@
+"""The text-only version of a page."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.samples.html5lib import tree_cases
+
+from adaptc.formats.html.contract import article_violations, lost_from_article
+from adaptc.formats.html.document import encode_page, parse, parse_bare, read_page
+from adaptc.formats.html.landmarks import find_landmarks
+from adaptc.formats.html.text_only.blocks import is_layout_table
+from adaptc.formats.html.text_only.page import TextOnlyPage, make_text_only_page
+from adaptc.formats.html.visible_text import image_text, is_hidden, link_label, math_text
+
+HEAD = "<!DOCTYPE html><html lang=en><head><title>T</title></head>"
+
+
+def read(text: str) -> str:
+    """Return the body of a page's text-only version."""
+    page = make_text_only_page(text, url_path="/a/page.html")
+    assert isinstance(page, TextOnlyPage), page
+    assert article_violations(parse(text), parse(page.text)) == []
+    return page.text.partition("<body")[2].partition(">")[2]
+
+
+def content(body: str) -> str:
+    """Return the content of a page that consists of this and has a heading."""
+    return read(f"{HEAD}<body><h1>H</h1>{body}").removeprefix("<h1>H</h1>")
+
+
+ARTICLE = """<!DOCTYPE html><html lang=de dir=ltr><head><meta charset=iso-8859-1><title>A &amp; B - Site</title>
+<base href=/deep/><link rel=stylesheet href=a.css><link rel=canonical href=c><link rel=alternate hreflang=fr href=fr>
+<link rel="alternate stylesheet" href=b.css><meta name=robots content=noindex><meta name=generator content=x>
+<meta http-equiv=refresh content="60; url=x"><script>var a</script><style>p{color:red}</style></head><body class=x>
+<header><div class=logo><a href=/><img src=logo.png alt=Zeitung></a></div>
+<nav><ul><li><a href=/a>Eins</a><li><a href=/b>Zwei</a><li><a href=/a>Eins</a><li><a href=#>Menu</a></ul></nav></header>
+<main><article><h1 id=top style="color:red">Titel</h1><p class=lead>Ein <span>erster</span> <b onclick=x()>Satz</b>,
+<a href=more.html target=_blank>mehr</a>.</p>
+<figure><img src=p.jpg alt="Ein Bild"><figcaption>Wort</figcaption></figure>
+<script>more()</script><div>Schluß</div></article></main><aside>Neben</aside><footer>Fuß</footer></body></html>"""
+
+
+def test_an_article() -> None:
+    assert read(ARTICLE) == (
+        "<header><a href=/>Zeitung</a></header><nav><a href=/a>Eins</a> <a href=/b>Zwei</a></nav>"
+        "<main><h1 id=top>Titel</h1><p>Ein erster <b>Satz</b>, <a href=more.html>mehr</a>.</p>"
+        "<figure><p><i>[Ein Bild]</i></p><p>Wort</p></figure><p>Schluß</p></main>"
+        "<footer><p>Neben</p><p>Fuß</p></footer>"
+    )
+
+
+def test_the_head_keeps_what_matters() -> None:
+    page = make_text_only_page(ARTICLE, url_path="/x.html")
+    assert isinstance(page, TextOnlyPage)
+    head = page.text.partition("<style>")[0]
+    assert head == (
+        "<!DOCTYPE html><html lang=de dir=ltr><head><meta charset=windows-1252><base href=/deep/>"
+        '<meta http-equiv=refresh content="60; url=x"><link rel=canonical href=c>'
+        "<link rel=alternate hreflang=fr href=fr><meta name=robots content=noindex>"
+        "<meta name=viewport content=width=device-width,initial-scale=1><title>A & B - Site</title>"
+        "<link rel=icon href=data:,>"
+    )
+    assert dict(page.left_out)["script"] == 2 and dict(page.left_out)["img"] == 2
+    style = page.text.partition("<style>")[2].partition("</style>")[0]
+    assert len(style) <= 600 and "color-scheme:light dark" in style and "@media print" in style
+
+
+def test_it_survives_encoding_as_the_source() -> None:
+    source = read_page(ARTICLE.encode("latin-1"))
+    page = make_text_only_page(source.text, url_path="/x.html")
+    assert isinstance(page, TextOnlyPage)
+    encoded = encode_page(source, page.text)
+    assert encoded is not None and read_page(encoded).text == page.text and "Schluß".encode("latin-1") in encoded
+
+
+def test_without_a_declared_encoding_nothing_beyond_ascii_is_added() -> None:
+    links = "".join(f"<li><a href={n}>Link {n}</a>" for n in range(12))
+    body = read(f"{HEAD}<body><nav><ul>{links}</ul></nav><main><h1>H</h1><p>&eacute;&nbsp;x ü</p></main>")
+    assert "<summary>&#9776; 12</summary>" in body and "&#233;&#160;x ü" in body
+    page = make_text_only_page(f"{HEAD}<body>x", url_path="/")
+    assert isinstance(page, TextOnlyPage) and "charset" not in page.text
+
+
+def test_no_embedded_object_is_left() -> None:
+    body = content(
+        "<p>x<img src=a><iframe src=f.html title=Map></iframe><video src=v.mp4></video><embed src=e>"
+        "<object data=o>old</object>"
+        "<picture><source srcset=s><img src=b alt='A cat'></picture><svg><text>y</text></svg><canvas>z</canvas></p>"
+        "<audio><source src=dir/a.ogg></audio><input type=image src=i.png>"
+    )
+    assert not parse_bare(body).select("img, iframe, video, audio, object, embed, svg, canvas, source, [src]")
+    assert body == (
+        "<p>x</p><p><a href=f.html>Map</a></p><p><a href=v.mp4>v.mp4</a></p>"
+        "<p><a href=e>e</a></p><p>old<i>[A cat]</i></p>"
+        "<p><a href=dir/a.ogg>a.ogg</a></p>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        # runs of text
+        ("<div>a<div>b</div>c</div>", "<p>a</p><p>b</p><p>c</p>"),
+        ("a<br><br>b<br>c", "<p>a</p><p>b<br>c</p>"),
+        ("<font><p>a<p>b</font>", "<p>a</p><p>b</p>"),
+        ("<p>&nbsp;</p><p> </p><div><br></div><p>x", "<p>x</p>"),
+        ("<p>a <em>b</em><tt>c</tt> &lt;d&gt; &amp;amp;", "<p>a <em>b</em><code>c</code> &lt;d> &amp;amp;</p>"),
+        ("<p lang=fr>un</p><p>x <span lang=he dir=rtl>y</span>",
+         "<div lang=fr><p>un</p></div><p>x <span lang=he dir=rtl>y</span></p>"),
+        ("<p>x <label for=c title=Linux>&#xf17c;/&#xf179;</label> <i class=fa>&#xf015;</i>y&#xf179;",
+         "<p>x <label for=c>Linux</label> y&#61817;</p>"),
+        ("<p>x <a href=/h title=Home><i>&#xf015;</i></a> <button disabled>&#xf0c9;</button>z",
+         "<p>x <a href=/h>Home</a> z</p>"),
+        ("<p>x<ruby>漢<rt>かん</rt></ruby><abbr title=World>W</abbr><sub>2</sub>",
+         "<p>x<ruby>漢<rt>かん</rt></ruby><abbr title=World>W</abbr><sub>2</sub></p>"),
+        # headings, lists, quotes
+        ("<h2><div>a</div><div>b</div></h2><h3></h3>", "<h2>a b</h2>"),
+        ("<ol start=3><li value=4><p>a<p>b<li><li>c</ol>", "<ol start=3><li value=4>a<p>b</p><li>c</ol>"),
+        ("<ul><li>a<ul><li>b</ul></ul><ul></ul>", "<ul><li>a<ul><li>b</ul></ul>"),
+        ("<ul><li>a</li><ul><li>b</ul></ul>", "<ul><li>a<ul><li>b</ul></ul>"),
+        ("<ul><li><ul><li>a<li>b</ul></ul>", "<ul><li>a<li>b</ul>"),
+        ("<dl><dt>a<dd>b<div><dt>c<dd><p>d</div></dl>", "<dl><dt>a<dd>b<dt>c<dd>d</dl>"),
+        ("<blockquote>a</blockquote><hr><hr>b", "<blockquote><p>a</p></blockquote><hr><p>b</p>"),
+        ("<details open><summary>a</summary>b</details>", "<details open><summary>a</summary><p>b</p></details>"),
+        # preformatted text keeps its white space
+        ("<pre>\n\n a <span class=k>if</span>\n  <b>b</b>\n\n</pre>", "<pre> a if\n  <b>b</b></pre>"),
+        ("<pre><div>a</div><div>b</div>c<br>d</pre>", "<pre>a\nb\nc\nd</pre>"),
+        # links
+        ("<a href=a>x</a><a href=b>y</a>", "<p><a href=a>x</a> <a href=b>y</a></p>"),
+        ("<a href=#>x</a> <a href='javascript:f()'>y</a> <a>z</a>", "<p>x y z</p>"),
+        ("<a href='{{url}}/x'>x</a>{}", "<p><a href={{url}}/x>x</a>{}</p>"),
+        ("<a href=a><div>x</div></a>b", "<p><a href=a>x</a>b</p>"),
+        ("<a href=a><h2>x</h2><p>y</p></a>", "<a href=a><h2>x</h2><p>y</p></a>"),
+        ("<a href=a.pdf><img src=i></a>", "<p><a href=a.pdf>a.pdf</a></p>"),
+        ("<a href=/n><img src=i></a><a href=/n>News</a>", "<p><a href=/n>n</a> <a href=/n>News</a></p>"),
+        ("<map><area href=a alt=North><area href=b alt=South></map>", "<p><a href=a>North</a> <a href=b>South</a></p>"),
+        # what is hidden goes
+        ("<p hidden>a</p><p style='Display: none'>b</p><i class=fa aria-hidden=true>c</i>"
+         "<i class=material-icons>menu</i>d",
+         "<p>d</p>"),
+        ("<dialog>a</dialog><p hidden=until-found>b<template>c</template></p>", "<p>b</p>"),
+        ("<a class=skip-link href=#main>Skip</a><p>a<a class=headerlink href=#a>¶</a>", "<p>a</p>"),
+        ("<pre class=line-numbers>x = 1</pre><pre><span class=lineno>1 </span>y</pre>", "<pre>x = 1</pre><pre>y</pre>"),
+        # formulas
+        ("<math><mfrac><mi>a</mi><mn>2</mn></mfrac><msup><mi>x</mi><mn>2</mn></msup></math>", "<p>a/2x^2</p>"),
+        ("<script type='math/tex'>x &lt; 1</script>", "<p><code>x &amp;lt; 1</code></p>"),
+        ("<span><span style='display:none'><math><mi>R</mi></math></span><img aria-hidden=true alt='R = f'></span>",
+         "<p><i>[R = f]</i></p>"),
+        # noscript is what is shown now, but not its excuses
+        ("<noscript><p>The plain <a href=t>table</a></noscript>", "<p>The plain <a href=t>table</a></p>"),
+        ("<noscript>Please enable JavaScript.</noscript>b", "<p>b</p>"),
+        # the same image once more, for those without scripts
+        (
+            "<a href=t><img src=x data-src=y alt='A ship'> <noscript><img src=y alt='A ship'></noscript></a>",
+            "<p><a href=t>A ship</a></p>",
+        ),
+        (
+            "<img src=x alt='A ship'><noscript><img src=y alt='A boat'></noscript>",
+            "<p><i>[A ship]</i></p><p><i>[A boat]</i></p>",
+        ),
+    ],
+)  # fmt: skip
+def test_content(source: str, expected: str) -> None:
+    assert content(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<table><caption>c<tr><th>a<th>b<tr><td>1<td colspan=2>2</table>",
+         "<table><caption>c</caption><tr><th>a<th>b<tr><td>1<td colspan=2>2</table>"),
+        ("<table border=1><tr><td>a<td><p>b<p>c<tr><td><td></table>", "<table><tr><td>a<td>b<p>c</p></table>"),
+        ("<table><tr><td><h2>a</h2>b<td>c</table>", "<h2>a</h2><p>b</p><p>c</p>"),
+        ("<table role=presentation><tr><td>a<td>b<tr><td>c<td>d</table>", "<p>a b</p><p>c d</p>"),
+        ("<table><tr><td><table border=1><tr><td>a<td>b<tr><td>c<td>d</table><td>e</table>",
+         "<table><tr><td>a<td>b<tr><td>c<td>d</table><p>e</p>"),
+        ("<table class=navheader summary=n><tr><td><a href=p>Prev</a><td>Title<tr><td>a<td>b</table>",
+         "<p><a href=p>Prev</a> Title</p><p>a b</p>"),
+    ],
+)  # fmt: skip
+def test_tables(source: str, expected: str) -> None:
+    assert content(source) == expected
+
+
+def test_forms_keep_their_controls() -> None:
+    form = (
+        "<form action=/find method=POST id=f enctype=multipart/form-data onsubmit=x() class=y>"
+        '<input type=hidden name=h value="a b">'
+        "<label for=q>Find</label><input id=q name=q required placeholder=words><select name=s><optgroup label=g>"
+        "<option value=1 selected>One<option>Two</select><textarea name=t>\n\n a&lt;</textarea>"
+        "<input type=checkbox name=c checked><input type=image src=go.png alt=Go name=i>"
+        "<button type=button>Scripted</button>"
+        "<button name=b value=v><b>Send</b></button>"
+        "<fieldset><legend>More</legend><input type=radio name=r value=1></fieldset></form>"
+    )
+    assert content(form + "<p>x") == (
+        '<form action=/find method=POST enctype=multipart/form-data><input type=hidden name=h value="a b">'
+        "<p><label for=q>Find</label><input id=q name=q required placeholder=words> <select name=s><optgroup label=g>"
+        "<option value=1 selected>One<option>Two</optgroup></select> <textarea name=t>\n\n a&lt;</textarea> "
+        "<input type=checkbox name=c checked> <input type=image name=i alt=Go> <button name=b value=v>Send</button></p>"
+        "<fieldset><legend>More</legend><p><input type=radio name=r value=1></p></fieldset></form><p>x</p>"
+    )
+
+
+def test_a_form_that_starts_between_table_rows_keeps_its_controls() -> None:
+    form = (
+        "<table border=1><form action=/f><input type=hidden name=h><tr><td>Name<td><input name=n>"
+        "<tr><td><td><input type=submit></form></table>"
+    )
+    after = parse(content(form))
+    assert [(form.attr("id"), form.attr("action")) for form in after.select("form")] == [("f1", "/f")]
+    assert [control.attr("form") for control in after.select("input")] == ["f1"] * 3
+
+
+def test_controls_that_need_scripts_go() -> None:
+    body = content(
+        "<input name=a><button>Load</button><form action='javascript:f()'><input name=q>y</form><form>z</form>"
+    )
+    assert body == "<p>y</p><p>z</p>"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("<h2><button type=button aria-controls=a>Why?</button></h2><div id=a>So</div>", "<h2>Why?</h2><p id=a>So</p>"),
+        ("<dl><dt><button>Why?</button><dd>So</dl>", "<dl><dt>Why?<dd>So</dl>"),
+        (
+            "<button><svg></svg><b>404 </b><div><p>No such book</p></div></button>",
+            "<p><b>404 </b></p><p>No such book</p>",
+        ),
+        ("<h2>Why? <button>Copy</button></h2><p>So", "<h2>Why?</h2><p>So</p>"),
+        ("<h2><button hidden>Why?</button></h2><p>So", "<p>So</p>"),
+        ("<button aria-expanded=false>Why?</button> <div>So</div>", "<p>Why?</p><p>So</p>"),
+        ("<nav><button aria-expanded=false>Menu</button><ul><li>a</ul></nav>", "<ul><li>a</ul>"),
+        ("<button aria-expanded=false aria-haspopup=menu>Act</button><div>x</div>", "<p>x</p>"),
+        ("<button aria-expanded=false>More</button><span>x</span>", "<p>x</p>"),
+        ("<p>a</p><button>Copy</button>", "<p>a</p>"),
+    ],
+)
+def test_buttons_that_hold_a_heading_or_paragraphs_are_content(source: str, expected: str) -> None:
+    assert content(source) == expected
+
+
+def test_below_an_added_heading_no_rank_is_skipped() -> None:
+    """Lighthouse and axe find ``heading-order``: the page had an ``<h5>`` as its first heading, and no ``<h1>``."""
+    assert read(
+        f"{HEAD}<body><h5>a</h5><p>x<h6>b</h6><p>y<h3 id=z>c</h3><p><a href=#z>w</a>z<a href='/?q=\"<h5>'>&lt;h5>"
+    ) == (
+        "<h1>T</h1><h2>a</h2><p>x</p><h3>b</h3><p>y</p><h2 id=z>c</h2>"
+        "<p><a href=#z>w</a>z<a href='/?q=\"<h5>'>&lt;h5></a></p>"
+    )
+    assert read(f"{HEAD}<body><h1>H</h1><h5>a</h5><p>x") == "<h1>H</h1><h5>a</h5><p>x</p>"
+
+
+def test_ids_stay_where_links_may_lead() -> None:
+    source = (
+        "<div id=wrap><div id=sec><h2>a</h2></div><p id=p>b<span id=s></span>c</p><a name=n></a><h3>d</h3>"
+        "<div id=chart>e</div><div id=own>f</div><a href=#own>g</a></div>"
+    )
+    assert content(source) == (
+        "<a id=wrap></a><h2 id=sec>a</h2><p id=p>b<a id=s></a>c</p><h3 id=n>d</h3><p id=chart>e</p><p id=own>f</p>"
+        "<p><a href=#own>g</a></p>"
+    )
+
+
+def test_long_navigation_is_cut_to_its_upper_levels() -> None:
+    inner = "".join(f"<li><a href=s{n}>Sub {n}</a>" for n in range(100))
+    tree = "".join(f"<li><a href=c{n}>Chapter {n}</a><ul>{inner if n == 1 else ''}</ul>" for n in range(20))
+    body = read(f"{HEAD}<body><div class=sidebar><ul>{tree}</ul></div><main><h1>H</h1><p>x</main>")
+    assert len(parse(body).select("nav a")) == 20 and "<summary>\u2630 20" in body.replace("&#9776;", "\u2630")
+
+
+def test_a_logo_does_not_replace_the_whole_navigation() -> None:
+    links = "".join(f"<li><a href=s{n}>Page {n}</a>" for n in range(100))
+    body = read(f"{HEAD}<body><nav><a href=/>Name</a><ul>{links}</ul></nav><main><h1>H</h1><p>x</main>")
+    assert len(parse(body).select("nav a")) == 80
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<h2><a name=x>T</a></h2>",
+        "<h2>T<span id=x></span></h2>",
+        "<h2 id=y>T<a name=x></a></h2>",
+        "<details><summary><b id=x>T</b></summary>d</details>",
+        "<fieldset><legend><b id=x>T</b></legend>d</fieldset>",
+        "<p>T</p><div class=nav-tabs id=x></div>",
+        "<p>T</p><div hidden><b id=x>h</b></div>",
+        "<div id=x><ol><li></ol></div>",
+        "<ul id=x></ul>",
+        "<ul><li id=x><li>T</ul>",
+        "<blockquote id=x><img src=a></blockquote>",
+        "<pre id=x> </pre>",
+        "<table border=1><tr id=x><td><tr><td>a<td>b</table>",
+    ],
+)
+def test_links_within_the_page_find_what_they_name(line: str) -> None:
+    assert parse(content(f"<a href=#x>to x</a>{line}<p>end")).select_one("#x") is not None
+
+
+def test_a_search_form_in_the_navigation_stays() -> None:
+    body = read(f"{HEAD}<body><nav><a href=a>A</a><form action=s><input name=q></form></nav><main><h1>H</h1>x</main>")
+    assert body == (
+        "<nav><a href=a>A</a></nav><main><h1>H</h1><p>x</p></main>"
+        "<footer><form action=s><p><input name=q></p></form></footer>"
+    )
+
+
+def test_a_heading_above_the_main_content_leads_it() -> None:
+    body = read(f"{HEAD}<body><header><div><h1>Big</h1><p>by me</div></header><main><p>x</main><footer>f</footer>")
+    assert body == "<main><h1>Big</h1><p>by me</p><p>x</p></main><footer><p>f</p></footer>"
+
+
+def test_a_page_without_a_heading_gets_its_title() -> None:
+    assert read(f"{HEAD}<body><p>x") == "<h1>T</h1><p>x</p>"
+    assert read("<title>1.2 Doors - Manual</title><h2>1.2 Doors</h2><p>x") == "<h2>1.2 Doors</h2><p>x</p>"
+
+
+def test_an_index_page_keeps_all_its_links_in_order() -> None:
+    links = "".join(f"<tr><td><a href={n}.html>Entry {n}</a><td>text {n}" for n in range(200))
+    body = read(f"{HEAD}<body><h1>Index</h1><table>{links}</table>")
+    assert [a.attr("href") for a in parse(body).select("a")] == [f"{n}.html" for n in range(200)]
+
+
+def test_a_redirect_leads_on() -> None:
+    body = read('<meta http-equiv=refresh content="0;url=../new.html"><title>Moved</title>')
+    assert body == "<p><a href=../new.html>../new.html</a></p>"
+    page = make_text_only_page(
+        "<noscript><meta http-equiv=refresh content='0;url=no.html'></noscript><p>x", url_path="/"
+    )
+    assert isinstance(page, TextOnlyPage) and "refresh" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("page", "path", "reason"),
+    [
+        ("<div>" * 3000 + "x", "/", "its elements are nested more than 120 levels deep"),
+        ("<div id=app></div><script src=app.js></script>", "/", "it shows no text without its scripts"),
+        ("<html xmlns='http://www.w3.org/1999/xhtml'><body>x</body></html>", "/a.XHTML",
+         "it is served as XML, whose markup is stricter"),
+        ("<p><a href=#x></a><ul id=x></ul><script src=app.js></script>", "/", "it shows no text without its scripts"),
+        ("<frameset cols=20,*><frame src=toc.html><frame src=body.html><noframes>x</noframes></frameset>", "/",
+         "its content is in frames"),
+    ],
+)  # fmt: skip
+def test_pages_without_a_text_only_version(page: str, path: str, reason: str) -> None:
+    assert make_text_only_page(page, url_path=path) == reason
+
+
+@pytest.mark.parametrize("direction", ["rtl", "auto"])
+def test_direction_and_language_stay(direction: str) -> None:
+    page = make_text_only_page(
+        f"<html xml:lang=ar><body dir={direction}><p>\u0627\u0644\u0644\u063a\u0629", url_path="/"
+    )
+    assert isinstance(page, TextOnlyPage)
+    tree = parse(page.text)
+    assert tree.root is not None and tree.root.attr("lang") == "ar"
+    assert (tree.select_one("body") or tree.root).attr("dir") == direction
+
+
+def test_main_content_is_found_or_not() -> None:
+    def main(body: str) -> str | None:
+        main = find_landmarks(parse(body)).main
+        return None if main is None else main.attr("id") or main.tag
+
+    assert main("<main>a</main>lots and lots of text around it") == "main"
+    assert main("<div id=content>most of the text</div>rest") == "content"
+    assert main("<div id=content>little</div>most of the text stands here") is None
+    assert main("<article>a</article><article>b</article>") is None
+    assert main("<article>alone</article>x") == "article"
+
+
+def test_link_heavy_content_is_not_navigation() -> None:
+    tree = parse("<body><div class=menu><a href=a>all</a> <a href=b>there is</a></div>")
+    assert find_landmarks(tree).navigation == ()
+    tree = parse("<body><div class=menu><a href=a>a</a></div><p>text enough to be the page, and more than the menu")
+    assert [each.attr("class") for each in find_landmarks(tree).navigation] == ["menu"]
+
+
+@pytest.mark.parametrize("toggle", ["role=tab", "data-bs-toggle=tab", "data-toggle=pill"])
+def test_titles_of_tabs_stay_with_what_they_open(toggle: str) -> None:
+    tabs = f"<ul class='nav' role=tablist><li><a {toggle} href=#a>Preview</a><li><a {toggle} href=#b>Code</a></ul>"
+    page = "<nav><a href=x.html>Elsewhere</a></nav><h1>H</h1><div class=nav-wrapper>{}</div><p id=a>one<p id=b>two"
+    assert read(f"{HEAD}<body>{page.format(tabs)}") == (
+        "<nav><a href=x.html>Elsewhere</a></nav><h1>H</h1><ul><li><a href=#a>Preview</a><li><a href=#b>Code</a></ul>"
+        "<p id=a>one</p><p id=b>two</p>"
+    )
+    elsewhere = tabs.replace("#a", "a.html")
+    assert "<a href=a.html>Preview</a>" in read(f"{HEAD}<body>{page.format(elsewhere)}").partition("</nav>")[0]
+
+
+def test_words_for_images_and_links() -> None:
+    def link(inner: str, href: str = "https://example.org/x/file.html?q") -> str:
+        element = parse(f"<a href='{href}'>{inner}</a>").select_one("a")
+        assert element is not None
+        return link_label(element)
+
+    assert link(" some <b>te</b>xt ") == "some text"
+    assert link("<svg><title>Search</title></svg>") == "Search"
+    assert link("<i class='fa fa-circle fa-stack-2x'></i><i class='fab fa-github'></i>") == "github"
+    assert (link("<img src=a alt=logo>"), link("<img src=a>", "/")) == ("file.html", "\u2302")
+    images = parse("<img alt='a.png'><img alt='[Note]'><img alt='The logo'><img alt=x role=none><img title=t>").select(
+        "img"
+    )
+    assert list(map(image_text, images)) == ["", "Note", "", "", "t"]
+    formulas = parse(
+        "<math alttext='x'></math><math><annotation encoding=application/x-tex>\\pi</annotation></math>"
+    ).select("math")
+    assert list(map(math_text, formulas)) == ["x", "\\pi"]
+
+
+def test_hidden_and_layout() -> None:
+    page = parse("<p aria-hidden=true>a</p><div aria-hidden=true><a href=x>b</a></div><table><tr><td>c</table>")
+    assert [is_hidden(each) for each in page.select("body > p, body > div")] == [True, False]
+    assert is_layout_table(page.select("table")[0])
+
+
+def test_losses_are_sentences() -> None:
+    before = parse(ARTICLE)
+    page = make_text_only_page(ARTICLE, url_path="/")
+    assert isinstance(page, TextOnlyPage) and lost_from_article(before, parse(page.text)) == []
+    after = page.text.replace("erster", "").replace("<a href=/b>", "<a href=/c>").replace("lang=de", "lang=en")
+    assert article_violations(before, parse(after)) == [
+        "text of the article is gone: 'erster'", "1 link is gone: /b", "lang was 'de' and is 'en'",
+    ]  # fmt: skip
+    form = parse("<form action=a><input name=q><input name=r></form>")
+    assert lost_from_article(form, parse("<form action=a><input name=q></form>")) == [
+        "a form is gone or sends less: get a (q, r)"
+    ]
+    many = "".join(f"<a href={n}>a{n}</a>" for n in range(5))
+    assert lost_from_article(parse(many), parse("a0a1a2a3a4")) == ["5 links are gone: 0, 1, 2, ..."]
+    assert lost_from_article(parse("<p>one<p>two<p>three<p>four"), parse(""))[0].count("'") == 6
+
+
+def test_deep_markup_is_compared() -> None:
+    before = parse("<main>" + "<div>" * 500 + "<a href=x>text</a>")
+    assert lost_from_article(before, parse("text")) == ["1 link is gone: x"]
+
+
+def test_every_malformed_page_keeps_its_text() -> None:
+    for text in tree_cases():
+        page = make_text_only_page(text, url_path="/")
+        assert isinstance(page, str) or lost_from_article(parse_bare(text), parse_bare(page.text)) == [], text
+
+
+def styled(body: str, css: str) -> str:
+    """The content of a page with a style sheet."""
+    made = make_text_only_page(f"<title>T</title><h1>T</h1>{body}", url_path="index.html", sheets_of=lambda _: (css,))
+    assert not isinstance(made, str)
+    return made.text.partition("<body>")[2].removeprefix("<h1>T</h1>")
+
+
+@pytest.mark.parametrize(
+    ("body", "css", "expected"),
+    [
+        ("<div class=r><span>Sessions</span><span>12</span></div>", ".r{display:flex}", "Sessions 12"),
+        ("<p>Inbox<span class=b>4</span>new", ".b{float:right}", "Inbox 4 new"),
+        ("<p>Inbox<span class=b>42</span>", ".b{display:inline-block}", "Inbox 42"),
+        ("<div class=r><a href=a>Home</a><b>Charts</b></div>", ".r{display:grid}", "<a href=a>Home</a> <b>Charts</b>"),
+        ("<p><b>W</b>ord<i>s</i>", "", "<b>W</b>ord<i>s</i>"),
+        ("<p><b>W</b>ord", "b{display:inline-block}", "<b>W</b>ord"),
+        ("<div class=r><span>a</span>, <span>b</span>.</div>", ".r{display:flex}", "a, b."),
+        ("<div class=r><span>a</span><br><span>b</span></div>", ".r{display:flex}", "a<br>b"),
+    ],
+)
+def test_boxes_next_to_each_other_are_no_word(body: str, css: str, expected: str) -> None:
+    assert styled(body, css) == f"<p>{expected}</p>"
+
+
+FORM = "<form action=a><input name=q>{}<button>Go</button></form>"
+
+
+@pytest.mark.parametrize(
+    ("message", "css", "is_hidden"),
+    [
+        ("<p class=h>A name is required.</p>", ".h{display:none}", True),
+        ("<p class=h id=sent>Sent! <a href=b>Next</a></p>", ".h{display:none}", True),
+        ("<span class=h>A name is required.</span>", ".h{display:none}", True),
+        ("<p class=h>A name is required.</p>", ".h{color:red}", False),
+        ("<p class=h>Help on a small window</p>", "@media(min-width:600px){.h{display:none}}", False),
+        ("<p class=h>Help for the field</p>", ".h{display:none}form:focus-within .h{display:block}", False),
+        ("<div class=h>More <input name=more></div>", ".h{display:none}", False),
+        ("<p class=h id=help>Help</p><a data-target='#help' href=help.html>?</a>", ".h{display:none}", False),
+    ],
+)
+def test_what_a_form_says_once_it_is_sent_stays_hidden(message: str, css: str, *, is_hidden: bool) -> None:
+    text = styled(FORM.format(message), css)
+    assert message.partition(">")[2][:4] in text
+    assert (" hidden>" in text) == is_hidden
+    assert styled("<p class=h>Item</p>", ".h{display:none}") == "<p>Item</p>"  # a script shows it, as a tab

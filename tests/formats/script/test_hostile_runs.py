@@ -1,0 +1,69 @@
+"""Long runs of a character or word take time in proportion to their length: minified code and data are full of them."""
+
+from __future__ import annotations
+
+import html
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.sites.built import BuiltSite
+
+from adaptc.formats.script.facts import script_facts
+
+ALL_LEVELS = ("full", "lossless", "moderate", "extreme", "text")
+LENGTH = 60_000
+RUNS = (
+    *("a", "0", "_", "-", ".", "$", "\\", "{", "}", "<", "(", " ", "<br>", "\n", "é"),
+    *("_a", "a.", "0.", "a-", "(  ", "import ", "<script", "[href", '"a":', "url(", "/* ", "{{a"),
+)
+FRAMES = {"code": "f(RUN)", "string": "x='RUN';", "template": "x=`RUN`;", "comment": "/*RUN*/x()", "bare": "RUN"}
+
+
+@pytest.fixture(autouse=True)
+def _limit() -> Iterator[None]:
+    """End a test that takes many times the CPU time that it needs: what is quadratic takes minutes."""
+
+    def end(_number: int, _frame: object) -> None:
+        raise TimeoutError("the time is out of proportion to the length")
+
+    before = signal.signal(signal.SIGVTALRM, end)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 20)
+    yield
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    signal.signal(signal.SIGVTALRM, before)
+
+
+def _run(piece: str, length: int) -> str:
+    return piece * (length // len(piece))
+
+
+@pytest.mark.parametrize("piece", RUNS)
+def test_facts_of_scripts(piece: str) -> None:
+    for frame in FRAMES.values():
+        assert not script_facts(frame.replace("RUN", _run(piece, LENGTH))).file_selectors
+
+
+def _page(piece: str) -> str:
+    run = _run(piece, LENGTH // 6)
+    text, code = html.escape(run), run.replace("<", "")
+    value = code.translate(str.maketrans("", "", "{}\\"))
+    return (
+        f"<!doctype html><title>{text}</title><link rel=stylesheet href='{text}'>"
+        f"<style>p{{content:'{value}';font:{value} a}}@media ({value}){{a{{top:{value}}}}}</style><style>{code}</style>"
+        f"<body class='{text}' style='top:{text}'><p id='{text}'>{text}<a href='{text}'>{text}</a>"
+        f"<img src=a.png alt='{text}' width='{text}' srcset='{text}' sizes='{text}'>"
+        f"<form>{text}<input name='{text}'></form><script>f('{code}');</script>"
+        f'<script type=application/json>"{code}"</script>{run}'
+    )
+
+
+@pytest.mark.parametrize("piece", RUNS)
+def test_a_page_at_every_level(tmp_path: Path, piece: str) -> None:
+    site = BuiltSite(tmp_path).write({"index.html": _page(piece)})
+    result = site.build(build__levels=ALL_LEVELS)
+    kinds = {each.id for each in result.diagnostics}
+    assert "pass-failed" not in kinds
+    assert all(len(each.message) < 1500 for each in result.diagnostics)

@@ -1,0 +1,1 @@
+"""Inputs that tests read or make up: pictures, fonts, logs, figures, cases of html5lib; work for processes."""

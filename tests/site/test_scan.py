@@ -1,0 +1,169 @@
+"""A docroot that a scan finds unchanged is not loaded; every change of it is seen."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.sites.built import BuiltSite
+
+from adaptc.compile.engine import spec
+from adaptc.compile.engine.state.state import State
+from adaptc.core.fs import DiskTree, Entry
+from adaptc.site.docroot_digest import scan_directory
+from adaptc.site.selection import Selection
+from adaptc.workflow.check.check import check
+
+SCRIPT = "#!/bin/sh\n<!DOCTYPE html><p>words</p>"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> BuiltSite:
+    built = BuiltSite(tmp_path).write({
+        "a.html": "<!DOCTYPE html><p>words", "b/c.html": "<!DOCTYPE html><p>more", "run.html": SCRIPT, ".git/x": "1",
+        "bad.html": '<!DOCTYPE html><a href="gone.html">gone</a>',
+    })  # fmt: skip
+    for link, target in (("link.html", "a.html"), ("broken.html", "nowhere")):
+        (built.docroot / link).symlink_to(target)
+        os.utime(built.docroot / link, (1, 1), follow_symlinks=False)
+    built.build()
+    return built
+
+
+@pytest.fixture
+def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The docroots that were loaded since the site was built, of which each directory is read once more."""
+    loaded: list[str] = []
+    load = spec.load_directory
+
+    def counted(tree, *args):  # type: ignore[no-untyped-def]
+        loaded.append(tree.root)
+        found, anew = load(tree, *args), load(tree, *args[:3])
+        assert list(found.resources.items()) == list(anew.resources.items())
+        assert (found.diagnostics, found.bypassing) == (anew.diagnostics, anew.bypassing)
+        return found
+
+    monkeypatch.setattr(spec, "load_directory", counted)
+    return loaded
+
+
+def test_an_unchanged_docroot_is_not_loaded(site: BuiltSite, loads: list[str]) -> None:
+    first = site.build()
+    assert check(site.config(), every_file=False).findings == ()
+    assert loads == []
+    assert {diagnostic.id for diagnostic in first.diagnostics} == {"missing-target", "symlink-broken"}
+    (site.output / "report.html").unlink()
+    site.build()
+    assert (site.output / "report.html").exists()
+    assert loads == []
+
+
+def test_an_excluded_directory_does_not_count(site: BuiltSite, loads: list[str]) -> None:
+    site.write({".git/x": "2", ".git/y": "3"})
+    site.build()
+    assert loads == []
+
+
+CHANGES: dict[str, Callable[[BuiltSite], object]] = {
+    "edited": lambda site: site.write({"b/c.html": "<!DOCTYPE html><p>other"}),
+    "touched": lambda site: os.utime(site.docroot / "b/c.html", (1, 1)),
+    "added": lambda site: site.write({"b/new.html": "<!DOCTYPE html><p>other"}),
+    "removed": lambda site: site.remove("b/c.html"),
+    "renamed": lambda site: (site.docroot / "a.html").rename(site.docroot / "z.html"),
+    "made a program": lambda site: (site.docroot / "run.html").chmod(0o755),
+    "unreadable": lambda site: (site.docroot / "a.html").chmod(0),
+    "protected": lambda site: site.write({"b/.htaccess": "Require all denied\n"}),
+    "a link elsewhere": lambda site: (
+        (site.docroot / "link.html").unlink(), (site.docroot / "link.html").symlink_to("b/c.html")
+    ),
+    "a link mended": lambda site: site.write({"nowhere": "words"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_docroot_is_loaded(site: BuiltSite, loads: list[str], change: str) -> None:
+    CHANGES[change](site)
+    site.build()
+    assert loads
+    assert check(site.config(), every_file=True).findings == ()
+
+
+def test_a_page_that_becomes_a_program_leaves_the_trees(site: BuiltSite) -> None:
+    assert (site.output / "full/id/run.html").exists()
+    (site.docroot / "run.html").chmod(0o755)
+    assert "server-program" in {diagnostic.id for diagnostic in site.build().diagnostics}
+    assert not (site.output / "full/id/run.html").exists()
+
+
+def test_other_settings_are_another_docroot(site: BuiltSite, loads: list[str]) -> None:
+    site.build(site__exclude=("b",))
+    assert loads
+    assert not (site.output / "full/id/b").exists()
+
+
+def test_known_executable_pages_are_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    site = BuiltSite(tmp_path).write({"a.html": "<!DOCTYPE html>", "b.html": "<!DOCTYPE html>", "unknown": "words"})
+    for name in ("a.html", "b.html"):
+        (site.docroot / name).chmod(0o755)
+    site.build()
+    site.write({"b.html": "<!DOCTYPE html><p>words"})
+    read: list[str] = []
+    monkeypatch.setattr("adaptc.core.fs.DiskTree.read_start", lambda _tree, path, _size: read.append(path) or b"")
+    site.build()
+    assert read == ["b.html"]
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The directories of the docroot that were read."""
+    directories: list[str] = []
+    list_directory = DiskTree.list_directory
+
+    def counted(tree: DiskTree, path: str) -> list[Entry]:
+        directories.append(path)
+        return list_directory(tree, path)
+
+    monkeypatch.setattr(DiskTree, "list_directory", counted)
+    return directories
+
+
+PAGES = {f"{directory}/a.html": f"<!DOCTYPE html><p>{directory}" for directory in ("b", "b/c", "b/d", "hidden", "php")}
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> BuiltSite:
+    """A site of directories that hold readable pages and nothing else, but for two."""
+    site = BuiltSite(tmp_path).write({**PAGES, "hidden/.x": "1", "php/x.php": "2"})
+    site.build()
+    return site
+
+
+def test_directories_that_did_not_change_are_not_read(plain: BuiltSite, loads: list[str], read: list[str]) -> None:
+    plain.write({"b/c/a.html": "<!DOCTYPE html><p>other"})
+    plain.build()
+    with_loads, anew = read[:3], read[3:]
+    assert loads
+    assert sorted(with_loads) == ["b/c", "hidden", "php"]
+    assert sorted(anew) == ["", "b", "b/c", "b/d", "hidden", "php"]
+
+
+def test_every_directory_is_read_where_sources_changed_since(plain: BuiltSite, read: list[str]) -> None:
+    with contextlib.closing(State(plain.output / ".adaptc/state.sqlite")) as state:
+        state.invalidate_source("b/d/a.html")
+    plain.build()
+    assert sorted(read) == ["", "b", "b/c", "b/d", "hidden", "php"]
+
+
+def test_every_directory_is_read_with_other_settings(plain: BuiltSite, loads: list[str], read: list[str]) -> None:
+    plain.build(site__exclude=("c",))
+    assert loads
+    assert "b" in read
+    assert not (plain.output / "full/id/b/c").exists()
+
+
+def test_a_file_that_cannot_be_listed_gives_no_digest(tmp_path: Path) -> None:
+    assert scan_directory(str(tmp_path / "gone"), Selection()) is None

@@ -1,0 +1,438 @@
+"""``adaptc export --ladder``: the files that it adds, and the worker in Chromium."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers.browser import Browser
+from tests.sites.built import BuiltSite
+
+from adaptc.compile.engine.reporting import Silent
+from adaptc.core.diagnostics import UsageError
+from adaptc.formats.codings import decode
+from adaptc.workflow.configuration import load_config
+from adaptc.workflow.export.export import Export, export_site
+from adaptc.workflow.export.service_worker import read_host_rules, withdrawn_script
+
+SHEET = (
+    "body { color: rgb(1, 2, 3) }\n/* a comment */\nh1 { background: url(deco/stripes.png) }\n"
+    + "p { margin: 0 }\n" * 99
+)
+WORDS = "words  and words \n" * 200
+PAGE = (
+    "<!DOCTYPE html>\n<html lang=en>\n<head><title>A page</title>\n<link rel=stylesheet href=/site.css>\n"
+    f"<!-- full --></head>\n<body><h1>A page</h1>\n<p>{WORDS}</p><script src=/site.js></script>\n</body></html>\n"
+)
+SCRIPT = "// a comment that the level drops\nvar loaded = 'at the root' // and another\n"
+POLICY = PAGE.replace("<title>", "<meta http-equiv=Content-Security-Policy content=\"script-src 'none'\"><title>")
+FILES = {
+    "index.html": PAGE,
+    "about.html": PAGE.replace("A page", "About"),
+    "deep/index.html": PAGE.replace("A page", "Deep"),
+    "policy.html": POLICY,
+    "404.html": PAGE,
+    "site.css": SHEET,
+    "site.js": SCRIPT,
+    "note.bin": b"\0\1",
+}
+LEVELS = ["full", "lossless", "extreme"]
+LADDER = "_adaptc/levels/extreme"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> BuiltSite:
+    made = BuiltSite(tmp_path)
+    made.write(FILES).build(build__levels=LEVELS)
+    return made
+
+
+def export(site: BuiltSite, level: str = "full", encodings: str = "suffix", ladder: bool | None = True) -> Export:
+    config = site.config(build__levels=LEVELS)
+    return export_site(config, level, site.root / "public", encodings, Silent(), ladder=ladder)
+
+
+def read(site: BuiltSite, name: str) -> bytes:
+    return (site.root / "public" / name).read_bytes()
+
+
+def names(site: BuiltSite) -> set[str]:
+    public = site.root / "public"
+    return {str(file.relative_to(public)) for file in public.rglob("*") if file.is_file()}
+
+
+# ---- what it holds
+
+
+def test_pages_of_the_level_get_a_script_and_nothing_else(site: BuiltSite) -> None:
+    export(site)
+    assert (
+        read(site, "index.html")
+        == PAGE.replace("</head>", '<script src="adaptc-ladder.js" async></script></head>').encode()
+    )
+    assert b'<script src="../adaptc-ladder.js" async></script>' in read(site, "deep/index.html")
+    assert decode(read(site, "index.html.br"), "br", None) == read(site, "index.html")
+    assert len(read(site, "adaptc-ladder.js")) < 8000
+
+
+def test_pages_to_which_it_may_not_be_added_stay_as_they_are(site: BuiltSite) -> None:
+    done = export(site)
+    told = {str(each.location): each.message for each in done.diagnostics if each.id == "ladder-unregistered"}
+    assert set(told) == {"policy.html", "404.html"}
+    assert "Content-Security-Policy" in told["policy.html"]
+    assert read(site, "policy.html") == POLICY.encode()
+
+
+def test_lower_levels_are_next_to_it_and_their_pages_are_plain_text(site: BuiltSite) -> None:
+    export(site)
+    assert read(site, f"{LADDER}/deep/index.html.txt") == site.read("deep/index.html", "extreme")
+    assert decode(read(site, f"{LADDER}/index.html.txt.br"), "br", None) == site.read("index.html", "extreme")
+    assert {f"{LADDER}/site.css", f"{LADDER}/index.html.txt.gz"} <= names(site)
+    assert not any(
+        name.startswith(f"{LADDER}/note") or (name.endswith(".html") and LADDER in name) for name in names(site)
+    )
+
+
+def test_an_export_is_repeated_without_work(site: BuiltSite) -> None:
+    export(site)
+    before = {name: (site.root / "public" / name).stat().st_mtime_ns for name in names(site)}
+    assert export(site).written == 0
+    assert before == {name: (site.root / "public" / name).stat().st_mtime_ns for name in names(site)}
+
+
+def test_without_a_lower_level_there_is_no_ladder(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write(FILES)
+    site.build()
+    with pytest.raises(UsageError, match="adaptc build --level moderate"):
+        export_site(site.config(), "full", site.root / "public", "none", Silent(), ladder=True)
+
+
+def test_the_next_export_without_it_leaves_what_removes_the_worker(site: BuiltSite) -> None:
+    export(site)
+    done = export(site, ladder=None)
+    assert [each.id for each in done.diagnostics] == ["ladder-withdrawn"]
+    assert b"unregister" in read(site, "adaptc-ladder.js")
+    assert read(site, "index.html") == PAGE.encode()
+    assert not any(name.startswith("_adaptc/") for name in names(site))
+    export(site, ladder=None)
+    assert "adaptc-ladder.js" in names(site)  # visitors may come back late
+
+
+def test_a_first_export_removes_the_worker_of_one_that_is_not_known(site: BuiltSite) -> None:
+    assert "adaptc-ladder.js" not in names(site) and not export(site, ladder=None).diagnostics
+    export(site, ladder=False)
+    assert "adaptc-ladder.js" in names(site)
+
+
+# ---- rules of hosts
+
+
+HEADERS = """\
+/*
+  X-Frame-Options: DENY
+# a comment
+/assets/*
+  Cache-Control: max-age=31536000
+/members/*
+  Cache-Control: no-store
+  Basic-Auth: someone:secret
+/about
+  Content-Language: en
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "applies"),
+    [
+        ("members/list.html", True), ("about.html", True), ("about/index.html", True), ("assets/a.png", False),
+        ("old.html", True), ("blog/a/post.html", True), ("blog/post.html", False), ("index.html", False),
+    ],
+)  # fmt: skip
+def test_paths_to_which_a_host_does_something_have_no_copies(path: str, applies: bool) -> None:
+    redirects = "/old /new 301\n/blog/:year/post.html /posts/:year\n/* /index.html 200\n"
+    assert read_host_rules(HEADERS, redirects).applies_to(path) is applies
+
+
+def test_a_forced_redirect_of_everything_leaves_no_copies(site: BuiltSite) -> None:
+    assert read_host_rules("", "/* https://example.org/:splat 301!").applies_to("index.html")
+    site.write({"_headers": "/deep/*\n  Basic-Auth: someone:secret\n"}).build(build__levels=LEVELS)
+    export(site)
+    assert f"{LADDER}/deep/index.html.txt" not in names(site)
+    assert f"{LADDER}/about.html.txt" in names(site)
+
+
+# ---- in Chromium
+
+
+@dataclass
+class Host:
+    """A host that only sends files: what was asked of it, and how late it sends what pages embed (seconds)."""
+
+    root: Path
+    asked: list[str] = field(default_factory=list)
+    late: float = 0.0
+    fallback: bool = False
+    url: str = ""
+
+    def take_asked(self) -> list[str]:
+        """Return the paths that were asked for since the last call."""
+        taken, self.asked = self.asked, []
+        return taken
+
+
+@contextlib.contextmanager
+def hosted(root: Path) -> Iterator[Host]:
+    host = Host(root)
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args, directory=str(root))
+
+        def do_GET(self) -> None:
+            host.asked.append(self.path)
+            if self.path.endswith((".css", ".js")):
+                time.sleep(host.late)
+            if host.fallback and not Path(self.translate_path(self.path)).exists():
+                self.path = "/index.html"
+            super().do_GET()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        host.url = f"http://127.0.0.1:{server.server_address[1]}/"
+        try:
+            yield host
+        finally:
+            server.shutdown()
+
+
+class Visitor:
+    """A browser that keeps what it was told, on the pages of a host."""
+
+    def __init__(self, browser: Browser, host: Host) -> None:
+        self.browser, self.host = browser, host
+
+    def wait(self, expression: str) -> Any:
+        """Return the value of a promise of the page, once it is true; fail when it stays false."""
+        loop = f"""(async () => {{
+            for (let turn = 0; turn < 3000; turn++) {{
+                const value = await ({expression})
+                if (value) return value
+                await new Promise((resolve) => setTimeout(resolve, 10))
+            }}
+        }})()"""
+        answer = self.browser.call("Runtime.evaluate", expression=loop, awaitPromise=True, returnByValue=True)
+        assert "value" in answer["result"], expression
+        return answer["result"]["value"]
+
+    def visit(self, path: str) -> str:
+        """Load a page; return the level that it is at."""
+        self.browser.call("Page.navigate", url=self.host.url + path)
+        return self._level()
+
+    def reload(self) -> str:
+        """Load the page again, as a reader does; return its level."""
+        self.browser.evaluate("window.isOld = true")
+        self.browser.call("Page.reload")
+        return self._level()
+
+    def _level(self) -> str:
+        self.wait("!window.isOld && document.readyState === 'complete'")
+        return (
+            "full" if self.browser.evaluate("document.documentElement.outerHTML.includes('<!-- full -->')") else "low"
+        )
+
+    def state(self, pages: int) -> dict[str, Any]:
+        """Return what is remembered of the line, once that many pages were measured."""
+        key = json.dumps(f"{self.host.url}adaptc-ladder?state")
+        return dict(self.wait(f"caches.match({key}).then((a) => a?.json()).then((s) => s?.pages === {pages} && s)"))
+
+    def has_worker(self) -> None:
+        """Wait until the worker is active."""
+        self.wait("navigator.serviceWorker.getRegistration().then((found) => found?.active?.state === 'activated')")
+
+    def has_no_worker(self) -> None:
+        """Wait until there is no worker."""
+        self.wait("navigator.serviceWorker.getRegistration().then((found) => !found)")
+
+    def colour(self) -> str:
+        """Return the colour of the text, which the style sheet sets."""
+        return str(self.browser.evaluate("getComputedStyle(document.body).color"))
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    opened = Browser(chromium)
+    opened.call("Network.setCacheDisabled", cacheDisabled=False)
+    yield opened
+    opened.close()
+
+
+# Delays in seconds at which the answer is certain: one is never reached here, the other always
+NEVER, ALWAYS = 3000.0, 0.0
+LOW = PAGE.replace("<!-- full -->", "<!-- low -->")
+
+
+@contextlib.contextmanager
+def visited(tmp_path: Path, browser: Browser, **rules: float) -> Iterator[Visitor]:
+    """Export a site whose low level has a style sheet of its own; ``rules`` are those of the classifier."""
+    site = BuiltSite(tmp_path).write(FILES)
+    (tmp_path / "adaptc.toml").write_text(
+        "[daemons.classify]\n" + "".join(f"{name} = {value}\n" for name, value in rules.items())
+    )
+    site.build(build__levels=LEVELS)
+    config = load_config(
+        tmp_path / "adaptc.toml", {"docroot": site.docroot, "output": site.output, "build.levels": LEVELS}
+    )
+    export_site(config, "full", tmp_path / "public", "none", Silent(), ladder=True)
+    for name in ("index.html", "about.html", "deep/index.html"):
+        (tmp_path / "public" / LADDER / f"{name}.txt").write_text(LOW)
+    sheet = tmp_path / "public" / LADDER / "site.css"
+    sheet.write_text("body { color: rgb(9, 9, 9) }")
+    os.utime(sheet, (0, 0))  # the older a file is, the longer browsers keep it
+    with hosted(tmp_path / "public") as host:
+        yield Visitor(browser, host)
+
+
+# Every page of a visitor was as slow, or as fast, as can be
+SLOW = {"warm_up": 1, "rich_first": ALWAYS, "poor_first": ALWAYS + 1e-9, "rich_last": ALWAYS, "poor_last": 1e-9}
+FAST = {"warm_up": 1, "rich_first": NEVER, "poor_first": NEVER + 1, "rich_last": NEVER, "poor_last": NEVER + 1}
+
+# The delays of the page are in its address, and so they are what the paper's log has
+MEASURED = """
+const measured = performance.getEntriesByType.bind(performance)
+performance.getEntriesByType = (kind) => {
+    const delays = /^#([\\d.]+),([\\d.]+)$/.exec(location.hash)
+    if (!delays) return measured(kind)
+    const [first, last] = delays.slice(1).map((text) => 1000 * text)
+    if (kind === "navigation") return [{ type: "navigate", requestStart: 0, loadEventStart: 1e9, activationStart: 0 }]
+    const entry = { initiatorType: "img", name: location.origin + "/a.png", transferSize: 1 }
+    return [{ ...entry, startTime: first, responseEnd: first }, { ...entry, startTime: first, responseEnd: last }]
+}"""
+# Krishnamurthy and others 2003, section 2.1: seconds to the first and last object, and the estimates and classes after
+LOG = [
+    (2, 6, 2, 6, "poor"),
+    (1, 2, 1.7, 4.8, "normal"),
+    (0, 1, 1.19, 3.66, "normal"),
+    (0, 0, 0.833, 2.562, "normal"),
+    (0, 1, 0.5831, 2.0934, "normal"),
+    (0, 0, 0.40817, 1.46538, "rich"),
+    (8, 20, 2.685719, 7.025766, "poor"),
+]
+
+
+def test_the_line_is_classified_as_in_the_paper(tmp_path: Path, browser: Browser) -> None:
+    script = browser.call("Page.addScriptToEvaluateOnNewDocument", source=MEASURED)["identifier"]
+    with visited(tmp_path, browser, warm_up=1, patience=1) as visitor:
+        before = "rich"
+        for number, (first, last, *estimate, believed) in enumerate(LOG):
+            level = visitor.visit(f"index.html?{number}#{first},{last}")
+            assert level == ("low" if before == "poor" else "full")
+            if level == "low":
+                assert visitor.reload() == "full"  # the page itself, which is measured
+            state = visitor.state(number + 1)
+            assert [state["first"], state["last"]] == pytest.approx(estimate)
+            assert state["believed"] == (before := believed)
+            (visitor.has_worker if believed == "poor" else visitor.has_no_worker)()
+    browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=script)
+
+
+def test_a_visitor_on_a_fast_line_has_no_worker(tmp_path: Path, browser: Browser) -> None:
+    with visited(tmp_path, browser, **FAST) as visitor:
+        assert [visitor.visit("index.html"), visitor.state(1)["believed"]] == ["full", "rich"]
+        visitor.has_no_worker()
+        assert visitor.visit("about.html") == "full"
+        assert not [path for path in visitor.host.asked if "levels" in path]
+
+
+def test_a_visitor_on_a_slow_line_gets_pages_and_objects_of_the_level(tmp_path: Path, browser: Browser) -> None:
+    rules = {"warm_up": 1, "rich_last": 0.05, "poor_last": 0.2}
+    with visited(tmp_path, browser, **rules) as visitor:
+        visitor.host.late = 0.3
+        assert visitor.visit("index.html") == "full"
+        assert visitor.state(1)["believed"] == "poor"
+        visitor.has_worker()
+        visitor.host.take_asked()
+        assert (visitor.visit("about.html"), visitor.colour()) == ("low", "rgb(9, 9, 9)")
+        assert {f"/{LADDER}/about.html.txt", f"/{LADDER}/site.css"} <= set(visitor.host.take_asked())
+        assert visitor.browser.evaluate("location.pathname + document.contentType") == "/about.htmltext/html"
+        # a page that is not at the level has its own style sheet, which Chromium must not take from its memory
+        (tmp_path / "public" / LADDER / "deep/index.html.txt").unlink()
+        assert (visitor.visit("deep/"), visitor.colour()) == ("full", "rgb(1, 2, 3)")
+        assert visitor.visit("about.html") == "low"
+        assert (visitor.reload(), visitor.colour()) == ("full", "rgb(1, 2, 3)")
+
+
+def test_what_is_no_page_of_the_level_is_left_to_the_network(tmp_path: Path, browser: Browser) -> None:
+    with visited(tmp_path, browser, **SLOW) as visitor:
+        visitor.visit("index.html")
+        visitor.has_worker()
+        assert visitor.visit("about.html") == "low"
+        assert visitor.visit("about") == "full" or visitor.browser.evaluate("document.title").startswith("Error")
+        text = "fetch('/site.css', {headers: {range: 'bytes=0-3'}}).then((answer) => answer.text())"
+        assert visitor.wait(text).startswith(SHEET[:4])
+        assert visitor.wait("fetch('/about.html').then((answer) => answer.text())").count("<!-- full -->") == 1
+        (tmp_path / "public" / LADDER / "about.html.txt").unlink()
+        assert visitor.visit("about.html") == "full"
+        visitor.host.fallback = True  # a host that sends its first page for all that it does not have
+        assert visitor.visit("about.html?again") == "full"
+        assert visitor.browser.evaluate("document.title") == "About"
+
+
+def test_hints_of_the_network_count_before_anything_was_measured(tmp_path: Path, browser: Browser) -> None:
+    line = {"offline": False, "latency": 0, "uploadThroughput": -1}
+    with visited(tmp_path, browser) as visitor:
+        browser.call("Network.emulateNetworkConditions", **line, downloadThroughput=40_000, connectionType="cellular3g")
+        visitor.visit("index.html")
+        visitor.has_worker()
+        assert visitor.visit("about.html") == "low"
+        browser.call("Network.emulateNetworkConditions", **line, downloadThroughput=-1)
+        assert visitor.visit("deep/") == "full"
+
+
+def test_a_withdrawn_worker_removes_itself_and_what_it_remembers(tmp_path: Path, browser: Browser) -> None:
+    with visited(tmp_path, browser, **SLOW) as visitor:
+        visitor.visit("index.html")
+        visitor.has_worker()
+        assert visitor.visit("about.html") == "low"
+        script = tmp_path / "public" / "adaptc-ladder.js"
+        script.write_bytes(withdrawn_script())
+        os.utime(script, (2e9, 2e9))  # another second than before, or the host says that it is the same
+        visitor.browser.evaluate("navigator.serviceWorker.getRegistration().then((found) => found.update())")
+        visitor.has_no_worker()
+        visitor.wait("caches.keys().then((names) => !names.length)")
+        assert visitor.visit("about.html") == "full"
+
+
+def test_a_worker_whose_site_moved_removes_itself(tmp_path: Path, browser: Browser) -> None:
+    with visited(tmp_path, browser, **SLOW) as visitor:
+        visitor.visit("index.html")
+        visitor.has_worker()
+        for name in ("adaptc-ladder.js", f"{LADDER}/about.html.txt"):
+            (tmp_path / "public" / name).unlink()
+        assert visitor.visit("about.html") == "full"
+        visitor.has_no_worker()
+
+
+def test_the_worker_of_the_site_itself_is_left_alone(tmp_path: Path, browser: Browser) -> None:
+    with visited(tmp_path, browser, **SLOW) as visitor:
+        (tmp_path / "public" / "own.js").write_text("addEventListener('install', () => self.skipWaiting())")
+        visitor.visit("404.html")
+        visitor.browser.evaluate("navigator.serviceWorker.register('/own.js')")
+        visitor.has_worker()
+        assert visitor.visit("index.html") == "full"
+        assert visitor.visit("about.html") == "full"
+        own = "navigator.serviceWorker.getRegistration().then((found) => found.active.scriptURL)"
+        assert visitor.wait(own) == f"{visitor.host.url}own.js"
