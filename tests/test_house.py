@@ -11,7 +11,8 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests.places import ROOT
+
 PACKAGE = ROOT / "adaptc"
 MOST_LINES = 600
 FEW_LINES = 60

@@ -16,7 +16,7 @@ from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.loading import last_traffic
 from adaptc.compile.engine.proof.paints import PagePaint, Painter
 from adaptc.compile.engine.proof.prover import Levels, Prover
-from adaptc.compile.engine.proof.sample import sample_pages
+from adaptc.compile.engine.proof.stage import sample_pages
 from adaptc.compile.engine.proof.verdict import Verdict, VerdictStore, diagnostic_of, views_of
 from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.state.state import last_build

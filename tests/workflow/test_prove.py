@@ -19,7 +19,7 @@ from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.judge import CONTENT, LAYOUT, PIXELS, PageView, differences, view_page
 from adaptc.cli.main import run
 from adaptc.compile.engine.proof import prover
-from adaptc.compile.engine.proof.sample import sample_pages
+from adaptc.compile.engine.proof.stage import sample_pages
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import UsageError
 from adaptc.workflow.prove import Proof, prove

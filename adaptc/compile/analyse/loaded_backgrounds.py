@@ -17,8 +17,8 @@ from adaptc.compile.analyse.decorations.image_rules import ImageRule, is_for_wid
 from adaptc.compile.analyse.styling import NO_STYLING, Background, Styling
 from adaptc.formats.css.references import may_have_references
 from adaptc.formats.css.selectors import required_names, static_selectors
+from adaptc.formats.html.document import in_template
 from adaptc.formats.html.links import applied_in_page, is_style_sheet, screen_medium
-from adaptc.formats.html.references import in_template
 from adaptc.formats.html.syntax import split_tokens
 
 if TYPE_CHECKING:

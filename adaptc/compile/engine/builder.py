@@ -36,7 +36,7 @@ from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state.state import State, Unit
 from adaptc.compile.engine.trees.output import TIMES, SourceTimes, output_lock, wait_for_workers
 from adaptc.compile.engine.trees.trees import Trees, note_boot
-from adaptc.compile.engine.workers import unit_work
+from adaptc.compile.engine.workers.task import UNIT_BUILDER
 from adaptc.compile.engine.workers.executor import available_cpus, worker_pool
 from adaptc.compile.pipeline import modules_of
 from adaptc.core import media
@@ -202,7 +202,7 @@ class Builder:
     def _workers(self, state: State, remote: RemoteCache | None) -> Iterator[Workers]:
         jobs, lock = self.spec.config.build.jobs or available_cpus(), self.spec.private / _WORKERS
         isolated = self.is_isolated or has_memory_limit()
-        modules = [unit_work.MODULE, *modules_of(self.spec.levels)]
+        modules = [UNIT_BUILDER, *modules_of(self.spec.levels)]
         with ExitStack() as stack:
             far = stack.enter_context(self._far_workers(state, remote))
             yield stack.enter_context(worker_pool(jobs, lock, modules, is_isolated=isolated, far=far))

@@ -14,9 +14,8 @@ from adaptc.compile.engine.state.state import State, Unit
 from adaptc.compile.engine.trees.gate import GatedPublisher, in_groups
 from adaptc.compile.engine.unit.records import UnitRecords
 from adaptc.compile.engine.unit.snapshot import SharedSnapshot
-from adaptc.compile.engine.workers.durations import weigh
-from adaptc.compile.engine.workers.executor import Workers
-from adaptc.compile.engine.workers.unit_work import build_batch
+from adaptc.compile.engine.workers.executor import Workers, weigh
+from adaptc.compile.engine.workers.task import build_batch
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.media import HTML
 from adaptc.site.site import Source

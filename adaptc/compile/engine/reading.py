@@ -26,7 +26,7 @@ from adaptc.compile.engine.state.results import (
 from adaptc.compile.engine.state.state import State
 from adaptc.compile.engine.unit.snapshot import SharedSnapshot, Snapshot
 from adaptc.compile.engine.workers.executor import Workers
-from adaptc.compile.engine.workers.unit_work import gather_batch
+from adaptc.compile.engine.workers.task import gather_batch
 from adaptc.compile.pipeline import facts_recipe
 from adaptc.core.diagnostics import Location, diagnose, printable
 from adaptc.core.digest import digest_bytes, digest_parts

@@ -9,9 +9,19 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import turbohtml
-from turbohtml import Doctype, Element, Token, TokenType, parse_fragment, tokenize
+from turbohtml import (
+    Doctype,
+    DocumentFragment,
+    Element,
+    Node,
+    Token,
+    TokenType,
+    parse_fragment,
+    tokenize,
+)
 
 from adaptc.formats.html.encoding import (
     BYTE_ORDER_MARKS,
@@ -25,6 +35,9 @@ from adaptc.formats.html.encoding import (
     unencodable,
 )
 from adaptc.formats.html.syntax import parse_refresh
+
+if TYPE_CHECKING:
+    pass
 
 _NOSCRIPT = re.compile("<noscript", re.IGNORECASE | re.ASCII)
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
@@ -341,3 +354,8 @@ def _is_invisible(element: Element) -> bool:
     lineage = [element, *(each for each in element.ancestors if isinstance(each, Element))]
     is_dot = any((element.attr(side) or "").strip() in ("0", "1") for side in ("width", "height"))
     return is_dot or any(_HIDING_STYLE.search(each.attr("style") or "") for each in lineage)
+
+
+def in_template(node: Node) -> bool:
+    """Whether the node is in the content of a ``<template>``, which is another document."""
+    return any(isinstance(ancestor, DocumentFragment) for ancestor in node.ancestors)

@@ -87,7 +87,7 @@ def applied_sheets(elements: Iterable[Element]) -> list[Element]:
 
 def applied_in_page(tree: Document) -> list[Element]:
     """Return the style sheets of a page that apply in their medium; those in templates do not."""
-    from adaptc.formats.html.references import in_template  # which asks this module what links are for
+    from adaptc.formats.html.document import in_template
 
     return applied_sheets(each for each in tree.iter_elements(("link", "style")) if not in_template(each))
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from turbohtml import Document, DocumentFragment, Element, Node, XPath
+from turbohtml import Document, Element, XPath
 
 from adaptc.core.model import EMBEDDED, Reference, Role
-from adaptc.formats.html.document import parse
+from adaptc.formats.html.document import in_template, parse
 from adaptc.formats.html.links import link_role
 from adaptc.formats.html.syntax import ASCII_SPACE, ascii_lower, parse_refresh, parse_srcset
 
@@ -196,11 +196,6 @@ def base_href(tree: Document) -> str | None:
     """Return the value of the first ``<base href>``, or ``None``."""
     base = base_element(tree)
     return None if base is None else base.attr("href")
-
-
-def in_template(node: Node) -> bool:
-    """Whether the node is in the content of a ``<template>``, which is another document."""
-    return any(isinstance(ancestor, DocumentFragment) for ancestor in node.ancestors)
 
 
 def script_role(element: Element) -> Role:

@@ -12,9 +12,8 @@ from tests.sites.built import BuiltSite
 
 from adaptc.compile.engine.state.results import UnitResult
 from adaptc.compile.engine.state.state import State, Unit, last_build
-from adaptc.compile.engine.workers import durations
-from adaptc.compile.engine.workers.durations import weigh, weight_of
-from adaptc.compile.engine.workers.executor import Workers, batches_by_size
+from adaptc.compile.engine.workers import executor as durations
+from adaptc.compile.engine.workers.executor import Workers, batches_by_size, weigh, weight_of
 from adaptc.core import media
 from adaptc.core.model import Resource
 from adaptc.site.site import Source

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.sites.built import BuiltSite, files_below
 
-from adaptc.compile.engine.cache import facts as fact_store
-from adaptc.compile.engine.cache.facts import FactStore
+from adaptc.compile.engine.cache import derived as fact_store
+from adaptc.compile.engine.cache.derived import FactStore
 from adaptc.compile.engine.cache.store import Store
 from adaptc.core.facts import BoundedCache, FactKind, pack_facts, unpack_facts
 from adaptc.formats.script import script

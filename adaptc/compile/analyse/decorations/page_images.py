@@ -31,8 +31,9 @@ from adaptc.compile.analyse.decorations.surroundings import (
 from adaptc.core import media
 from adaptc.core.urls import Reach, document_base, join
 from adaptc.formats.html.class_names import class_words, words
+from adaptc.formats.html.document import in_template
 from adaptc.formats.html.links import applied_in_page, applies_to_screen
-from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href, in_template
+from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href
 from adaptc.formats.html.syntax import parse_srcset
 from adaptc.site.site import SiteTarget
 

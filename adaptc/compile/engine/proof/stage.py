@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from adaptc.browser.answers import docroot_server
 from adaptc.browser.chromium import find_chromium, in_chromium, names_tried
@@ -19,15 +20,13 @@ from adaptc.compile.analyse.demotions import (
 from adaptc.compile.engine.evidence.page_templates import Templates, find_skeletons
 from adaptc.compile.engine.proof.candidates import Candidates
 from adaptc.compile.engine.proof.records import ProofRecord, count_dropped, store_proof
-from adaptc.compile.engine.proof.sample import sample_pages
 from adaptc.compile.engine.proof.search import ProofSite, Search
 from adaptc.compile.engine.proof.verdict import VerdictStore, diagnostic_of, reason_of, views_of
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state.results import UnitResult
 from adaptc.compile.engine.state.state import State, Unit
-from adaptc.compile.engine.workers.durations import weigh
-from adaptc.compile.engine.workers.executor import Workers
+from adaptc.compile.engine.workers.executor import Workers, weigh
 from adaptc.compile.pipeline import plan_level
 from adaptc.config.config import ALL_PAGES
 from adaptc.core.diagnostics import Diagnostic, diagnose
@@ -155,3 +154,35 @@ class ProofStage:
         order = {page: number for number, page in enumerate(self.pages)}
         views = views_of(sorted(verdicts, key=lambda verdict: order[verdict.case.page]))
         store_proof(self.state, record, (*self.diagnostics, *bad), views)
+
+
+def sample_pages(sizes: Mapping[str, int], hits: Mapping[str, int], count: int) -> list[str]:
+    """Return ``count`` pages, or all; ``sizes`` has the bytes of each page, ``hits`` the views of those viewed.
+
+    The most viewed come first, then pages of each directory in turn, the directory with the most pages first: its
+    largest page, its smallest, its middle one, and so on.
+    """
+    viewed = sorted((path for path in sizes if hits.get(path)), key=lambda path: (-hits[path], path))
+    directories: dict[str, list[str]] = {}
+    for path in sorted(sizes, key=lambda path: (-sizes[path], path)):
+        directories.setdefault(os.path.dirname(path), []).append(path)
+    groups = sorted(directories.items(), key=lambda group: (-len(group[1]), group[0]))
+    spread = _in_turn([list(_halved(paths)) for _, paths in groups])
+    return list(dict.fromkeys([*viewed, *spread]))[:count]
+
+
+def _halved(paths: Sequence[str]) -> Iterator[str]:
+    """Yield the first, the last, that in their middle, those in the middle of the halves, and so on."""
+    yield from paths[:1]
+    yield from paths[:0:-1][:1]
+    halves = [(0, len(paths) - 1)]
+    for first, last in halves:
+        middle = (first + last) // 2
+        if middle > first:
+            yield paths[middle]
+            halves += [(first, middle), (middle, last)]
+
+
+def _in_turn(groups: Sequence[Sequence[str]]) -> Iterator[str]:
+    for turn in range(max(map(len, groups), default=0)):
+        yield from (group[turn] for group in groups if turn < len(group))

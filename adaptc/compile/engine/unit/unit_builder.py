@@ -1,6 +1,6 @@
 """Build one unit: a resource at a level, from its source to its files in the cache.
 
-Worker processes call ``gather_batch`` and ``build_batch``, by ``unit_work``: they load a snapshot once and then take
+Worker processes call ``gather_batch`` and ``build_batch``, by ``workers.task``: they load a snapshot once and then take
 units in batches. A session builds in its own process.
 """
 
@@ -18,9 +18,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from adaptc.compile.analyse.facts import Facts, gather
-from adaptc.compile.engine.cache.derived import Encoder, EvidenceStore, ImageCopier
+from adaptc.compile.engine.cache.derived import Encoder, EvidenceStore, FactStore, ImageCopier
 from adaptc.compile.engine.cache.evidence import PageEvidenceStore
-from adaptc.compile.engine.cache.facts import FactStore
 from adaptc.compile.engine.cache.store import TRIES, ObjectGone, Store, cache_loses
 from adaptc.compile.engine.cache.tracing import TracingStore, trace_key
 from adaptc.compile.engine.state.results import Extra, Output, UnitResult, unpublished

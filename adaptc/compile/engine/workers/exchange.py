@@ -25,8 +25,7 @@ from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.cache.tracing import OBJECT, artifacts, put_artifact, trace_key
 from adaptc.compile.engine.unit.snapshot import SOURCES
 from adaptc.compile.engine.workers.exchange_worker import Parcel, RemoteOrder, RemoteSnapshot
-from adaptc.compile.engine.workers.task import Answer, Work
-from adaptc.compile.engine.workers.unit_work import build_batch, gather_batch
+from adaptc.compile.engine.workers.task import Answer, Work, build_batch, gather_batch
 from adaptc.core import media
 from adaptc.core.diagnostics import RemoteError
 from adaptc.core.digest import digest_bytes

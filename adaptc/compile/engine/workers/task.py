@@ -11,17 +11,20 @@ import socket
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from adaptc.compile.pipeline import LIBRARIES
 from adaptc.core.libraries import versions_of
 from adaptc.core.shortage import Shortage, explain_shortage
 from adaptc.core.version import VERSION
 
-# A batch of units that are built together, and which of them is being built.
+if TYPE_CHECKING:
+    from adaptc.compile.analyse.facts import Facts
+    from adaptc.compile.engine.state.results import UnitResult
+    from adaptc.compile.engine.unit.snapshot import SharedSnapshot
 
 
 T = TypeVar("T")
@@ -150,3 +153,23 @@ def difference(own: Versions, versions: Versions) -> str:
     names = (name for name in {**versions, **own} if own.get(name) != versions.get(name))
     name = next(names)
     return f"{name} {own.get(name, 'not at all')}, and this build {versions.get(name, 'none')}"
+
+
+# ---- the work of workers by name. What does it is imported where it runs: a process with workers has no use for it
+
+# What a server of workers imports before it forks them, with the passes
+UNIT_BUILDER = "adaptc.compile.engine.unit.unit_builder"
+
+
+def gather_batch(snapshot: SharedSnapshot, paths: tuple[str, ...]) -> Iterator[tuple[str, Facts | str]]:
+    """Yield (path, facts) for each source, or (path, reason) where it cannot be read."""
+    from adaptc.compile.engine.unit import unit_builder
+
+    return unit_builder.gather_batch(snapshot, paths)
+
+
+def build_batch(snapshot: SharedSnapshot, units: tuple[tuple[str, str], ...]) -> Iterator[UnitResult]:
+    """Build units into the cache, and yield their results in order."""
+    from adaptc.compile.engine.unit import unit_builder
+
+    return unit_builder.build_batch(snapshot, units)
