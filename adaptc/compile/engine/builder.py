@@ -36,8 +36,8 @@ from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state.state import State, Unit
 from adaptc.compile.engine.trees.output import TIMES, SourceTimes, output_lock, wait_for_workers
 from adaptc.compile.engine.trees.trees import Trees, note_boot
-from adaptc.compile.engine.workers.task import UNIT_BUILDER
 from adaptc.compile.engine.workers.executor import available_cpus, worker_pool
+from adaptc.compile.engine.workers.task import UNIT_BUILDER
 from adaptc.compile.pipeline import modules_of
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
