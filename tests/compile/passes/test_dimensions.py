@@ -175,6 +175,7 @@ def test_other_rules_do_not_matter(css):
 def test_an_image_whose_height_always_follows_its_width_gets_its_size(css):
     assert sized(css=css) == ADDED
     assert sized(head=HEAD + "<link rel=stylesheet href=x.css>", files={"x.css": css}) == ADDED
+    assert sized(head=HEAD + "<link rel=stylesheet type=text/css media=all href=x.css>", files={"x.css": css}) == ADDED
 
 
 @pytest.mark.parametrize(

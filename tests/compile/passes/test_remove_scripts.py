@@ -559,9 +559,15 @@ def test_a_bar_does_not_cover_the_menu_that_moves_below_it():
         ("rel=stylesheet media=print onload=\"this.media='all'\"", True),
         ("rel=stylesheet media='(max-width:600px)'", True),
         ("rel=stylesheet media='(min-width:3000px)'", False),
+        ("rel=stylesheet media='not print'", True),
+        ("rel=stylesheet disabled", False),
+        ("rel='alternate stylesheet'", False),
+        ("rel='alternate stylesheet' title=dark", False),
+        ("rel=stylesheet type=text/less", False),
+        ("rel='stylesheet\u00a0next'", False),
     ],
 )
-def test_a_sheet_for_paper_hides_nothing_on_a_screen(link, is_hidden):
+def test_a_sheet_that_does_not_apply_hides_nothing_on_a_screen(link, is_hidden):
     files = {**PAGES, "a.css": ".n{display:none}"}
     text = made(f"<button class=menu-toggle></button>{MENU}<p>text", head=f"<link {link} href=a.css>", files=files)
     assert shows(text, "<nav") == is_hidden
@@ -737,3 +743,13 @@ def test_a_number_up_to_which_a_script_counts_is_shown(markup: str, shown: str) 
 
 def test_without_scripts_nothing_counts() -> None:
     assert static_text("<p data-count=3>0</p>") == "<p data-count=3>0</p>"
+
+
+@pytest.mark.parametrize(
+    ("button", "is_disabled"),
+    [("type=menu form=f", False), ("form=f", False), ("type=button form=f", True), ("popovertarget=p", False)],
+)
+def test_a_button_is_disabled_that_does_nothing(button, is_disabled):
+    form = f"<form id=f action=a.html><input name=q></form><button {button}>Go</button><div popover id=p>p</div>"
+    start = re.search("<button[^>]*", made(f"{form}<p>text", files=PAGES))
+    assert start is not None and ("disabled" in start[0]) == is_disabled
