@@ -153,7 +153,7 @@ def test_what_workers_packed_is_shared_as_it_is(site: BuiltSite, monkeypatch: py
         packed.extend(bundle)
         return pack_bundle(bundle)
 
-    for module in ("exchange_worker", "remote_cache"):
+    for module in ("workers.exchange_worker", "cache.remote"):
         monkeypatch.setattr(f"adaptc.compile.engine.{module}.pack_bundle", noting)
     site.write({"equal.html": PAGE.format(n=1)})  # two files, and one trace
     settings = {"build__remote_cache": f"file://{site.root.parent}/shared", "build__levels": ["full", "lossless"]}
@@ -225,7 +225,7 @@ def test_a_store_that_fails_ends_the_build(site: BuiltSite, method: str, monkeyp
         build(site, Distant(), build__remote_cache=f"file://{site.root}/shared")
 
 
-@pytest.mark.parametrize("place", ["exchange_worker.put_artifact", "tracing_store.TracingStore.put"])
+@pytest.mark.parametrize("place", ["workers.exchange_worker.put_artifact", "cache.tracing.TracingStore.put"])
 def test_a_worker_whose_disk_is_full_is_named(site: BuiltSite, place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fsspec")
 

@@ -163,7 +163,7 @@ _APART = {
     "adaptc.formats.codings": "a level has the libraries of its codings",
     "adaptc.compile.engine.cache.derived": "what passes ask of views; and codings, as above",
     _EVIDENCE: "likewise",
-    "adaptc.compile.page.matching": "levels with ``instead``, which have the libraries of images",
+    "adaptc.compile.page.page_harm": "levels with ``instead``, which have the libraries of images",
     "adaptc.compile.analyse.facts": "facts have a recipe of their own",
     "adaptc.compile.analyse.decisions": "decisions are dependencies",
     "adaptc.compile.analyse.decorations.rules": "recipes have a digest of the rules; passes declare what labels need",
@@ -173,7 +173,7 @@ _APART = {
 def test_every_level_depends_on_what_builds_and_verifies_its_units() -> None:
     engine = libraries_of("adaptc.compile.engine.unit.unit_builder", without=frozenset(_APART))
     assert engine <= EVERY_PASS | codings.ESTIMATING
-    assert libraries_of("adaptc.compile.page.matching") <= pipeline._IMAGES
+    assert libraries_of("adaptc.compile.page.page_harm") <= EVERY_PASS | pipeline._IMAGES
 
 
 def test_facts_of_sources_depend_on_the_parsers() -> None:
