@@ -897,7 +897,7 @@ def test_a_bug_on_one_page_does_not_cost_the_others(site: BuiltSite, monkeypatch
         patch.setattr(unit_builder, "gather", fails_to_gather)
         result = site.build()
     found = {str(one.location): one.message for one in result.diagnostics if one.id == "pass-failed"}
-    assert "OSError: cannot identify image file at test_build.py" in found["a.html"]
+    assert "OSError: cannot identify image file at test_whole_builds.py" in found["a.html"]
     assert "KeyError: 'sub/b.html'" in found["sub/b.html"]
     assert site.read("a.html") == str(FILES["a.html"]).encode()
     assert b"<body>" in site.read("sub/b.html")
