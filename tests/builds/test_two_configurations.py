@@ -43,7 +43,7 @@ PAGE = """<!DOCTYPE html><html lang=en><title>{0}</title><link rel=stylesheet hr
 
 
 def site_in(root: Path) -> BuiltSite:
-    """A site that leads to its files with and without a prefix; its directories have two pages that may be their index."""
+    """A site that leads to its files with and without a prefix; directories have two pages that may be their index."""
     pages = {
         name: PAGE.format(name, prefix) + "<p>words and more words\n" * 40
         for name, prefix in (

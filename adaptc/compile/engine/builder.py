@@ -147,13 +147,25 @@ class Builder:
             scanned.record(state, report)
             return report
         state.check()
+        self._run_stages(state, report, scanned, before, touched)
+        report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
+        return report
+
+    def _run_stages(
+        self,
+        state: State,
+        report: BuildReport,
+        scanned: ScannedDocroot,
+        before: Mapping[str, tuple[Resource, str]],
+        touched: FileChanges,
+    ) -> None:
+        from adaptc.compile.engine.stages import STAGES, Build
+
         remote = self._open_remote_cache()
         with self._workers(state, remote) as workers:
             if remote is None:  # otherwise there may be nothing to build
                 sizes = [report.resources[path].size for path in touched.touched]
                 workers.prepare(sizes * len(self.spec.levels))
-            from adaptc.compile.engine.stages import STAGES, Build
-
             build = Build(
                 self.spec,
                 state,
@@ -172,8 +184,6 @@ class Builder:
             )
             for stage in STAGES:
                 stage.run(build)
-        report.failures.sort(key=lambda diagnostic: (str(diagnostic.location), diagnostic.id, diagnostic.message))
-        return report
 
     def _begin_report(
         self,
