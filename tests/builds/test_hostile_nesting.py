@@ -122,7 +122,7 @@ def test_a_long_chain_of_imports_is_walked() -> None:
     files = {f"{index}.css": f"@import '{index + 1}.css';" for index in range(1500)}
     site = SmallSite(files | {"1500.css": "a{}"})
     view = site.view()
-    view.build = lambda path, _: site.contents[path]  # imports stay beyond a depth of 32
+    view.materials.artifact = lambda path, _: site.contents[path]  # imports stay beyond a depth of 32
     tree = parse("<style>@import '0.css';</style>")
     assert len(page_sheets(tree, view.url_of("index.html"), view).texts) == 1502
 

@@ -14,9 +14,8 @@ import pytest
 
 from tests.sites.built import BuiltSite
 
-from adaptc.cli.publish import publish
 from adaptc.compile.engine.state.state import State
-from adaptc.compile.engine.trees import output, trees
+from adaptc.compile.engine.trees import output, publish, trees
 from adaptc.core import sync as core_sync
 from adaptc.core.fs import write_atomic
 from adaptc.core.sync import sync
