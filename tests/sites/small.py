@@ -11,7 +11,7 @@ from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.analyse.decisions import Decisions, EvidenceKey, Placement
 from adaptc.compile.analyse.facts import gather
 from adaptc.compile.engine.cache.derived import describe_copy
-from adaptc.compile.engine.unit.recording_view import RecordingView
+from adaptc.compile.engine.unit.recording_view import Labelling, RecordingView
 from adaptc.compile.pipeline import KNOWN_PASSES, AssetPass, Plan, Step, plan_level
 from adaptc.compile.rewrite import PageResult, rewrite_page
 from adaptc.compile.view import Asset, DerivedFile, Options, Outcome, Settings
@@ -136,7 +136,7 @@ def _source(path: str, content: bytes) -> Source:
 class _Materials:
     """What the views of a small site get."""
 
-    labelling = None
+    labelling: Labelling | None = None
 
     def __init__(self, site: SmallSite) -> None:
         self.site = site

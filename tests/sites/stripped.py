@@ -61,7 +61,8 @@ class StrippedSite(SmallSite):
     def view(self) -> RecordingView:
         view = super().view()
         rules = load_decoration_rules(parse_toml(self.rules, "own.toml"))
-        view._labelling = Labelling(self.levels, rules, lambda one, read: image_evidence(read(), one.media_type))
+        evidence = lambda one, read: image_evidence(read(), one.media_type)  # noqa: E731
+        view.materials.labelling = Labelling(self.levels, rules, evidence)
         return view
 
     def stripped(self, path: str = "index.html", name: str = "strip", **options: Any) -> tuple[str, list[Action]]:

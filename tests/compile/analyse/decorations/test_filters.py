@@ -134,7 +134,7 @@ class Listed(StrippedSite):
 
         view = super().view()
         rules = replace(view.labelling.rules, filters=read(*self.lines))
-        view._labelling = replace(view.labelling, rules=rules)
+        view.materials.labelling = replace(view.labelling, rules=rules)
         return view
 
 
