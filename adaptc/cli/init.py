@@ -46,12 +46,11 @@ def usual_docroot(base: Path) -> str | None:
 
 def starting_text(docroot: str | None, output: str) -> str:
     """Return the text of an ``adaptc.toml`` whose comments explain every key."""
-    from jinja2 import Environment, StrictUndefined
-
     from adaptc.config.config import Config
+    from adaptc.core.sandbox import sandboxed
 
     source = resources.files("adaptc.templates").joinpath("adaptc.toml.j2").read_text("utf-8")
-    environment = Environment(undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False)
+    environment = sandboxed(keep_trailing_newline=True, autoescape=False)
     environment.filters["toml"] = toml_value
     return environment.from_string(source).render(docroot=docroot, output=output, default=Config())
 

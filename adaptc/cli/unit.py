@@ -95,8 +95,8 @@ def _flags(config: Config, daemon: str, folder: Path) -> tuple[list[Path], bool]
 def _rendered(name: str, values: dict[str, Any]) -> str:
     from importlib import resources
 
-    from jinja2 import Environment, StrictUndefined
+    from adaptc.core.sandbox import sandboxed
 
     text = resources.files("adaptc.templates").joinpath(f"{name}.service.j2").read_text("utf-8")
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    environment = sandboxed(trim_blocks=True, lstrip_blocks=True, autoescape=False)
     return environment.from_string(text).render(**values).rstrip()

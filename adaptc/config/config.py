@@ -31,7 +31,8 @@ class SiteConfig:
 
     ``base_url`` is the URL of the docroot (absolute references to it count as the site's own). ``exclude``
     holds globs: without ``/`` they match a file or directory name at any depth, else a path from the
-    docroot. ``max_pixels`` bounds the decoded size of an image. ``csp`` is the Content-Security-Policy
+    docroot. ``include`` holds globs of what is published although names, execute bits or modes say that it is no
+    content. ``max_pixels`` bounds the decoded size of an image. ``csp`` is the Content-Security-Policy
     header that the server sends. ``server_config`` is the main file of Apache's configuration; files that the
     directives ``ignore_directives`` apply to are built all the same ("all": any directive).
     """
@@ -40,6 +41,7 @@ class SiteConfig:
     index: tuple[str, ...] = ("index.html", "index.htm", "index.xhtml")
     exclude: tuple[str, ...] = (".git", ".svn", ".hg", "CVS", ".DS_Store")
     include_hidden: bool = False
+    include: tuple[str, ...] = ()
     max_file_bytes: int = 256 * 2**20
     max_pixels: int = 100_000_000
     csp: str | None = None

@@ -39,9 +39,11 @@ from adaptc.config.schema import Check, InvalidSetting, InvalidValue, TableReadi
 from adaptc.config.toml import TomlSource, nearest, nested, read_toml
 from adaptc.core.diagnostics import KINDS, Severity, UsageError
 from adaptc.core.fs import write_atomic
-from adaptc.core.model import EFFORTS
+from adaptc.core.model import EFFORTS, PRIVATE
 
 FILE_NAME = "adaptc.toml"
+# What a crawl leaves in its mirror (adaptc.site.crawled)
+_MIRROR_TABLE = f"{PRIVATE}/mirror.json"
 
 # A part of the configuration that another module reads: it gets the configuration and the file, and raises
 # ``UsageError`` that names every mistake, one a line.
@@ -152,6 +154,7 @@ FIELDS: dict[str, Check] = {
     "site.index": _file_names,
     "site.exclude": schema.texts,
     "site.include_hidden": flag,
+    "site.include": schema.texts,
     "site.max_file_bytes": schema.size(),
     "site.max_pixels": schema.whole(1),
     "site.csp": schema.string,
@@ -282,9 +285,35 @@ def read_config(
         config = _with_settings(config, reading.values)
     problems = [problem for reading in (*readings, severities) for problem in reading.problems]
     problems += [problem for part in parts for problem in schema.problems_of(partial(part, config, file))]
+    if path is None and config.file is not None:
+        _refuse_content(config.file, config, file)
     schema.refuse(problems)
     _refuse_overlap(config)
     return config
+
+
+def _refuse_content(file: Path, config: Config, source: TomlSource) -> None:
+    """Refuse a file that was found, not named, where the content of a site is: in a docroot, or in a mirror.
+
+    Whoever may write a page could write it, and it names programs, templates and places. The docroot may be that of
+    the command line, of the file itself, or of the output's last build.
+    """
+    own, last = source.values.get("docroot"), read_last_build(config.output)
+    docroots = [config.docroot, file.parent / own if isinstance(own, str) else None, last[0] if last else None]
+    places = {Path(os.path.realpath(place)) for place in (file.parent, os.path.dirname(os.path.realpath(file)))}
+    where = next((f"the docroot {root}" for root in docroots if root is not None and _holds(root, places)), None)
+    mirrors = (each for place in places for each in (place, *place.parents) if (each / _MIRROR_TABLE).is_file())
+    where = where or next((f"the mirror {mirror}" for mirror in mirrors), None)
+    if where is not None:
+        raise UsageError(
+            f"{file} is inside {where}, where it may be content of the site: it is not read."
+            f" Name it if it is meant: --config {file}"
+        )
+
+
+def _holds(docroot: Path, places: Iterable[Path]) -> bool:
+    real = os.path.realpath(docroot)
+    return any(place.is_relative_to(real) for place in places)
 
 
 def _file_source(path: Path | None) -> tuple[TomlSource, Path]:

@@ -101,6 +101,12 @@ KINDS: dict[str, Kind] = {
         "(site.ignore_directives builds them)",
     ),
     "server-program": Kind(N, "is run by the server ({kind}); it is left out"),
+    "private-name": Kind(N, "is {kind} by its name, and no content; it is left out (site.include names exceptions)"),
+    "closed-mode": Kind(
+        W,
+        "holds {count} files that other users may not read by their modes; they are not built (chmod, or site.include "
+        "names exceptions)",
+    ),
     "case-collision": Kind(W, "differs from {other} in letter case only; a case-insensitive disk holds one of them"),
     "changed-while-read": Kind(W, "changed while it was read; it is left out until the next build"),
     "file-too-large": Kind(W, "is larger than the limit ({size} bytes, limit {limit}); it is not rewritten"),

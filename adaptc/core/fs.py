@@ -50,6 +50,11 @@ class Entry(NamedTuple):
         """Whether no user may read the file or directory, but for the superuser: a server does not publish it."""
         return not self.mode & 0o444
 
+    @property
+    def is_open(self) -> bool:
+        """Whether every user may read the file, or search the directory."""
+        return bool(self.mode & (stat.S_IXOTH if self.kind == "directory" else stat.S_IROTH))
+
 
 class Contents(Protocol):
     """The contents of files by path."""
@@ -203,7 +208,8 @@ class MemoryTree:
             if name.startswith(prefix):
                 child, _, rest = name[len(prefix) :].partition("/")
                 kind = "directory" if rest else "file"
-                names[child] = Entry(prefix + child, kind, 0 if rest else len(content))
+                mode = 0o755 if rest else 0o644
+                names[child] = Entry(prefix + child, kind, 0 if rest else len(content), mode=mode)
         return [names[name] for name in sorted(names)]
 
     def status(self, path: str) -> Entry:

@@ -1,8 +1,10 @@
-"""Media types by extension and by content, for the types that ``adaptc`` handles differently."""
+"""Media types by extension and by content, and what names say of files that are no content: programs and the like."""
 
 from __future__ import annotations
 
 import mimetypes
+import re
+from functools import lru_cache
 from posixpath import splitext
 
 HTML, XHTML, CSS, JS, SVG = "text/html", "application/xhtml+xml", "text/css", "text/javascript", "image/svg+xml"
@@ -81,3 +83,78 @@ def by_content(head: bytes) -> str | None:
 def is_compressible(media_type: str) -> bool:
     """Whether content codings can make files of this type smaller."""
     return media_type.startswith("text/") or media_type in _COMPRESSIBLE or media_type.endswith(("+xml", "+json"))
+
+
+# ---- names of what is no content: a copy would show, or run, what the server does not send as it is
+
+_PROGRAMS = {
+    "PHP": "php phtml pht phps phpt phar pgif inc",
+    "ASP": "asp aspx asa asax ascx ashx asmx axd cshtml vbhtml svc master",
+    "JSP": "jsp jspx jspf jsf jsw jsv",
+    "ColdFusion": "cfm cfml cfc",
+    "CGI": "cgi fcgi fpl",
+    "Perl": "pl pm plx psgi",
+    "Python": "py pyc pyo pyw wsgi",
+    "Ruby": "rb rbw erb rhtml",
+    "Lua": "lua lp",
+    "Tcl": "tcl adp",
+    "server-side includes": "shtml shtm stm",
+}
+_LANGUAGES = {extension: language for language, names in _PROGRAMS.items() for extension in names.split()}
+_PHP_VERSION = re.compile(r"ph(?:p|tml)\d+")  # php3, php7, phtml5
+_PROGRAM_DIRECTORIES = re.compile(r"s?f?cgi-(?:bin|local|sys|win)", re.IGNORECASE)
+_SETTINGS = re.compile(
+    r"web\.config|applicationhost\.config|php\d*\.ini|adaptc\.toml|config\.ru|\.ht.*|\.user\.ini|\.env(?:[.-].*)?|\.(?:ssh|aws|gnupg|kube|docker)"
+    r"|\.(?:netrc|npmrc|pypirc|pgpass|my\.cnf|git-credentials|\w+_history)",
+    re.IGNORECASE,
+)
+_VERSIONS = re.compile(r"\.(?:git|svn|hg|bzr|cvs|jj|fossil)(?:ignore|attributes|modules|keep)?|_darcs", re.IGNORECASE)
+_BACKUPS = re.compile(
+    r".*~|#.*#|\.#.*|.*\.(?:bak|bkp|backup|swp|swo|swn|orig|rej|sav|save|old)|.*\.php[_-]\w*", re.IGNORECASE
+)
+
+
+def program_by_name(path: str) -> str | None:
+    """Return the language of a program by its name, "CGI" by its directory, ``None`` for what is sent as it is.
+
+    The last extension decides; where that is no media type any other does, since servers know programs by any of them
+    (``x.php.de``; Apache, mod_mime).
+    """
+    directory, _, name = path.rpartition("/")
+    _, *extensions = name.lower().split(".")
+    if extensions and extensions[-1] not in _LANGUAGES and by_name(name) is not None and not _is_php(extensions[-1]):
+        extensions = []
+    for extension in reversed(extensions):
+        if extension in _LANGUAGES or _is_php(extension):
+            return _LANGUAGES.get(extension, "PHP")
+    return "CGI" if directory and _is_for_programs(directory) else None
+
+
+@lru_cache(maxsize=256)
+def _is_for_programs(directory: str) -> bool:
+    return any(map(_PROGRAM_DIRECTORIES.fullmatch, directory.split("/")))
+
+
+def _is_php(extension: str) -> bool:
+    return _PHP_VERSION.fullmatch(extension) is not None
+
+
+def private_by_name(path: str) -> str | None:
+    """Return what a file is by its name, or that of a directory above, that nobody means to publish; or ``None``.
+
+    These are settings of servers and tools, the stores of version control, and backups of editors.
+    """
+    directory, _, name = path.rpartition("/")
+    kind = _tool_files(name) or _in_tool_files(directory)
+    return "a backup" if kind is None and _BACKUPS.fullmatch(name) else kind
+
+
+def _tool_files(name: str) -> str | None:
+    if _VERSIONS.fullmatch(name):
+        return "of version control"
+    return "settings" if _SETTINGS.fullmatch(name) else None
+
+
+@lru_cache(maxsize=256)  # a directory has many files
+def _in_tool_files(directory: str) -> str | None:
+    return next(filter(None, map(_tool_files, directory.split("/"))), None)

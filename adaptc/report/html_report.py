@@ -21,6 +21,7 @@ from adaptc.browser.paint import LINES
 from adaptc.compile.engine.proof.paints import PagePaint
 from adaptc.core import quantities
 from adaptc.core.diagnostics import Severity, printable
+from adaptc.core.sandbox import sandboxed
 from adaptc.core.version import VERSION
 from adaptc.formats.html.document import Irreversible, parse_bare, read_page
 from adaptc.formats.html.visible_text import fold_space
@@ -105,13 +106,12 @@ def stream_report(
 
 def template_environment(templates: Path | None) -> Environment:
     """Return what renders the templates of reports; those of the directory ``templates`` come first."""
-    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, FileSystemLoader, FunctionLoader
 
     own = [FileSystemLoader(templates)] if templates else []
-    environment = Environment(
+    environment = sandboxed(
         loader=ChoiceLoader([*own, FunctionLoader(_shipped)]),
         autoescape=True,
-        undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_shown,

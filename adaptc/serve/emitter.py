@@ -23,6 +23,7 @@ from adaptc.config.config import ACTIONS, Config
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, printable
 from adaptc.core.fs import refuse_outward, write_atomic
 from adaptc.core.model import CODINGS, DICTIONARY_TOKEN, IDENTITY, MEDIA_TYPES, MOST_SLASHES, OWN_DIRECTORY, TOKENS
+from adaptc.core.sandbox import sandboxed
 from adaptc.serve import state_directory
 from adaptc.serve.patterns import (
     ACCEPT_CH,
@@ -156,12 +157,11 @@ def _rendered(server: Server, file: EmittedFile, policy: Policy) -> str:
 
 
 def _environment(server: Server, policy: Policy) -> Environment:
-    from jinja2 import ChoiceLoader, Environment, FileSystemLoader, FunctionLoader, StrictUndefined
+    from jinja2 import ChoiceLoader, FileSystemLoader, FunctionLoader
 
     own = [FileSystemLoader(os.fspath(policy.serve.templates))] if policy.serve.templates else []
-    environment = Environment(
+    environment = sandboxed(
         loader=ChoiceLoader([*own, FunctionLoader(_shipped)]),
-        undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,19 +29,28 @@ _LINK_PROBLEMS = {errno.ELOOP: "symlink-loop", errno.ENOENT: "symlink-broken", e
 class Docroot:
     """A loaded docroot: resources by path, in order of their paths, and the diagnostics of loading.
 
-    ``bypassing`` are the files that are left out since copies of them would bypass rules of the server.
+    ``bypassing`` are the files that are left out since copies of them would bypass rules of the server; ``withheld``
+    are these, and the others that exist and are no content: programs, private files, and those with a closed mode.
     """
 
     resources: dict[str, Resource] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     bypassing: list[str] = field(default_factory=list)
+    withheld: list[str] = field(default_factory=list)
 
     def unbuilt(self) -> tuple[str, ...]:
         """Return the ``bypassing`` files, each as the topmost directory in which nothing is built."""
-        if not self.bypassing:
+        return self._topmost(self.bypassing)
+
+    def withheld_places(self) -> tuple[str, ...]:
+        """Return the ``withheld`` files likewise."""
+        return self._topmost(self.withheld)
+
+    def _topmost(self, paths: list[str]) -> tuple[str, ...]:
+        if not paths:
             return ()
         built = {directory for path in self.resources for directory in with_ancestors(path)}
-        return tuple(dict.fromkeys(_topmost_outside(path, built) for path in self.bypassing))
+        return tuple(dict.fromkeys(_topmost_outside(path, built) for path in paths))
 
 
 def _topmost_outside(path: str, built: set[str]) -> str:
@@ -63,16 +71,28 @@ def load_directory(
     all files are, and those are not read themselves where each file is a known one.
 
     Symbolic links that stay inside are followed once: their targets become aliases. Links that leave, are
-    broken or loop, special files, programs, files that ``rules`` cover and what cannot be read are left out with a
-    diagnostic.
+    broken or loop, special files, programs, private files, files that ``rules`` cover and what cannot be read, or not
+    by everybody, are left out with a diagnostic.
     """
-    walk = _Walk(tree, (selection or Selection()).matcher(), types or {}, known or {}, unchanged or {})
+    walk = _Walk(tree, selection or Selection(), types or {}, known or {}, unchanged or {})
     walk.run()
     docroot = walk.docroot
     docroot.resources = {path: docroot.resources[path] for path in sorted(docroot.resources)}
+    _leave_out_closed(docroot, walk.closed)
     _leave_out(docroot, rules or ServerRules(tree))
     docroot.diagnostics.extend(_case_collisions(docroot.resources))
     return docroot
+
+
+def _leave_out_closed(docroot: Docroot, closed: Mapping[str, str]) -> None:
+    """Remove the files that others may not read, and report each directory with the number of its files."""
+    counts: dict[str, int] = {}
+    for path, place in _closed_by_mode(docroot, closed).items() if closed else ():
+        del docroot.resources[path]
+        docroot.withheld.append(path)
+        counts[place] = counts.get(place, 0) + 1
+    for place, count in counts.items():
+        docroot.diagnostics.append(diagnose("closed-mode", Location(place), count=count))
 
 
 def _leave_out(docroot: Docroot, rules: ServerRules) -> None:
@@ -85,21 +105,30 @@ def _leave_out(docroot: Docroot, rules: ServerRules) -> None:
             docroot.bypassing.append(path)
     for path in docroot.bypassing:
         del docroot.resources[path]
+    docroot.withheld.extend(docroot.bypassing)
     for rule, count in counts.items():
         docroot.diagnostics.append(diagnose("server-rule", rule.location, rule=rule.text, count=count))
 
 
-def load_file(tree: Tree, path: str, types: Mapping[str, str], rules: ServerRules) -> Resource | None:
+def load_file(
+    tree: Tree, path: str, selection: Selection, types: Mapping[str, str], rules: ServerRules
+) -> Resource | None:
     """Return the resource of a plain file; ``None`` for what only a walk can judge.
 
-    These are links, special files, programs, and files that ``rules`` cover. Raises ``OSError`` and
-    ``ChangedWhileRead``.
+    These are links, special files, what is no content, files that others may not read, and those that ``rules`` cover.
+    Raises ``OSError`` and ``ChangedWhileRead``.
     """
     if tree.real_path(path) != path or rules.rule_for(path) is not None:
         return None
     entry = tree.status(path)
-    if entry.kind != "file" or entry.is_unreadable or (path not in types and program_kind(tree, entry) is not None):
+    if entry.kind != "file" or entry.is_unreadable:
         return None
+    if not selection.is_included(path):
+        places = list(with_ancestors(path))[1:]
+        if not (entry.is_open and all(tree.status(place).is_open for place in places)):
+            return None
+        if path not in types and reason_to_leave_out(tree, path, entry) is not None:
+            return None
     media_type = types.get(path) or media.by_name(path)
     media_type = media_type or media.by_content(tree.read_start(path, media.SNIFF_BYTES)) or media.BINARY
     return Resource(path, entry.size, entry.mtime_ns, entry.inode, media_type, None, entry.is_executable)
@@ -111,12 +140,17 @@ def is_same_file(resource: Resource, entry: Entry) -> bool:
     return now == (resource.size, resource.mtime_ns, resource.inode, resource.is_executable)
 
 
+def selection_of(config: Config) -> Selection:
+    """Return which files of the docroot are part of the site."""
+    return Selection(config.site.exclude, config.site.include_hidden, config.site.include)
+
+
 def load_site(config: Config) -> tuple[Tree, Site]:
     """Return the docroot and the files in it, unread. Raises ``UsageError`` when there is no such directory."""
     if config.docroot is None or not config.docroot.is_dir():
         raise UsageError(f"there is no directory {config.docroot}" if config.docroot else "name the DOCROOT")
     tree = DiskTree(config.docroot)
-    selection = Selection(config.site.exclude, config.site.include_hidden)
+    selection = selection_of(config)
     rules = server_rules_of(config, tree, config.docroot)
     return tree, site_of(config, load_directory(tree, selection, types_of(config.docroot), rules).resources)
 
@@ -130,25 +164,28 @@ class _Walk:
     def __init__(
         self,
         tree: Tree,
-        excluded: re.Pattern[str],
+        selection: Selection,
         types: Mapping[str, str],
         known: Mapping[str, tuple[Resource, str]],
         unchanged: Mapping[str, PlainDirectory],
     ) -> None:
         self.tree, self.types, self.known = tree, types, known
-        self.excluded, self.unchanged = excluded, unchanged
+        self.selection, self.excluded, self.unchanged = selection, selection.matcher(), unchanged
+        # files that others may not read, by their real paths: the directory that each is reported with
+        self.closed: dict[str, str] = {}
         self.kept = _by_directory(known, unchanged)
         self.docroot = Docroot()
-        # (path, its real path, the real directories that links were followed to); a list and no recursion, since a
-        # tree may be deeper than Python's stack
-        self.pending: list[tuple[str, str, tuple[str, ...]]] = [("", "", ())]
+        # (path, its real path, the real directories that links were followed to, the topmost directory above that
+        # others may not search); a list and no recursion, since a tree may be deeper than Python's stack
+        self.pending: list[tuple[str, str, tuple[str, ...], str]] = [("", "", (), "")]
 
     def run(self) -> None:
         while self.pending:
             self._directory(*self.pending.pop())
 
-    def _directory(self, path: str, real: str, links: tuple[str, ...]) -> None:
-        if path == real and path in self.unchanged and len(self.kept[path]) == self.unchanged[path].files:
+    def _directory(self, path: str, real: str, links: tuple[str, ...], closed: str) -> None:
+        is_unchanged = not closed and path == real and path in self.unchanged
+        if is_unchanged and len(self.kept[path]) == self.unchanged[path].files:
             self._keep(path)
             return
         try:
@@ -160,30 +197,36 @@ class _Walk:
             name = entry.path.rpartition("/")[2]
             place = f"{path}/{name}" if path else name
             if not self._is_excluded(place, entry.path):
-                self._entry(place, entry, links)
+                self._entry(place, entry, links, closed)
 
     def _keep(self, path: str) -> None:
         """Take over the files of an unchanged directory; those in it are next."""
         self.docroot.resources.update((resource.path, resource) for resource in self.kept[path])
         inner = (f"{path}/{name}" if path else name for name in self.unchanged[path].inner)
-        self.pending.extend((place, place, ()) for place in inner if not self._is_excluded(place))
+        self.pending.extend((place, place, (), "") for place in inner if not self._is_excluded(place))
 
     def _is_excluded(self, *paths: str) -> bool:
         return any(map(self.excluded.fullmatch, set(paths)))
 
-    def _entry(self, place: str, entry: Entry, links: tuple[str, ...]) -> None:
+    def _entry(self, place: str, entry: Entry, links: tuple[str, ...], closed: str) -> None:
         if entry.kind in ("directory", "file") and entry.is_unreadable:
             self._report(f"unreadable-{entry.kind}", place, reason=os.strerror(errno.EACCES))
         elif entry.kind == "directory":
-            self.pending.append((place, entry.path, links))
+            is_open = entry.is_open or self.selection.is_included(place)
+            self.pending.append((place, entry.path, links, closed or ("" if is_open else place)))
         elif entry.kind == "file":
+            self._note_mode(place, entry, closed)
             self._file(place, entry)
         elif entry.kind == "symlink":
-            self._symlink(place, entry, links)
+            self._symlink(place, entry, links, closed)
         else:
             self._report("special-file", place, kind=entry.kind)
 
-    def _symlink(self, place: str, entry: Entry, links: tuple[str, ...]) -> None:
+    def _note_mode(self, place: str, entry: Entry, closed: str) -> None:
+        if (closed or not entry.is_open) and not self.selection.is_included(place):
+            self.closed[entry.path] = closed or entry.path.rpartition("/")[0] or "."
+
+    def _symlink(self, place: str, entry: Entry, links: tuple[str, ...], closed: str) -> None:
         try:
             real = self.tree.real_path(entry.path)
             target = self.tree.status(entry.path)
@@ -196,24 +239,25 @@ class _Walk:
         elif target.kind in ("directory", "file") and target.is_unreadable:
             self._report(f"unreadable-{target.kind}", place, reason=os.strerror(errno.EACCES))
         elif target.kind == "directory":
-            self._linked_directory(place, entry.path, real, links)
+            self._linked_directory(place, entry.path, real, links, closed)
         elif target.kind == "file":
             self._file(place, target._replace(path=real))
         else:
             self._report("special-file", place, kind=target.kind)
 
-    def _linked_directory(self, place: str, link: str, real: str, links: tuple[str, ...]) -> None:
+    def _linked_directory(self, place: str, link: str, real: str, links: tuple[str, ...], closed: str) -> None:
         if not real or any(_contains(real, seen) for seen in (place, link, *links)):
             self._report("symlink-loop", place)
         else:
-            self.pending.append((place, real, (*links, real)))
+            self.pending.append((place, real, (*links, real), closed))
 
     def _file(self, place: str, entry: Entry) -> None:
         known, _ = self.known.get(place, (None, ""))
         is_known = known is not None and is_same_file(known, entry)
         media_type = self.types.get(place) or media.by_name(place)
         try:
-            program = program_kind(self.tree, entry, is_known=is_known) if place not in self.types else None
+            is_named = place in self.types or self.selection.is_included(place)
+            reason = None if is_named else reason_to_leave_out(self.tree, place, entry, is_known=is_known)
             if media_type is None and known is not None and is_known:
                 media_type = known.media_type
             elif media_type is None:
@@ -224,8 +268,9 @@ class _Walk:
         except OSError as error:
             self._report("unreadable-file", place, reason=error.strerror)
             return
-        if program is not None:
-            self._report("server-program", place, kind=program)
+        if reason is not None:
+            self.docroot.withheld.append(place)
+            self._report(reason[0], place, kind=reason[1])
             return
         alias_of = entry.path if entry.path != place else None
         if known is not None and is_known and (known.media_type, known.alias_of) == (media_type, alias_of):
@@ -267,30 +312,41 @@ def _case_collisions(resources: dict[str, Resource]) -> Iterator[Diagnostic]:
         yield from (diagnose("case-collision", Location(path), other=first) for path in others)
 
 
-# ---- files that servers run or complete before they send them: copies would show their source
-
-_LANGUAGES = {
-    "PHP": ("php", "php3", "php4", "php5", "php7", "php8", "phtml", "phps", "phar"),
-    "ASP": ("asp", "aspx", "ascx", "ashx", "asmx", "cshtml"),
-    "JSP": ("jsp", "jspx", "jsf"),
-    "ColdFusion": ("cfm", "cfml"),
-    "CGI": ("cgi", "fcgi"),
-    "server-side includes": ("shtml", "shtm", "stm"),
-}
-_BY_EXTENSION = {extension: language for language, names in _LANGUAGES.items() for extension in names}
-_CGI_DIRECTORIES = ("cgi-bin", "fcgi-bin")
+# ---- files that are no content by their names: copies would show what servers do not send as it is
 
 
-def program_kind(tree: Tree, entry: Entry, *, is_known: bool = False) -> str | None:
-    """Return what kind of program a file is, ``None`` for a file that is sent as it is. Raises ``OSError``.
+def reason_to_leave_out(tree: Tree, path: str, entry: Entry, *, is_known: bool = False) -> tuple[str, str] | None:
+    """Return the diagnostic, and its kind of file, of what is no content; ``None`` for the rest. Raises ``OSError``.
 
-    The last extension decides, and the directory. A page that is executable and begins with ``#!`` is a program, too;
-    scripts for downloading are not. One that ``is_known`` is as it was when it was no program.
+    Its name says it, at ``path`` or where a link leads, or its first two bytes: a file that is executable and begins
+    with ``#!`` is run by servers; scripts for downloading are not executable. A page that ``is_known`` is as it was
+    when it was no program; of other files earlier versions did not ask.
     """
-    *directories, name = entry.path.split("/")
-    kind = _BY_EXTENSION.get(name.rpartition(".")[2].lower()) if "." in name else None
-    if kind is None and not set(directories).isdisjoint(_CGI_DIRECTORIES):
-        kind = "CGI"
-    if kind is None and not is_known and entry.is_executable and media.by_name(entry.path) in (media.HTML, media.XHTML):
-        kind = "CGI" if tree.read_start(entry.path, 2) == b"#!" else None
-    return kind
+    for name in dict.fromkeys((path, entry.path)):
+        if (language := media.program_by_name(name)) is not None:
+            return "server-program", language
+        if (kind := media.private_by_name(name)) is not None:
+            return "private-name", kind
+    if is_known and media.by_name(entry.path) in media.PAGES:
+        return None
+    if entry.mode & _EXECUTABLE and tree.read_start(entry.path, 2) == b"#!":
+        return "server-program", "CGI"
+    return None
+
+
+_EXECUTABLE = 0o111  # by anybody
+
+
+# ---- files that other users may not read
+
+
+def _closed_by_mode(docroot: Docroot, closed: Mapping[str, str]) -> dict[str, str]:
+    """Return the files of a docroot that others may not read, and the directory that each is reported with.
+
+    ``closed`` has the files, by their real paths, that are closed themselves or lie in a closed directory. The measure
+    is the docroot itself: where no file is open to everybody, as in a checkout under umask 077, modes say nothing.
+    """
+    places = {path: closed.get(resource.alias_of or path) for path, resource in docroot.resources.items()}
+    if all(places.values()):
+        return {}
+    return {path: place for path, place in places.items() if place is not None}

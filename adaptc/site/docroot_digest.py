@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PlainDirectory(NamedTuple):
-    """A directory of readable files and directories, and nothing else.
+    """A directory of files and directories that everybody may read, and nothing else.
 
     ``digest`` is that of what ``lstat`` reports, ``files`` the number of its files, ``inner`` the names of the
     directories in it, in order.
@@ -68,7 +68,7 @@ def _scan_directory(path: str, total: _Hash, times: array[int]) -> tuple[PlainDi
         inner, values, is_plain = [], array("Q"), True
         for name, status in found:
             mode = status.st_mode
-            is_plain = is_plain and bool(mode & _READABLE) and stat.S_IFMT(mode) in _PLAIN
+            is_plain = is_plain and bool(mode & _OPEN.get(stat.S_IFMT(mode), 0))
             if stat.S_ISDIR(mode):
                 inner.append(name)
                 values.append(mode)
@@ -82,8 +82,8 @@ def _scan_directory(path: str, total: _Hash, times: array[int]) -> tuple[PlainDi
     return PlainDirectory(sha256(content).hexdigest(), len(found) - len(inner), tuple(inner)), is_plain
 
 
-_PLAIN = (stat.S_IFREG, stat.S_IFDIR)
-_READABLE = 0o444  # by anybody
+# The bits by which everybody may read a file, or search a directory
+_OPEN = {stat.S_IFREG: stat.S_IROTH, stat.S_IFDIR: stat.S_IXOTH}
 _MASK = (1 << 64) - 1  # a time before 1970 is negative
 
 

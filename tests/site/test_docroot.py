@@ -21,6 +21,10 @@ def load(root: Path, *exclude: str, hidden: bool = False) -> Docroot:
     return load_directory(DiskTree(root), Selection(exclude, hidden))
 
 
+def load_including(root: Path, *include: str) -> Docroot:
+    return load_directory(DiskTree(root), Selection(include=include))
+
+
 def write(root: Path, *paths: str, content: str = "x") -> None:
     for path in paths:
         (root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -58,22 +62,24 @@ def test_hidden_names_are_left_out_but_for_the_one_that_servers_publish(tmp_path
         tmp_path, ".htaccess", "a/.secret/x", ".well-known/security.txt", ".well-known/.x", ".well-known-not/x", "a/b"
     )
     assert list(load(tmp_path).resources) == [".well-known/security.txt", "a/b"]
-    assert len(load(tmp_path, hidden=True).resources) == 6
+    found = load(tmp_path, hidden=True)
+    assert len(found.resources) == 5
+    assert said(found) == [("private-name", ".htaccess")]
 
 
 @pytest.mark.parametrize(
     ("pattern", "left"),
     [
-        ("*.bak", ["a/drafts/x.html", "drafts/x.html", "x.html"]),
-        ("drafts", ["a/x.bak", "x.bak", "x.html"]),
-        ("drafts/", ["a/drafts/x.html", "a/x.bak", "x.bak", "x.html"]),
-        ("a/drafts", ["a/x.bak", "drafts/x.html", "x.bak", "x.html"]),
-        ("/x.*", ["a/drafts/x.html", "a/x.bak", "drafts/x.html"]),
-        ("[xy].html", ["a/x.bak", "x.bak"]),
+        ("*.bin", ["a/drafts/x.html", "drafts/x.html", "x.html"]),
+        ("drafts", ["a/x.bin", "x.bin", "x.html"]),
+        ("drafts/", ["a/drafts/x.html", "a/x.bin", "x.bin", "x.html"]),
+        ("a/drafts", ["a/x.bin", "drafts/x.html", "x.bin", "x.html"]),
+        ("/x.*", ["a/drafts/x.html", "a/x.bin", "drafts/x.html"]),
+        ("[xy].html", ["a/x.bin", "x.bin"]),
     ],
 )
 def test_excludes(tmp_path: Path, pattern: str, left: list[str]) -> None:
-    write(tmp_path, "x.html", "x.bak", "a/x.bak", "drafts/x.html", "a/drafts/x.html")
+    write(tmp_path, "x.html", "x.bin", "a/x.bin", "drafts/x.html", "a/drafts/x.html")
     assert list(load(tmp_path, pattern).resources) == left
 
 

@@ -178,8 +178,9 @@ def test_programs_are_not_pages(tmp_path: Path) -> None:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("#!/bin/sh\n" if name in ("script.html", "install.sh") else "<p>x")
         (tmp_path / name).chmod(0o755)
+    (tmp_path / "download.sh").write_text("#!/bin/sh\n")
     site = load_directory(DiskTree(tmp_path))
-    assert list(site.resources) == ["install.sh", "page.html"]
+    assert list(site.resources) == ["download.sh", "page.html"]
     assert {diagnostic.id for diagnostic in site.diagnostics} == {"server-program"}
     assert "b.shtml: note: is run by the server (server-side includes); it is left out [server-program]" in map(
         str, site.diagnostics

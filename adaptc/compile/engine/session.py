@@ -142,7 +142,7 @@ class Session:
             if path in self.known and self.known[path][0].alias_of is not None:
                 continue  # it is handled with the file that it leads to
             try:
-                resource = load_file(self.tree, path, self.types, rules)
+                resource = load_file(self.tree, path, self.builder.spec.selection, self.types, rules)
             except FileNotFoundError:
                 gone.append(path)
                 continue

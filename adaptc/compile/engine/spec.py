@@ -29,8 +29,7 @@ from adaptc.core.model import CODINGS, PRIVATE, Effort
 from adaptc.formats import codings
 from adaptc.site.apache_configuration import server_rules_of
 from adaptc.site.crawled import types_of
-from adaptc.site.docroot import Docroot, load_directory
-from adaptc.site.selection import Selection
+from adaptc.site.docroot import Docroot, load_directory, selection_of
 from adaptc.site.source_table import ResourceSources, SourceTable, write_table
 
 if TYPE_CHECKING:
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from adaptc.core.fs import Tree
     from adaptc.core.model import Resource
     from adaptc.site.docroot_digest import PlainDirectory
+    from adaptc.site.selection import Selection
     from adaptc.site.server_rules import ServerRules
     from adaptc.site.site import Source
 
@@ -86,7 +86,7 @@ class BuildSpec:
     @property
     def selection(self) -> Selection:
         """Which files of the docroot are part of the site."""
-        return Selection(self.config.site.exclude, self.config.site.include_hidden)
+        return selection_of(self.config)
 
     @property
     def cost(self) -> DeliveryCost:

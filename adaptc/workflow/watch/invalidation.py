@@ -38,6 +38,7 @@ class Invalidator:
         self._known: Known = {}
         self._aliases: Mapping[str, list[str]] = {}
         self._linked: frozenset[str] = frozenset()
+        self._closed = set[str]()  # directories that others may not search, as far as events named them
         # During a build the known files are not those that are published: a file that changes and changes back would
         # look unchanged, and outputs of the version between would stay. So every event counts.
         self.is_building = False
@@ -68,6 +69,17 @@ class Invalidator:
             return
         below = {file: None for file in self._known if path is None or file == path or file.startswith(path + "/")}
         self._invalidate({file: None for file in below if self._is_changed(file)}, whole=True)
+
+    def check_mode(self, full: str) -> None:
+        """Invalidate the files below a directory that others may search no longer, or again."""
+        path = self._path(full)
+        try:
+            is_open = path is None or bool(os.lstat(full).st_mode & stat.S_IXOTH)
+        except OSError:  # it is gone, and another event says so
+            return
+        if path is not None and is_open == (path in self._closed):
+            self._closed ^= {path}
+            self._invalidate_below(full)
 
     def _invalidate_below(self, full: str) -> None:
         """Invalidate the files below a directory whose rules changed: those of the server may hold no longer."""
@@ -101,7 +113,7 @@ class Invalidator:
         if known is None:
             return True
         resource, digest = known
-        if resource.alias_of is not None or not stat.S_ISREG(status.st_mode) or not status.st_mode & 0o444:
+        if resource.alias_of is not None or _is_other_mode(resource, status.st_mode):
             return True
         if (status.st_size, status.st_mtime_ns, status.st_ino) == (resource.size, resource.mtime_ns, resource.inode):
             return False
@@ -119,6 +131,11 @@ class Invalidator:
             with_aliases.update(dict.fromkeys(self._aliases.get(path, ())))
         self.gate.invalidate(with_aliases)
         self._on_changes(list(with_aliases), whole)
+
+
+def _is_other_mode(resource: Resource, mode: int) -> bool:
+    """Whether a file is one no longer, or closed to others, or may be run where it might not, or the other way."""
+    return not (stat.S_ISREG(mode) and mode & stat.S_IROTH) or bool(mode & stat.S_IXUSR) != resource.is_executable
 
 
 def _above(path: str) -> Iterator[str]:

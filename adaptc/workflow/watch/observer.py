@@ -11,6 +11,7 @@ from collections.abc import Callable
 from watchdog.events import (
     DirCreatedEvent,
     DirDeletedEvent,
+    DirModifiedEvent,
     DirMovedEvent,
     FileClosedEvent,
     FileCreatedEvent,
@@ -29,6 +30,7 @@ _NO_MORE = (errno.ENOSPC, errno.EMFILE)
 _EVENTS: list[type[FileSystemEvent]] = [
     DirCreatedEvent,
     DirDeletedEvent,
+    DirModifiedEvent,
     DirMovedEvent,
     FileClosedEvent,
     FileCreatedEvent,
@@ -80,6 +82,8 @@ class _Handler(FileSystemEventHandler):
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         check = self._invalidator.check_directory if event.is_directory else self._invalidator.check_file
+        if isinstance(event, DirModifiedEvent):  # of its mode, or by a file in it, which has an event of its own
+            check = self._invalidator.check_mode
         for path in (event.src_path, event.dest_path):
             if path:
                 try:
