@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Action, Effort
+from adaptc.site.selection import NO_BOUNDS, Bounds
 
 if TYPE_CHECKING:
     from adaptc.browser.evidence import PageEvidence
@@ -104,7 +105,8 @@ class Settings:
     """The configuration as far as passes know it.
 
     ``csp`` is the Content-Security-Policy header that the server sends; ``crowd_limit`` and ``request_worth`` are
-    those of ``adaptc.compile.analyse.decisions.DeliveryCost``, in bytes.
+    those of ``adaptc.compile.analyse.decisions.DeliveryCost``, in bytes. ``bounds`` are the parts of the docroot that
+    not everybody may read.
     """
 
     effort: Effort = "fast"
@@ -114,6 +116,7 @@ class Settings:
     data_uri_max: int = 2048
     crowd_limit: int = 58_000
     request_worth: float = 25_000
+    bounds: Bounds = NO_BOUNDS
 
 
 class Labelling(Protocol):

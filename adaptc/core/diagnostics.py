@@ -277,6 +277,7 @@ KINDS: dict[str, Kind] = {
     "export-name-taken": Kind(W, "{name} is a file of the site, and is not replaced by the encoded file of that name"),
     "remote-cache-failed": Kind(W, "the remote cache failed ({reason}); what it lacks is made here"),
     "publish-failed": Kind(E, "was not published ({reason})"),
+    "export-withheld": Kind(W, "{count} files are not sent to another host: {reason}"),
     "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),
     "ladder-unregistered": Kind(N, "does not register the service worker of the ladder: {reason}"),
     "ladder-withdrawn": Kind(N, "{name} removes the service worker of an earlier export with --ladder"),

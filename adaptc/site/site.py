@@ -8,6 +8,7 @@ from functools import singledispatch
 from typing import NamedTuple
 
 from adaptc.core.urls import Reach, SiteAddress, Target
+from adaptc.site.selection import with_ancestors
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +33,31 @@ PAGE_SUFFIX = ".html"
 
 @dataclass(frozen=True)
 class Site:
-    """Files by path, the site's address, and the names of directory indexes in order."""
+    """Files by path, the site's address, and the names of directory indexes in order.
+
+    ``withheld`` are files and directories that exist and are not built: rules, modes or names keep them from it.
+    """
 
     sources: Mapping[str, Source]
     address: SiteAddress
     index_names: tuple[str, ...]
     directories: Container[str] = field(default=frozenset())
+    withheld: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, sources: Mapping[str, Source], address: SiteAddress, index_names: tuple[str, ...]) -> Site:
+    def of(
+        cls,
+        sources: Mapping[str, Source],
+        address: SiteAddress,
+        index_names: tuple[str, ...],
+        withheld: frozenset[str] = frozenset(),
+    ) -> Site:
         """Make a site; its directories are those that hold a file."""
-        return cls(sources, address, index_names, directories_of(sources))
+        return cls(sources, address, index_names, directories_of(sources), withheld)
+
+    def is_withheld(self, path: str) -> bool:
+        """Whether a file that the site lacks may exist all the same: it, or a directory above it, is not built."""
+        return bool(self.withheld) and not self.withheld.isdisjoint(with_ancestors(path.rstrip("/")))
 
     def candidates(self, path: str) -> tuple[str, ...]:
         """Return the files that a server would try for a decoded URL path, in order."""
@@ -68,7 +83,8 @@ class Site:
         Static hosts send ``news.html`` for ``news``, and many generators link so.
         """
         is_directory = not path or path.rstrip("/") in self.directories
-        return is_directory or self.find(path) is not None or path + PAGE_SUFFIX in self.sources
+        is_file = self.find(path) is not None or path + PAGE_SUFFIX in self.sources
+        return is_directory or is_file or self.is_withheld(path)
 
     def follow(self, base: str, reference: str) -> SiteTarget:
         """Resolve a reference against the absolute URL ``base`` and find its file."""

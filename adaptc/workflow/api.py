@@ -88,7 +88,8 @@ def build(
     ``adaptc.compile.engine.reporting.Progress``). ``screenshots`` is the number of pages that the report shows
     screenshots of, which needs an installed Chromium. A web server may read the output meanwhile: files appear
     complete, and outdated ones are removed before new ones appear. With ``requires_pages``, a docroot without any page
-    raises ``UsageError``: a generator that failed must not remove a site.
+    raises ``UsageError``: a generator that failed must not remove a site. Where its pages are there, but a rule or a
+    mode restricts them all now, those of the last build are removed first.
 
     Problems of the content do not raise: they are ``BuildResult.diagnostics``.
 
@@ -136,9 +137,11 @@ def _build(engine: Builder, screenshots: int, damage: str | None = None) -> Buil
     """Build; ``damage`` says why the state was discarded."""
     with contextlib.closing(State(engine.spec.state_path)) as state:
         state.recognize()
-        result = bring_up_to_date(engine, state, screenshots)[1]
+        report, result = bring_up_to_date(engine, state, screenshots)
         reason = damage or state.discarded
         state.leave()
+    if report.refusal is not None:
+        raise UsageError(report.refusal)
     if reason is None:
         return result
     diagnostic = diagnose("state-discarded", Location(f"{PRIVATE}/{STATE_FILE}"), reason=reason)

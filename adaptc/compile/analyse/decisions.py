@@ -44,6 +44,8 @@ PLACEMENT, PIN, USAGE, SOLE, TWOFOLD = "/placement/", "/pin/", "/usage/", "/sole
 EXCESS, UNUSED = "/excess/", "/unused/"
 # On the characters that the site shows
 CHARACTERS = "/characters/"
+# On whether a file or directory exists and is not built
+WITHHELD = "/withheld/"
 # On what a browser saw of a page
 EVIDENCE = "/evidence/"
 
@@ -81,6 +83,7 @@ class Decisions:
     ``characters`` are those beyond ASCII that the files of the site write, those of icons only where pages have them.
     ``evidence`` is what a browser saw of pages, or of others like them.
     ``demotions`` are the passes that a proof in a browser drops.
+    ``withheld`` are the files and directories that exist and are not built: nobody may tell what is in them.
     """
 
     placements: Mapping[str, Placement]
@@ -93,6 +96,7 @@ class Decisions:
     evidence: Mapping[str, EvidenceKey] = field(default_factory=dict)
     demotions: Demotions = field(default_factory=dict)
     characters: str = ""
+    withheld: frozenset[str] = frozenset()
 
 
 NO_DECISIONS = Decisions({}, frozenset())
@@ -262,9 +266,10 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     unused = {UNUSED + path: (1, "no file refers to it") for path in decisions.unused}
     seen = {EVIDENCE + path: _evidence_row(key) for path, key in decisions.evidence.items()}
     dropped = demotion_rows(decisions.demotions, _KEY_DIGITS)
+    withheld = {WITHHELD + path: (1, "it exists, and is not built") for path in decisions.withheld}
     characters = decisions.characters
     written = {CHARACTERS: (int(digest_parts(characters)[:_KEY_DIGITS], 16), "")} if characters else {}
-    return placements | usages | pins | soles | twofold | excess | unused | seen | dropped | written
+    return placements | usages | pins | soles | twofold | excess | unused | seen | dropped | written | withheld
 
 
 def _evidence_row(evidence: EvidenceKey) -> Row:
@@ -280,6 +285,11 @@ def evidence_of(rows: Mapping[str, Row]) -> dict[str, EvidenceKey]:
             key, _, like = text.partition(" ")
             keys[row.removeprefix(EVIDENCE)] = EvidenceKey(key, tuple(json.loads(like)) if like else ())
     return keys
+
+
+def withheld_of(rows: Mapping[str, Row]) -> frozenset[str]:
+    """Return the files and directories that are not built in the decisions of a build."""
+    return frozenset(row.removeprefix(WITHHELD) for row in rows if row.startswith(WITHHELD))
 
 
 def changed_decisions(before: Mapping[str, Row], now: Mapping[str, Row]) -> set[str]:

@@ -45,6 +45,7 @@ from adaptc.core.digest import digest_chunks
 from adaptc.core.fs import TEMPORARY, ChangedWhileRead, DiskTree, Tree, refuse_outward
 from adaptc.core.model import Resource
 from adaptc.core.shortage import Shortage, has_memory_limit
+from adaptc.site.selection import with_ancestors
 from adaptc.site.source_table import as_sources
 
 if TYPE_CHECKING:
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.workers.executor import WorkerPool, Workers
     from adaptc.site.docroot_digest import PlainDirectory
 
+# Diagnostics of what closes a docroot
+_CLOSING = ("server-rule", "closed-mode")
 # The lock file that workers hold
 _WORKERS = "workers"
 
@@ -64,7 +67,8 @@ class Builder:
 
     With a ``gate`` this process publishes the results, through the gate. Units that were built by one of the
     ``accepted_recipes`` are up to date, too. With ``cancels_on_change`` the build is cancelled when a file changes.
-    With ``requires_pages`` a docroot without any raises ``UsageError``, and nothing is removed. With ``is_isolated``
+    With ``requires_pages`` a docroot without any raises ``UsageError``, and nothing is removed; the report has a
+    ``refusal`` where its pages may be built no longer, and those of before are removed. With ``is_isolated``
     other processes do all the work, even if it is little. The workers of an ``executor`` read and build sources.
     """
 
@@ -194,11 +198,24 @@ class Builder:
         unchanged: Mapping[str, PlainDirectory] | None = None,
     ) -> BuildReport:
         report = begin_report(self.spec, state, known, self.progress, remember=remember, unchanged=unchanged)
-        if self.requires_pages and not any(
-            resource.media_type in media.PAGES for resource in report.resources.values()
-        ):
-            raise UsageError(f"docroot {self.spec.docroot} holds no page: nothing was built, and nothing removed")
+        if self.requires_pages and not _has_pages(report.resources.values()):
+            self._refuse(report, known)
         return report
+
+    def _refuse(self, report: BuildReport, known: Mapping[str, tuple[Resource, str]]) -> None:
+        """Refuse a docroot without pages: nothing is removed, a generator may have failed.
+
+        If pages of the last build are there and may be built no longer, that is what their owner did: the build goes
+        on, which removes what it has of them, and is refused then.
+        """
+        withheld = frozenset(report.withheld)
+        causes = [each for each in report.load_diagnostics if each.id in _CLOSING] if withheld else []
+        because = f" that may be built ({causes[0]})" if causes else ""
+        problem = f"docroot {self.spec.docroot} holds no page{because}"
+        pages = (path for path, (resource, _) in known.items() if resource.media_type in media.PAGES)
+        if not any(not withheld.isdisjoint(with_ancestors(path)) for path in pages):
+            raise UsageError(f"{problem}: nothing was built, and nothing removed")
+        report.refusal = f"{problem}: what was built of it is removed from {self.spec.config.output}"
 
     def _is_complete(self, state: State, report: BuildReport) -> bool:
         """Whether the trees are as the last build left them, and complete for an unchanged docroot."""
@@ -245,6 +262,10 @@ class Builder:
         from adaptc.compile.engine.trees.gate import GatedPublisher
 
         return GatedPublisher(self.trees.publisher, self.gate, self.cancels_on_change)
+
+
+def _has_pages(resources: Iterable[Resource]) -> bool:
+    return any(resource.media_type in media.PAGES for resource in resources)
 
 
 # ---- dry runs
@@ -340,7 +361,9 @@ def _decisions(
     sources = as_sources((resource, known[path]) for path, resource in report.resources.items())
     affected = affected_targets(changes.presence, spec.config.site.index)
     pages = [path for path in copy.affected_by_targets(affected) if path in sources] if changes.presence else []
-    unit_builder = UnitBuilder(spec.snapshot(sources, NO_DECISIONS))
+    unit_builder = UnitBuilder(
+        spec.snapshot(sources, dataclasses.replace(NO_DECISIONS, withheld=frozenset(report.withheld)))
+    )
     changed = sources if not spec.has_facts_of(copy) else (path for path in changes.contents if path in sources)
     for path in dict.fromkeys((*changed, *pages)):
         facts = read_facts(unit_builder, path)
@@ -352,4 +375,4 @@ def _decisions(
     # a dry run neither looks at pages nor proves them
     rows = copy.decisions()
     demotions = demotions_of(rows) if spec.config.browser.prove else {}
-    return record_decisions(copy, spec.decide(sums, sources, evidence_of(rows), demotions))
+    return record_decisions(copy, spec.decide(sums, sources, evidence_of(rows), demotions, report.withheld))

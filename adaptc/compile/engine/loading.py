@@ -65,6 +65,7 @@ def begin_report(
         traffic=traffic,
         restriction=left_out,
         unbuilt=docroot.unbuilt(),
+        withheld=docroot.withheld_places(),
     )
 
 

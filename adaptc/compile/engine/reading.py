@@ -8,7 +8,7 @@ of the latter, so that it counts until one of them leads elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -159,7 +159,7 @@ class ReadStage:
     def _snapshot(self) -> SharedSnapshot:
         before = self.before
         sources = ResourceSources(self.report.resources, lambda path: before[path][1] if path in before else "")
-        return self.spec.shared_snapshot(sources, NO_DECISIONS)
+        return self.spec.shared_snapshot(sources, replace(NO_DECISIONS, withheld=frozenset(self.report.withheld)))
 
     def _note(self, resource: Resource, facts: Facts) -> None:
         self.state.set_source(racily_clean(resource, self.started), facts.digest)
@@ -176,7 +176,8 @@ class SourceRecords:
 
     def __init__(self, remote: RemoteCache, snapshot: Snapshot) -> None:
         self.remote, self.snapshot = remote, snapshot
-        self.site = Site.of(snapshot.sources, SiteAddress(snapshot.base_url), snapshot.index_names)
+        address, withheld = SiteAddress(snapshot.base_url), snapshot.decisions.withheld
+        self.site = Site.of(snapshot.sources, address, snapshot.index_names, withheld)
 
     def find(self, paths: Iterable[str]) -> Iterator[tuple[str, Facts]]:
         """Yield the facts of those sources of which there is a record. Raises ``OSError`` for the store."""

@@ -48,8 +48,9 @@ class BuildReport:
     ``load_resources`` returns the files of the docroot, ``count`` is their number. ``load_diagnostics`` are those of
     the docroot, the rules and the logs, ``failures`` those of files that could not be read or published. ``traffic`` is
     ``None`` without access logs; ``restriction`` is what it leaves out. ``unbuilt`` are files and directories that
-    rules of the server apply to. ``is_blind`` says that a browser was wanted and could not look at pages,
-    ``remote_cache`` what was wrong with that.
+    rules of the server apply to, ``withheld`` those and all others that exist and are not built. ``refusal`` says why
+    there is no page, where the pages there were may be built no longer. ``is_blind`` says that a browser was wanted and
+    could not look at pages, ``remote_cache`` what was wrong with that.
     """
 
     load_resources: Callable[[], dict[str, Resource]]
@@ -61,6 +62,8 @@ class BuildReport:
     traffic: Traffic | None = None
     restriction: Restriction = UNRESTRICTED
     unbuilt: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()
+    refusal: str | None = None
     is_blind: bool = False
     remote_cache: Diagnostic | None = None
 

@@ -18,6 +18,7 @@ from adaptc.compile.analyse.decisions import (
     changed_decisions,
     decision_rows,
     evidence_of,
+    withheld_of,
 )
 from adaptc.compile.analyse.demotions import demotions_of
 from adaptc.compile.analyse.facts import Facts, affected_targets
@@ -100,7 +101,9 @@ class Session:
         sums = sum_up(site.facts.items(), lambda path: site.sources[path].media_type)
         # what was seen of a page that changed is outdated; a full build looks and proves again
         evidence = {path: key for path, key in evidence_of(self._rows).items() if path not in pending.paths}
-        decisions = self.builder.spec.decide(sums, site.sources, evidence, demotions_of(self._rows))
+        decisions = self.builder.spec.decide(
+            sums, site.sources, evidence, demotions_of(self._rows), withheld_of(self._rows)
+        )
         rows = decision_rows(decisions)
         changes = dataclasses.replace(site.changes, decisions=frozenset(changed_decisions(self._rows, rows)))
         reasons = self._reasons(pending, changes, site)
@@ -169,7 +172,9 @@ class Session:
         if appeared_or_gone:
             affected = affected_targets(appeared_or_gone, self.builder.spec.config.site.index)
             wanted.update((path, None) for path in self.state.affected_by_targets(affected) if path in sources)
-        unit_builder = UnitBuilder(self.builder.spec.snapshot(sources, NO_DECISIONS))
+        unit_builder = UnitBuilder(
+            self.builder.spec.snapshot(sources, dataclasses.replace(NO_DECISIONS, withheld=withheld_of(self._rows)))
+        )
         facts_by_path: dict[str, Facts] = {}
         for path in wanted:
             facts = read_facts(unit_builder, path)

@@ -6,7 +6,7 @@ Nothing that this module imports parses or encodes, so that asking whether an ou
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -30,6 +30,7 @@ from adaptc.formats import codings
 from adaptc.site.apache_configuration import server_rules_of
 from adaptc.site.crawled import types_of
 from adaptc.site.docroot import Docroot, load_directory, selection_of
+from adaptc.site.selection import bounds_of
 from adaptc.site.source_table import ResourceSources, SourceTable, write_table
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class BuildSpec:
             config.cost.data_uri_max,
             self._crowd_cost.crowd_limit(),
             self._crowd_cost.request_worth(),
+            bounds_of(config),
         )
         self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))
         self.decorations = self._decorations()
@@ -189,16 +191,18 @@ class BuildSpec:
         sources: Mapping[str, Source],
         evidence: Mapping[str, EvidenceKey],
         demotions: Demotions = NO_DEMOTIONS,
+        withheld: Iterable[str] = (),
     ) -> Decisions:
         """Decide what concerns the whole site, from the sums of the facts of all its files.
 
-        ``evidence`` are the keys of what a browser saw of pages, ``demotions`` the passes that its proof drops.
+        ``evidence`` are the keys of what a browser saw of pages, ``demotions`` the passes that its proof drops,
+        ``withheld`` the files and directories that exist and are not built.
         """
         # an image may shrink to half before it becomes a data URI
         largest = 2 * self.config.cost.data_uri_max
         limits = self.decorations.rules.limits if self.decorations else None
         decisions = decide(sums, sources, self.cost, largest, limits)
-        return replace(decisions, evidence=evidence, demotions=demotions)
+        return replace(decisions, evidence=evidence, demotions=demotions, withheld=frozenset(withheld))
 
     def shared_snapshot(self, sources: Mapping[str, Source], decisions: Decisions) -> SharedSnapshot:
         """Return a snapshot for this process and the workers."""

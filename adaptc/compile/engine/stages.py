@@ -125,7 +125,7 @@ def _decide(build: Build) -> None:
     build.looking, build.proving = _look_stage(build), _proof_stage(build)
     evidence = build.looking.expected() if build.looking else {}
     demotions = build.proving.expected() if build.proving else {}
-    build.decisions = build.spec.decide(build.sums, build.sources, evidence, demotions)
+    build.decisions = build.spec.decide(build.sums, build.sources, evidence, demotions, build.report.withheld)
 
 
 def _look_stage(build: Build) -> LookStage | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -52,6 +53,7 @@ def export_site(
     private = config.output / PRIVATE
     with output_lock(private / "lock"):
         stale = staleness(config, manifest, level)
+        manifest, withheld = sendable(config, manifest)
         layout, record = LAYOUTS[encodings], ExportRecord.of(private, target)
         items, left_out = export_items(manifest, docroot, level, layout)
         if ladder or ladder is False or had_ladder(record, layout):
@@ -60,7 +62,7 @@ def export_site(
             items, left_out = added, [*left_out, *unregistered]
         items = with_host_files(items, Store(build_spec(config).cache), target, record)
         tally = write_items(items, target, record, progress)
-    diagnostics = (*stale, *left_out, *tally.diagnostics)
+    diagnostics = (*stale, *withheld, *left_out, *tally.diagnostics)
     return Export(destination, tally.written, tally.kept, tally.removed, tally.size, tally.encoded, diagnostics)
 
 
@@ -84,6 +86,28 @@ def staleness(config: Config, manifest: Manifest, level: str) -> tuple[Diagnosti
     reasons = plan(replace(config, build=replace(config.build, levels=tuple(manifest.level_names)))).reasons
     outdated = sum(unit_level == level for unit_level, _ in reasons)
     return (diagnose("export-stale", level=level, files=written_plural(outdated, "file")),) if outdated else ()
+
+
+def sendable(config: Config, manifest: Manifest) -> tuple[Manifest, list[Diagnostic]]:
+    """Return the manifest without the files that must not leave this server, and diagnostics with their number.
+
+    These are files that may be built no longer, and those that are bounded: other hosts do not have the rules of this
+    one. What ``site.include`` names is sent.
+    """
+    spec = build_spec(config)
+    docroot, bounds, counts = spec.load(), spec.settings.bounds, Counter[str]()
+    withheld, sent = frozenset(docroot.withheld), []
+    for row in manifest.values["resources"]:
+        path = row["path"]
+        bound = None if spec.selection.is_included(path) else bounds.between(path, ())
+        if bound is not None:
+            counts[f"they are below {bound}, which not everybody may read"] += 1
+        elif path in withheld:
+            counts["since they were built, a rule, their mode or their name restricts them"] += 1
+        else:
+            sent.append(row)
+    diagnostics = [diagnose("export-withheld", count=count, reason=reason) for reason, count in counts.items()]
+    return Manifest(manifest.file, {**manifest.values, "resources": sent}), diagnostics
 
 
 # ---- files that tell hosts what to do with the others

@@ -22,7 +22,7 @@ from adaptc.core.fs import write_atomic
 from adaptc.core.model import PRIVATE
 from adaptc.core.remote import CONNECTIONS, Remote, RemoteFile
 from adaptc.report.manifest import Manifest, last_manifest
-from adaptc.workflow.export.export import docroot_of, staleness
+from adaptc.workflow.export.export import docroot_of, sendable, staleness
 from adaptc.workflow.export.items import export_items
 from adaptc.workflow.publish.changes import Changes, find_changes, purge_paths, refuse_foreign
 from adaptc.workflow.publish.objects import SiteObject, layout_of, site_objects
@@ -70,6 +70,7 @@ def publish_site(
     locked = nullcontext() if is_dry else hold_lease(remote)
     with output_lock(config.output / PRIVATE / "lock"), locked as lease:
         stale = staleness(config, manifest, level)
+        manifest, withheld = sendable(config, manifest)
         items, left_out = export_items(manifest, docroot_of(config), level, layout_of(config.publish.encodings))
         record, listing = read_record(remote), remote.files()
         known = record or Record()
@@ -88,7 +89,7 @@ def publish_site(
         write_atomic(os.fspath(purge_list), "".join(f"{path}\n" for path in purged).encode("ascii"))
     sent = tuple(each.name for each in changes.sent if each.name in done)
     removed = tuple(name for name in changes.removed if name in done)
-    diagnostics = (*stale, *left_out, *problems)
+    diagnostics = (*stale, *withheld, *left_out, *problems)
     return Publication(remote.url, level, sent, removed, changes.kept, size, purged, diagnostics)
 
 

@@ -49,7 +49,7 @@ from adaptc.compile.engine.state.results import UnitResult, without_dictionary
 from adaptc.compile.engine.trees.gate import in_groups
 from adaptc.core.media import CSS, HTML, JS
 from adaptc.core.model import IDENTITY, Effort, is_dictionary, is_dictionary_coding, is_servable_coding
-from adaptc.core.urls import is_at_or_below, pattern_of
+from adaptc.core.urls import pattern_of
 from adaptc.formats.dictionary import MOST_BYTES
 
 if TYPE_CHECKING:
@@ -179,8 +179,8 @@ class DictionaryStage:
 
         A dictionary must hold only what every visitor may read: pages that are never adapted are left out.
         """
-        excluded = self.spec.config.serve.exclude
-        usual = [page for page in pages if page.weight and not is_at_or_below(f"/{page.path}", excluded)]
+        bounds = self.spec.settings.bounds
+        usual = [page for page in pages if page.weight and bounds.between(page.path, ()) is None]
         if self.report.traffic is not None and self.report.traffic.hits:
             usual = sorted(usual, key=lambda page: (-page.weight, os.fsencode(page.path)))[:MOST_PAGES]
         size, count = 0, min(len(usual), MOST_PAGES)
@@ -351,8 +351,8 @@ class DictionaryHistory:
         source, name = self.sources.get(result.path), pattern_of(f"/{result.path}")
         if source is None or name is None:
             return
-        plain, is_excluded = without_dictionary(result).outputs, is_at_or_below(f"/{result.path}", self._excluded)
-        if not plain or source.alias_of is not None or is_excluded:
+        plain, bound = without_dictionary(result).outputs, self.spec.settings.bounds.between(result.path, ())
+        if not plain or source.alias_of is not None or bound is not None:
             return
         stored = min(plain, key=lambda output: (output.coding != IDENTITY, output.size))
         digest = stored.digest if stored.coding == IDENTITY else source.digest
@@ -361,10 +361,6 @@ class DictionaryHistory:
         file = BuiltFile(result.level, result.path, digest, sent, coded=coded)
         version = Version(digest, stored.coding, stored.key) if source.size <= MOST_BYTES else None
         self._files.setdefault((result.level, name), []).append((file, version))
-
-    @property
-    def _excluded(self) -> tuple[str, ...]:
-        return self.spec.config.serve.exclude
 
     def end(self, dictionaries: Mapping[str, Version | None]) -> None:
         """Take up the ``dictionaries`` of levels, and keep the contents of this build for the next ones."""

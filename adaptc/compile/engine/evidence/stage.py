@@ -7,7 +7,7 @@ import re
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
-from adaptc.browser.answers import docroot_server
+from adaptc.browser.answers import Answer, Server, docroot_server
 from adaptc.browser.chromium import Chromium, find_chromium, in_chromium, names_tried
 from adaptc.browser.look import NotSeen, look_at
 from adaptc.browser.tab import BrowserError
@@ -56,7 +56,9 @@ class LookStage:
             self.diagnostics.append(diagnose("browser-missing", names=names_tried(wanted), loss=_LOSS))
             return
         site, self.program = self.spec.config.site, program
-        settings = {"base_url": site.base_url, "index": site.index, "csp": site.csp}
+        settings: dict[str, object] = {"base_url": site.base_url, "index": site.index, "csp": site.csp}
+        if self.spec.settings.bounds.parts:
+            settings["bounds"] = self.spec.settings.bounds
         try:
             recipe = look_recipe(major_version(program), settings)
         except BrowserError as error:
@@ -134,6 +136,7 @@ class Visit:
         self, spec: BuildSpec, records: LookRecords, pending: Sequence[str], outcomes: dict[str, Outcome]
     ) -> None:
         self.records, self.pending, self.outcomes = records, pending, outcomes
+        self.bounds = spec.settings.bounds
         csp = spec.config.site.csp
         self.server = docroot_server(spec.docroot, records.site, {"Content-Security-Policy": csp} if csp else {})
         self._starts = 0
@@ -159,11 +162,23 @@ class Visit:
         if failures:
             raise failures[0]
 
+    def _server_of(self, page: str) -> Server:
+        """Return what answers a page: its scripts get no file that visitors of the page may not read."""
+        if not self.bounds.parts:
+            return self.server
+        inside = self.bounds.inside(page)
+
+        def answer(url: str) -> Answer | None:
+            path = self.records.path_of(url)
+            return None if path is not None and self.bounds.between(path, inside) is not None else self.server(url)
+
+        return answer
+
     async def _outcome(self, browser: Chromium, path: str) -> Outcome:
         while True:
             try:
                 url = self.records.site.address.url_of(path)
-                return self.records.put(path, await look_at(browser, self.server, url, self.records.path_of))
+                return self.records.put(path, await look_at(browser, self._server_of(path), url, self.records.path_of))
             except NotSeen as reason:
                 if reason.is_final:
                     self.records.put_failure(path, reason.urls, str(reason))

@@ -52,7 +52,7 @@ class Assets:
         plans: Mapping[str, Plan],
         store: Store,
         above: Mapping[str, str],
-        view_of: Callable[[str], RecordingView],
+        view_of: Callable[[str, str], RecordingView],
         weigh: WeighAsset,
     ) -> None:
         self.sources, self.plans, self.store = sources, plans, store
@@ -70,7 +70,7 @@ class Assets:
         """Return an asset at a level, and add its dependencies to ``outer``."""
         known = self._artifacts.get((level, path))
         if known is None:
-            view = outer.nested()
+            view = outer.nested(path)
             try:
                 original = view.read(path)
                 processed = self.run(level, path, original, view).content
@@ -96,7 +96,7 @@ class Assets:
         outcome, above = self._run_passes(level, path, content, view), self.above.get(level)
         if above is None:
             return outcome
-        own, view_above = content if outcome.content is None else outcome.content, self._view_of(above)
+        own, view_above = content if outcome.content is None else outcome.content, self._view_of(above, path)
         higher = self.artifact(above, path, view_above)
         view.include(view_above.dependencies, ())
         limit = None if own == higher else self._weigh(above, path, higher, view_above)
@@ -138,7 +138,7 @@ class Assets:
         alternates = self._alternates(level, path, original, content, view)
         if above is None or not self.plans[above].steps_of(AlternatePass, media_type):
             return alternates
-        view_above = self._view_of(above)
+        view_above = self._view_of(above, path)
         higher = self.artifact(above, path, view_above)
         view.include(view_above.dependencies, ())
         return _smaller_alternates(alternates, self.alternates(above, path, original, higher, view), len(content))

@@ -20,6 +20,7 @@ from adaptc.compile.analyse.decisions import (
     TWOFOLD,
     UNUSED,
     USAGE,
+    WITHHELD,
     Decisions,
     Placement,
 )
@@ -28,8 +29,10 @@ from adaptc.compile.engine.state.results import PRESENCE
 from adaptc.compile.view import DerivedFile, Options, Settings
 from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import ChangedWhileRead, Contents
+from adaptc.core.model import OWN_DIRECTORY
 from adaptc.core.urls import Reach
 from adaptc.formats.characters import shown_characters
+from adaptc.site.selection import Bounds, with_ancestors
 from adaptc.site.site import Site, SiteTarget, Source
 
 if TYPE_CHECKING:
@@ -79,22 +82,39 @@ class Materials(Protocol):
         """Return the markup of a page after its scripts."""
 
 
+def _anywhere(bounds: Bounds) -> frozenset[str]:
+    return frozenset(part.pattern for part in bounds.parts)
+
+
+def _beyond(found: SiteTarget) -> SiteTarget:
+    return SiteTarget(found.target._replace(reach=Reach.EXTERNAL), None)
+
+
 class RecordingView:
     """A ``adaptc.compile.view.DerivingView``."""
 
     def __init__(
-        self, site: Site, tree: Contents, decisions: Decisions, settings: Settings, materials: Materials
+        self,
+        site: Site,
+        tree: Contents,
+        decisions: Decisions,
+        settings: Settings,
+        materials: Materials,
+        unit: str | None = None,
     ) -> None:
+        """``unit`` is the path of what is built; other files reach it only where they may (``Settings.bounds``)."""
         self.site, self.tree, self.decisions, self.settings = site, tree, decisions, settings
-        self.materials = materials
+        self.materials, self._bounds = materials, settings.bounds
+        self._inside = self._bounds.inside(unit) if unit is not None else _anywhere(settings.bounds)
+        self.held_back: dict[str, str] = {}
         self.dependencies: dict[str, None] = {}
         self.derived: dict[str, DerivedFile] = {}
         self._artifacts: dict[str, bytes] = {}
         self._targets: dict[tuple[str, str], SiteTarget] = {}
 
-    def nested(self) -> RecordingView:
+    def nested(self, unit: str) -> RecordingView:
         """Return a fresh view of the same level, to record another unit in."""
-        return RecordingView(self.site, self.tree, self.decisions, self.settings, self.materials)
+        return RecordingView(self.site, self.tree, self.decisions, self.settings, self.materials, unit)
 
     def include(self, dependencies: Iterable[str], derived: Iterable[DerivedFile]) -> None:
         """Add what another view recorded."""
@@ -110,7 +130,24 @@ class RecordingView:
             known = self._targets[base, reference] = self.site.follow(base, reference)
             if known.target.reach is Reach.LOCAL:
                 self.dependencies.update(dict.fromkeys(self._candidates(known)))
+                known = self._targets[base, reference] = self._bounded(known)
         return known
+
+    def _bounded(self, found: SiteTarget) -> SiteTarget:
+        """Return where a reference leads; what is held back is as a file of another site: there, and unknown.
+
+        As a missing file it would do nothing: a script that does not exist does not run, a sheet has no rules.
+        """
+        path = found.path
+        if path is None:
+            places = (WITHHELD + place for place in with_ancestors(found.target.path.rstrip("/")))
+            self.dependencies.update(dict.fromkeys(places))
+            return _beyond(found) if self.site.is_withheld(found.target.path) else found
+        bound = self._bounds.between(path, self._inside) if self._bounds.parts else None
+        if bound is None:
+            return found
+        self.held_back[path] = f"it is below {bound}, which not everybody may read: it stays a reference"
+        return _beyond(found)
 
     def _candidates(self, target: SiteTarget) -> Iterator[str]:
         """Yield the candidates that are missing, and the file that exists."""
@@ -144,6 +181,10 @@ class RecordingView:
 
     def derive(self, path: str, kind: str, options: Options) -> DerivedFile | str:
         self.dependencies[path] = None
+        copies = self._bounds.inside(f"{OWN_DIRECTORY}x")
+        bound = self._bounds.between(path, copies) if self._bounds.parts else None
+        if bound is not None:
+            return f"it is below {bound}, which not everybody may read, and its copy would not be"
         copy = self.materials.copy(self.site.sources[path].digest, lambda: self.read(path), kind, options)
         if isinstance(copy, DerivedFile):
             self.derived[copy.path] = copy

@@ -37,6 +37,7 @@ from adaptc.compile.engine.unit.recording_view import Labelling, RecordingView
 from adaptc.compile.engine.unit.records import BuiltUnits, UnitRecords
 from adaptc.compile.engine.unit.snapshot import SharedSnapshot, Snapshot
 from adaptc.compile.engine.unit.weights import AssetWeigher, PageWeight, imported_sheets, loaded_backgrounds
+from adaptc.compile.page.context import KEPT
 from adaptc.compile.page.page_harm import Matcher
 from adaptc.compile.pipeline import Plan, SidecarPass, levels_above, plan_level
 from adaptc.compile.rewrite import PageResult, rewrite_page
@@ -45,7 +46,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_chunks
 from adaptc.core.fs import ChangedWhileRead, Contents, DiskTree
-from adaptc.core.model import IDENTITY
+from adaptc.core.model import IDENTITY, Action
 from adaptc.core.shortage import raise_shortage, recognizing_shortage
 from adaptc.core.urls import SiteAddress
 from adaptc.site.site import Site, Source
@@ -67,7 +68,8 @@ class UnitBuilder:
         not used. With ``alone`` a page is neither compared with the level above nor refused where it grows.
         """
         self.snapshot = snapshot
-        self.site = site or Site.of(snapshot.sources, SiteAddress(snapshot.base_url), snapshot.index_names)
+        address, withheld = SiteAddress(snapshot.base_url), snapshot.decisions.withheld
+        self.site = site or Site.of(snapshot.sources, address, snapshot.index_names, withheld)
         docroot = DiskTree(snapshot.docroot)
         self.root = docroot.root
         self.tree: Contents = snapshot.contents or docroot
@@ -89,9 +91,9 @@ class UnitBuilder:
             self.site, self.encoder, self.assets.artifact, self._view, snapshot.max_file_bytes
         )
 
-    def _view(self, level: str) -> RecordingView:
-        snapshot = self.snapshot
-        return RecordingView(self.site, self.tree, snapshot.decisions, snapshot.settings, _LevelMaterials(self, level))
+    def _view(self, level: str, path: str) -> RecordingView:
+        snapshot, materials = self.snapshot, _LevelMaterials(self, level)
+        return RecordingView(self.site, self.tree, snapshot.decisions, snapshot.settings, materials, path)
 
     def _weigh_asset(self, level: str, path: str, content: bytes, view: RecordingView) -> PageWeight:
         return self.asset_weigher.with_loads(level, path, content, view)
@@ -120,7 +122,7 @@ class UnitBuilder:
         media_type = self.site.sources[path].media_type
         try:
             with recognizing_shortage():
-                return self._build_or_copy(level, path, self._view(level))
+                return self._build_or_copy(level, path, self._view(level, path))
         except ChangedWhileRead:
             return unpublished(level, path, media_type, diagnose("changed-while-read", Location(path)))
         except OSError as error:
@@ -205,7 +207,7 @@ class UnitBuilder:
 
     def _above(self, level: str, path: str) -> UnitResult:
         known = self._pages.get((level, path)) or self.built.get(level, path)
-        return known or self._build_or_copy(level, path, self._view(level))
+        return known or self._build_or_copy(level, path, self._view(level, path))
 
     def _page(
         self, level: str, path: str, view: RecordingView, budget: int | None = None
@@ -245,7 +247,7 @@ class UnitBuilder:
             result,
             dependencies=tuple(view.dependencies),
             extras=(*result.extras, *files),
-            actions=tuple(done.actions),
+            actions=(*done.actions, *_held_back(level, view)),
             diagnostics=(*done.diagnostics, *diagnostics, *demotion_diagnostics(level, path, demotions)),
             demoted=(*done.demoted, *(name for name in names if name != level)),
             embeds=done.embeds,
@@ -282,7 +284,7 @@ class UnitBuilder:
         return dataclasses.replace(
             result,
             outputs=(*result.outputs, *self._outputs(alternates)),
-            actions=(*outcome.actions, *alternates.actions),
+            actions=(*outcome.actions, *alternates.actions, *_held_back(level, view)),
             dependencies=tuple(view.dependencies),
             diagnostics=diagnostics,
             demoted=tuple(demotion.name for demotion in view.demotions(level, path)),
@@ -307,6 +309,13 @@ class UnitBuilder:
         outputs = tuple(self.encoder.outputs(content, media_type, identity=changed or self.snapshot.complete))
         extras = _extras(content, view.derived.values())
         return UnitResult(level, path, media_type, outputs, tuple(view.dependencies), changed=changed, extras=extras)
+
+
+def _held_back(level: str, view: RecordingView) -> Iterator[Action]:
+    """Yield why files did not become part of a unit; links to pages say nothing."""
+    for path, reason in view.held_back.items():
+        if view.media_type(path) not in media.PAGES:
+            yield Action(level, KEPT, path, reason)
 
 
 class _LevelMaterials:

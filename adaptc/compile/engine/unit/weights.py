@@ -156,7 +156,7 @@ class AssetWeigher:
         site: Site,
         encoder: Encoder,
         artifact: ArtifactOf,
-        view_of: Callable[[str], RecordingView],
+        view_of: Callable[[str, str], RecordingView],
         largest: int,
     ) -> None:
         self.site, self.encoder, self.artifact, self.view_of, self.largest = site, encoder, artifact, view_of, largest
@@ -168,7 +168,7 @@ class AssetWeigher:
         # the page in a frame has a weight of its own, which may depend on that of this page
         if source.media_type == media.HTML or source.size > self.largest:
             return AssetWeight(client_sizes({}, source.size, self.encoder.codings), (), (path,))
-        view = self.view_of(level)
+        view = self.view_of(level, path)
         content = self.artifact(level, path, view)
         sizes, is_sheet = self._sizes(content, source.media_type), source.media_type == media.CSS
         imports = imported_sheets(path, content, view) if is_sheet else ()
