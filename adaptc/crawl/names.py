@@ -12,11 +12,13 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Protocol
+from typing import Literal, Protocol
 from urllib.parse import unquote_to_bytes
 
+from adaptc.core import media
 from adaptc.crawl.weburl import Parts, parts_of
 
+StepKind = Literal["host", "directory", "file"]
 MAX_NAME = 255  # bytes of one file name on the file systems in use (NAME_MAX)
 _TAIL = 12  # hexadecimal digits of the digest that keeps cut names apart: 48 bits
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in range(1, 10))})
@@ -25,7 +27,15 @@ _ALWAYS = re.compile(r"[/\\\x00]")
 _WINDOWS = re.compile(r'[\\|/:?"*<>]')
 _SAFE = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,199}")  # what most names are
 _KEEPING = frozenset({"unix", "nocontrol", "ascii"})  # the modes that leave such names alone
-_OURS = ".adaptc"  # the directory of the crawl's own state, which no URL may name
+# RFC 8615: the one hidden name that URLs have. Others are of tools, as ``.git``, and ``.adaptc`` of the crawl.
+_PUBLISHED = ".well-known"
+_HIDDEN = re.compile(r"\.[^.]")
+_MARKS = re.compile(r"[.~#]")
+# Extensions that many sites give the pages that their programs make; the crawl records which type each had
+_PAGES_OF_PROGRAMS = frozenset({
+    "php", "asp", "aspx", "jsp", "jsf", "cfm", "cgi", "shtml", "shtm", "stm", "phtml", "php3", "php4", "php5", "php7",
+    "php8", "fcgi",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +74,14 @@ def name_of(url: str, options: NameOptions) -> str:
 @lru_cache(maxsize=4096)  # a directory has many files
 def _directory_name(scheme: str, host: str, port: int, directory: str, options: NameOptions) -> str:
     parts = Parts(scheme, host, port, directory, None)
-    steps = [*_host_steps(parts, options), *_directory_steps(parts, options)]
-    return "".join(f"{safe_step(step, options)}/" for step in steps)
+    hosts = [safe_step(step, options, "host") for step in _host_steps(parts, options)]
+    directories = [safe_step(step, options, "directory") for step in _directory_steps(parts, options)]
+    return "".join(f"{step}/" for step in (*hosts, *directories))
 
 
 def docroot_of(url: str, options: NameOptions) -> str:
     """Return the directory of the mirror for the root of a URL's host; ``""`` is the mirror itself."""
-    return "/".join(safe_step(step, options) for step in _host_steps(parts_of(url), options))
+    return "/".join(safe_step(step, options, "host") for step in _host_steps(parts_of(url), options))
 
 
 def _host_steps(parts: Parts, options: NameOptions) -> list[str]:
@@ -156,9 +167,13 @@ def adjusted(name: str, media_type: str, options: NameOptions) -> str:
 # ---- segments as the file system accepts them
 
 
-def safe_step(step: str, options: NameOptions) -> str:
-    """Return one segment of a path as the file system may have it: never empty, ``.``, ``..`` or ours."""
-    if _SAFE.fullmatch(step) and options.restrict <= _KEEPING:
+def safe_step(step: str, options: NameOptions, kind: StepKind = "file") -> str:
+    """Return one segment of a path as the file system may have it: never empty, ``.``, ``..`` or ours.
+
+    A file or directory has no name that servers or tools take for more than content: settings, programs, backups.
+    """
+    is_free = kind == "host" or not _means_something(step, kind == "directory")
+    if is_free and _SAFE.fullmatch(step) and options.restrict <= _KEEPING:
         return step
     step = _recased(_ALWAYS.sub(_escape, step), options)
     if "nocontrol" not in options.restrict:
@@ -168,9 +183,26 @@ def safe_step(step: str, options: NameOptions) -> str:
     if "ascii" in options.restrict:
         step = "".join(c if c.isascii() else _escaped_bytes(c) for c in step)
     step = _escape_undecodable(step)
-    if step in (".", "..") or step.lower().startswith(_OURS):
-        step = "%2E" + step[1:]
+    if kind != "host" and _means_something(step, kind == "directory"):
+        step = _disarmed(step, kind == "directory")
     return _shortened(step) or "%00"
+
+
+def _means_something(step: str, is_directory: bool) -> bool:
+    """Whether servers or tools take a name of this kind for more than content, or hide it."""
+    if step in (".", "..") or _HIDDEN.match(step):
+        return step.lower() != _PUBLISHED
+    path = f"{step}/x" if is_directory else step
+    if media.private_by_name(path) is not None:
+        return True
+    is_page = step.rpartition(".")[2].lower() in _PAGES_OF_PROGRAMS
+    return media.program_by_name(path) is not None and (is_directory or not is_page)
+
+
+def _disarmed(step: str, is_directory: bool) -> str:
+    """Escape the dots by which extensions count and the marks of backups; the first character if that is not enough."""
+    escaped = step[:1] + _MARKS.sub(_escape, step[1:])
+    return _escaped_bytes(step[:1]) + escaped[1:] if _means_something(escaped, is_directory) else escaped
 
 
 def _recased(step: str, options: NameOptions) -> str:
