@@ -90,11 +90,13 @@ class ScannedDocroot:
     def last_report(self, state: State) -> BuildReport | None:
         """Return the report of a build that finds what the last one found; ``None`` if it may find something else."""
         last = state.meta("scan") if self.scan is not None else None
-        if last is None or last["key"] != self._key() or state.meta("traffic") is not None:
+        if last is None or "withheld" not in last or last["key"] != self._key() or state.meta("traffic") is not None:
             return None
         diagnostics = [*unpack_diagnostics(last["diagnostics"]), *self.spec.rule_diagnostics]
-        unbuilt = tuple(last["unbuilt"])
-        return BuildReport(lambda: _resources(state), last["count"], load_diagnostics=diagnostics, unbuilt=unbuilt)
+        unbuilt, withheld = tuple(last["unbuilt"]), tuple(last["withheld"])
+        return BuildReport(
+            lambda: _resources(state), last["count"], load_diagnostics=diagnostics, unbuilt=unbuilt, withheld=withheld
+        )
 
     def unchanged(self, state: State) -> dict[str, PlainDirectory]:
         """Return the directories that are as they were when the last build recorded them.
@@ -118,10 +120,11 @@ class ScannedDocroot:
         state.set_meta(SCANNED, {"key": self._settings(), "directories": directories})
         own = len(report.load_diagnostics) - len(self.spec.rule_diagnostics)
         found = tuple(report.load_diagnostics[:own])
-        return state.set_meta("scan", self._record(report.count, pack_diagnostics(found), report.unbuilt))
+        return state.set_meta("scan", self._record(report, pack_diagnostics(found)))
 
-    def _record(self, count: int, diagnostics: list[Any], unbuilt: tuple[str, ...]) -> dict[str, Any]:
-        return {"key": self._key(), "count": count, "diagnostics": diagnostics, "unbuilt": unbuilt}
+    def _record(self, report: BuildReport, diagnostics: list[Any]) -> dict[str, Any]:
+        places = {"unbuilt": report.unbuilt, "withheld": report.withheld}
+        return {"key": self._key(), "count": report.count, "diagnostics": diagnostics, **places}
 
     def _key(self) -> str:
         assert self.scan is not None

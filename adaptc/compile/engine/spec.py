@@ -170,6 +170,8 @@ class BuildSpec:
         """
         settings = digest_parts(recipe_text(self.config), report.restriction.digest())
         mark = {"levels": self.recipes, "facts": self.facts_recipe, "files": report.count, "settings": settings}
+        if report.withheld:
+            mark["withheld"] = digest_parts(*report.withheld)
         if self.config.browser.pages or self.config.browser.prove:
             mark["looking"] = code_digest()
         return {**mark, "accepted": sorted(accepted_recipes)} if accepted_recipes else mark
