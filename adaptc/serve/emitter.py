@@ -150,7 +150,7 @@ def _rendered(server: Server, file: EmittedFile, policy: Policy) -> str:
     try:
         template = _environment(server, policy).get_template(f"{file.name}.j2")
         return file.finish(template.render(_variables(server, policy)))
-    except TemplateError as error:
+    except (TemplateError, ArithmeticError, TypeError) as error:
         raise UsageError(f"template {file.name}.j2: {error}") from error
     except ValueError as error:
         raise UsageError(f"{file.name} cannot be written: something in it holds {error}") from error

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from adaptc.config.config import SECTIONS, Config, recipe_text, with_severities
-from adaptc.config.config_file import FIELDS
+from adaptc.config.config_file import FIELDS, store_last_build
 from adaptc.config.toml import parse_toml
 from adaptc.core.diagnostics import Severity, UsageError, diagnose
 from adaptc.workflow.configuration import load_config
@@ -301,3 +301,60 @@ def test_the_recipe_does_not_depend_on_the_order(folder: Path) -> None:
     one = load('[levels.a]\nextends = "full"\ntitle = "x"\n[build]\neffort = "max"')
     other = load('[build]\neffort = "max"\n[levels.a]\ntitle = "x"\nextends = "full"')
     assert recipe_text(one) == recipe_text(other)
+
+
+# ---- content is no configuration
+
+
+def refused(place: str, **overrides: Any) -> None:
+    with pytest.raises(UsageError, match=rf"adaptc.toml is inside the {place}.*--config adaptc.toml"):
+        load_config(None, {key.replace("__", "."): value for key, value in overrides.items()})
+
+
+def test_a_file_in_the_docroot_is_not_read(folder: Path) -> None:
+    Path("adaptc.toml").write_text('[serve]\nemit = ["nginx"]\ntemplates = "."\n')
+    refused("docroot", docroot=".", output="../opt")
+    refused("docroot", docroot=folder, output="../opt")
+    refused("docroot", docroot="..", output="../opt")
+    assert load_config(Path("adaptc.toml"), {"docroot": ".", "output": "../opt"}).serve.emit == ("nginx",)
+    assert load_config(None, {"docroot": "site"}).serve.emit == ("nginx",)
+
+
+def test_nor_one_that_says_so_itself(folder: Path) -> None:
+    Path("adaptc.toml").write_text('docroot = "."\noutput = "../opt"\n')
+    refused("docroot")
+    refused("docroot", docroot="elsewhere")
+
+
+def test_nor_one_by_a_link(folder: Path) -> None:
+    (folder / "site").mkdir()
+    (folder / "site/adaptc.toml").write_text("")
+    Path("adaptc.toml").symlink_to("site/adaptc.toml")
+    refused("docroot", docroot="site")
+    Path("adaptc.toml").unlink()
+    (folder / "way").symlink_to("site")
+    Path("adaptc.toml").write_text("")
+    assert load_config(None, {"docroot": "way"}).file == Path("adaptc.toml")
+
+
+def test_nor_one_in_the_docroot_of_the_last_build(folder: Path) -> None:
+    Path("adaptc.toml").write_text("")
+    output = folder.parent / f"{folder.name}-opt"
+    (output / ".adaptc").mkdir(parents=True)
+    store_last_build(output, folder, {})
+    refused("docroot", output=output)
+
+
+@pytest.mark.parametrize("below", [".", "host", "host/a/b"])
+def test_nor_one_in_a_mirror(folder: Path, monkeypatch: pytest.MonkeyPatch, below: str) -> None:
+    (folder / ".adaptc").mkdir()
+    (folder / ".adaptc/mirror.json").write_text("{}")
+    (folder / below).mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(folder / below)
+    Path("adaptc.toml").write_text('docroot = "elsewhere"\n')
+    refused("mirror")
+
+
+def test_its_mistakes_are_not_even_told(folder: Path) -> None:
+    Path("adaptc.toml").write_text("[serve]\nemits = 1\n")
+    refused("docroot", docroot=".", output="../opt")

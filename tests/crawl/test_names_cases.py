@@ -108,6 +108,31 @@ CASES = [
         "-nH",
         "~index.html ~%2Eadaptc/crawl.sqlite",
     ),
+    Case(
+        "names that servers and tools take for more than content",
+        pages(
+            "/.htaccess",
+            "/.user.ini",
+            "/.env",
+            "/.git/config",
+            "/adaptc.toml",
+            "/Web.Config",
+            "/php.ini",
+            "/a.html~",
+            "/a.bak",
+            "/x.pl",
+            "/x.py",
+            "/x.pht",
+            "/x.php.de",
+            "/cgi-bin/run",
+            "/CGI-BIN/x.html",
+            "/.well-known/a",
+        ),
+        "-nH",
+        "~index.html ~%2Ehtaccess ~%2Euser%2Eini ~%2Eenv ~%2Egit/config ~adaptc%2Etoml ~Web%2EConfig ~php%2Eini"
+        " ~a%2Ehtml%7E ~a%2Ebak ~x%2Epl ~x%2Epy ~x%2Epht ~x%2Ephp%2Ede ~%63gi-bin/run ~%43GI-BIN/x.html ~.well-known/a",
+    ),
+    Case("hosts and directories have no extension", pages("/x.py/a.html"), "", "index.html x.py/a.html"),
     # ---- other systems
     Case(
         "for Windows",

@@ -8,6 +8,7 @@ import re
 import subprocess
 from dataclasses import replace
 
+import jinja2
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
@@ -176,6 +177,12 @@ def test_a_page_that_a_level_lacks_is_kept():
 def test_a_directory_of_templates_stands_in_for_the_shipped_ones(tmp_path):
     (tmp_path / "report.html.j2").write_text("<h1>{{ site.name }}</h1>", "utf-8")
     assert render_report(site(name="<b>"), tmp_path) == "<h1>&lt;b&gt;</h1>"
+
+
+def test_a_template_runs_nothing(tmp_path):
+    (tmp_path / "report.html.j2").write_text("{{ ''.__class__.__mro__[1].__subclasses__() }}", "utf-8")
+    with pytest.raises(jinja2.exceptions.SecurityError):
+        render_report(site(name="x"), tmp_path)
 
 
 def test_an_unknown_level_is_a_bug():

@@ -192,6 +192,26 @@ def test_a_wrong_template_is_told(tmp_path: Path) -> None:
         render(NGINX, policy(tmp_path, templates=tmp_path))
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "{{ ''.__class__.__mro__[1].__subclasses__() }}",
+        "{{ cycler.__init__.__globals__.os.popen('touch FILE').read() }}",
+        "{{ p.serve.templates.joinpath('x').write_text('x') }}",
+        "{{ p.serve.templates.joinpath('nginx-http.conf.j2').unlink() }}",
+        "{{ p.serve.templates.joinpath('x').touch() }}",
+        "{{ ('%s' | attr('format'))('x') ~ p.with_output.__globals__ }}",
+        "{{ classes.clear() }}{{ media_types.update({'a': 'b'}) }}",
+        "{{ range(10000000) | list }}",
+    ],
+)
+def test_a_template_runs_nothing(tmp_path: Path, source: str) -> None:
+    (tmp_path / "nginx-http.conf.j2").write_text(source.replace("FILE", str(tmp_path / "x")))
+    with pytest.raises(UsageError, match=r"template nginx-http\.conf\.j2"):
+        render(NGINX, policy(tmp_path, templates=tmp_path))
+    assert [file.name for file in tmp_path.glob("*")] == ["nginx-http.conf.j2"]
+
+
 # ---- the command, and what it refuses
 
 

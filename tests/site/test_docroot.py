@@ -301,3 +301,120 @@ def test_what_nobody_may_read_is_left_out(tmp_path: Path) -> None:
         ("unreadable-file", "b.html"),
         ("unreadable-file", "link.html"),
     ]
+
+
+# ---- what is no content by its name
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.pl", "server-program"),
+        ("a.py", "server-program"),
+        ("a.rb", "server-program"),
+        ("a.pht", "server-program"),
+        ("a.phar", "server-program"),
+        ("a.PHP", "server-program"),
+        ("a.php7", "server-program"),
+        ("a.phtml.de", "server-program"),
+        ("a.cfc", "server-program"),
+        ("CGI-BIN/a.html", "server-program"),
+        ("deep/Cgi-Bin/a", "server-program"),
+        ("fcgi-bin/a.js", "server-program"),
+        ("web.config", "private-name"),
+        ("Web.Config", "private-name"),
+        ("php.ini", "private-name"),
+        ("adaptc.toml", "private-name"),
+        ("a.html~", "private-name"),
+        ("a.html.bak", "private-name"),
+        ("a.html.orig", "private-name"),
+        ("a.html.save", "private-name"),
+        ("a.old", "private-name"),
+        ("#a.html#", "private-name"),
+        ("a.php_", "private-name"),
+        ("_darcs/a", "private-name"),
+    ],
+)
+def test_names_that_are_no_content(tmp_path: Path, name: str, kind: str) -> None:
+    write(tmp_path, name, "page.html")
+    found = load(tmp_path)
+    assert list(found.resources) == ["page.html"]
+    assert said(found) == [(kind, name)]
+    assert found.withheld == [name]
+    assert set(load_including(tmp_path, name.rpartition("/")[2]).resources) == {name, "page.html"}
+
+
+@pytest.mark.parametrize("name", [".htaccess", ".user.ini", ".env", ".env.local", ".git/config", ".svn/x", ".ssh/id"])
+def test_settings_are_no_content_even_where_hidden_names_are(tmp_path: Path, name: str) -> None:
+    write(tmp_path, name)
+    assert load(tmp_path).resources == {}
+    assert said(load(tmp_path, hidden=True)) == [("private-name", name)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "app.bin", "setup.sh", "archive.tar.gz", "README", "index.html.de", "index.html.ru.koi8-r", "a.py.html",
+        "module.pl.txt", "jquery.min.js", "photo.old.jpg", "git/config", "cgi/a.html", "environment",
+    ],
+)  # fmt: skip
+def test_names_that_are_content(tmp_path: Path, name: str) -> None:
+    write(tmp_path, name)
+    assert list(load(tmp_path).resources) == [name]
+
+
+def test_a_link_does_not_rename_a_program(tmp_path: Path) -> None:
+    write(tmp_path, "a.py", ".x/b.py")
+    (tmp_path / "a.txt").symlink_to("a.py")
+    assert load(tmp_path).resources == {}
+
+
+@pytest.mark.parametrize("name", ["run", "run.txt", "run.html", "download.sh", "image.png"])
+def test_whatever_runs_is_a_program(tmp_path: Path, name: str) -> None:
+    write(tmp_path, name, content="#!/bin/sh\nsecret")
+    assert list(load(tmp_path).resources) == [name]
+    for mode in (0o755, 0o645, 0o654):
+        (tmp_path / name).chmod(mode)
+        assert said(load(tmp_path)) == [("server-program", name)]
+    write(tmp_path, name, content="no program, whatever the disk says")
+    assert list(load(tmp_path).resources) == [name]
+
+
+# ---- modes
+
+
+def test_files_that_others_may_not_read(tmp_path: Path) -> None:
+    write(tmp_path, "a.html", "b.html", "in/a.html", "in/b.css", "closed/deep/x.html", "closed/y.html")
+    for path in ("b.html", "in/b.css"):
+        (tmp_path / path).chmod(0o640)
+    (tmp_path / "closed").chmod(0o700)
+    found = load(tmp_path)
+    assert list(found.resources) == ["a.html", "in/a.html"]
+    assert sorted(said(found)) == [("closed-mode", "."), ("closed-mode", "closed"), ("closed-mode", "in")]
+    assert "holds 2 files" in next(str(each) for each in found.diagnostics if str(each).startswith("closed"))
+    assert sorted(found.withheld) == ["b.html", "closed/deep/x.html", "closed/y.html", "in/b.css"]
+    assert list(load_including(tmp_path, "closed").resources) == [
+        "a.html", "closed/deep/x.html", "closed/y.html", "in/a.html"
+    ]  # fmt: skip
+
+
+def test_a_link_does_not_open_a_file(tmp_path: Path) -> None:
+    write(tmp_path, "a.html", "closed/b.html", "c.html")
+    (tmp_path / "closed").chmod(0o700)
+    (tmp_path / "c.html").chmod(0o600)
+    (tmp_path / "link.html").symlink_to("closed/b.html")
+    (tmp_path / "other.html").symlink_to("c.html")
+    (tmp_path / "way").symlink_to("closed")
+    assert list(load(tmp_path).resources) == ["a.html"]
+
+
+def test_where_nothing_is_open_modes_say_nothing(tmp_path: Path) -> None:
+    site = tmp_path / "home/site"
+    write(site, "a.html", "in/b.html")
+    for path in ("a.html", "in/b.html"):
+        (site / path).chmod(0o600)
+    (site / "in").chmod(0o700)
+    assert list(load(site).resources) == ["a.html", "in/b.html"]
+    (tmp_path / "home").chmod(0o700)
+    (site / "a.html").chmod(0o644)
+    assert list(load(site).resources) == ["a.html"]

@@ -167,3 +167,28 @@ def test_every_directory_is_read_with_other_settings(plain: BuiltSite, loads: li
 
 def test_a_file_that_cannot_be_listed_gives_no_digest(tmp_path: Path) -> None:
     assert scan_directory(str(tmp_path / "gone"), Selection()) is None
+
+
+@pytest.mark.parametrize("path", ["b/two.html", "b"])
+def test_a_mode_that_closes_withdraws_at_the_next_build(tmp_path: Path, path: str) -> None:
+    site = BuiltSite(tmp_path).write({"a.html": "<p>a", "b/two.html": "<p>b", "b/c/three.html": "<p>c"})
+    site.build()
+    for mode in (0o600, 0o700):
+        (site.docroot / path).chmod(mode)
+        result = site.build()
+        assert "closed-mode" in {each.id for each in result.diagnostics}
+        assert not (site.output / "full/id/b/two.html").exists()
+    (site.docroot / path).chmod(0o755)
+    site.build()
+    assert (site.output / "full/id/b/two.html").exists()
+
+
+def test_opening_one_file_closes_the_others(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write({"a.html": "<p>a", "b/b.html": "<p>b", "c/c.html": "<p>c"})
+    for path in ("a.html", "b/b.html", "c/c.html"):
+        (site.docroot / path).chmod(0o600)
+    site.build()
+    assert (site.output / "full/id/b/b.html").exists()
+    (site.docroot / "c/c.html").chmod(0o644)
+    site.build()
+    assert not (site.output / "full/id/b/b.html").exists()

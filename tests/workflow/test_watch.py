@@ -179,6 +179,22 @@ def test_directories_move(site: BuiltSite) -> None:
         one.settle()
 
 
+@pytest.mark.parametrize("path", ["deep/a.html", "deep"])
+def test_what_others_may_read_no_longer_is_withdrawn(site: BuiltSite, path: str) -> None:
+    with watched(site) as running:
+        (site.docroot / path).chmod(0o600 if path.endswith("html") else 0o700)
+        running.wait_until(lambda: not (site.output / "lossless/id/deep/a.html").exists())
+        (site.docroot / path).chmod(0o644 if path.endswith("html") else 0o755)
+        running.wait_until(lambda: (site.output / "lossless/id/deep/a.html").exists())
+
+
+def test_a_file_that_may_be_run_is_withdrawn(site: BuiltSite) -> None:
+    site.write({"deep/run": "#!/bin/sh\n"})
+    with watched(site) as running:
+        (site.docroot / "deep/run").chmod(0o755)
+        running.wait_until(lambda: not (site.output / "full/id/deep/run").exists())
+
+
 def test_a_state_that_was_damaged_is_replaced_and_said(site: BuiltSite) -> None:
     site.build(build__effort="default")
     state_path(site.output).write_bytes(bytes(range(256)) * 40)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.view import Settings
 from adaptc.config.rulebook import Level
+from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import place, write_atomic
 from adaptc.site.source_table import SourceTable, write_table
 
@@ -59,9 +61,10 @@ class SharedSnapshot:
     def __init__(self, snapshot: Snapshot, directory: Path) -> None:
         self.snapshot, self.directory = snapshot, directory
         self._file: str | None = None
+        self._digest = ""
 
-    def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return open_snapshot, (self.file,)
+    def __reduce__(self) -> tuple[Any, tuple[str, str]]:
+        return open_snapshot, (self.file, self._digest)
 
     @property
     def file(self) -> str:
@@ -72,8 +75,9 @@ class SharedSnapshot:
                 place(self.snapshot.sources.file, file + SOURCES, f"{file}.tmp")
             else:
                 write_atomic(file + SOURCES, write_table(self.snapshot.sources))
-            write_atomic(file, pickle.dumps(replace(self.snapshot, sources={}), pickle.HIGHEST_PROTOCOL))
-            self._file = file
+            content = pickle.dumps(replace(self.snapshot, sources={}), pickle.HIGHEST_PROTOCOL)
+            write_atomic(file, content)
+            self._file, self._digest = file, digest_bytes(content)
         return self._file
 
 
@@ -81,14 +85,21 @@ class SharedSnapshot:
 SOURCES = ".sources"
 
 
-def read_snapshot(file: str) -> Snapshot:
-    """Read a snapshot, and open its sources, in a worker."""
-    snapshot = pickle.loads(Path(file).read_bytes())  # our own file, under our own lock
+def read_snapshot(file: str, digest: str) -> Snapshot:
+    """Read a snapshot, and open its sources, in a worker. Raises ``OSError`` for another file of this name.
+
+    It is unpickled, which may run anything. So the digest comes from the build itself: others may be able to write to
+    the directory.
+    """
+    content = Path(file).read_bytes()
+    if digest_bytes(content) != digest:
+        raise OSError(errno.EPERM, "it is not what the build wrote", file)
+    snapshot = pickle.loads(content)
     assert isinstance(snapshot, Snapshot)
     return replace(snapshot, sources=SourceTable(file + SOURCES))
 
 
 @lru_cache(maxsize=1)
-def open_snapshot(file: str) -> SharedSnapshot:
+def open_snapshot(file: str, digest: str) -> SharedSnapshot:
     """Return the snapshot of a file, which is read once."""
-    return SharedSnapshot(read_snapshot(file), Path(file).parent)
+    return SharedSnapshot(read_snapshot(file, digest), Path(file).parent)

@@ -133,9 +133,10 @@ class _Bench:
         from adaptc.compile.engine.unit.snapshot import SOURCES, SharedSnapshot, read_snapshot
 
         file = f"{self.directory}/snapshot"
-        write_atomic(file, self._unpacked(remote.name))
+        content = self._unpacked(remote.name)
+        write_atomic(file, content)
         write_atomic(file + SOURCES, self._unpacked(remote.sources))
-        snapshot = read_snapshot(file)
+        snapshot = read_snapshot(file, digest_bytes(content))
         self.sources.snapshot = snapshot
         self.sources.digests.clear()
         nowhere = self.directory / "none"
