@@ -100,6 +100,14 @@ KINDS: dict[str, Kind] = {
         "{rule} applies to {count} files, but would not apply to copies of them; they are not built "
         "(site.ignore_directives builds them)",
     ),
+    "server-rule-unknown": Kind(
+        W,
+        "{rule}: what Apache makes of it is not known, so {count} files below are not built "
+        "(site.ignore_directives builds them)",
+    ),
+    "server-rule-altered": Kind(
+        N, "{rule} (and others like it in this file) changes fields of answers; copies in the trees are sent without it"
+    ),
     "server-program": Kind(N, "is run by the server ({kind}); it is left out"),
     "private-name": Kind(N, "is {kind} by its name, and no content; it is left out (site.include names exceptions)"),
     "closed-mode": Kind(

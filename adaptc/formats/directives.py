@@ -1,14 +1,20 @@
-"""Directives of server configuration as values, and the reader of Apache's files: configuration and .htaccess."""
+"""Directives of server configuration as values, and the reader of Apache's files: configuration and .htaccess.
+
+The reader does what Apache's does (server/config.c, server/util.c): a backslash at the end of a line joins it with the
+next without a space, quotes begin only at the beginning of a word, and a file whose sections do not close is refused.
+"""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
-import shlex
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+
+SPACES = " \t\n\v\f\r"  # of Apache; str.strip() takes others, too
+REFUSED = "<refused>"  # the name of the directive that stands for what Apache cannot read; its argument is the reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,30 +28,74 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """A directive of ``file``. Apache's names are in lower case; ``within`` has the outermost section first."""
+    """A directive of ``file``. Apache's names are in lower case; ``within`` has the outermost section first.
+
+    ``written`` is the name as it stands in the file.
+    """
 
     name: str
     args: tuple[str, ...]
     file: str
     line: int
     within: tuple[Section, ...]
+    written: str = field(default="", compare=False)
+
+    @property
+    def text(self) -> str:
+        """The directive as its author knows it."""
+        return " ".join((self.written or self.name, *self.args))
 
 
-_SECTION = re.compile(r"<(/?)(\w+)\s*(.*?)>?\s*$")
+# mod_rewrite reads its arguments itself: a backslash before a space joins, and a quote ends at the next one
+_REWRITES = ("rewriterule", "rewritecond")
 
 
 def apache_directives(text: str, file: str) -> Iterator[Directive]:
-    """Yield the directives of a file of Apache, or of a .htaccess file; ``<If...>`` sections count as sections."""
+    """Yield the directives of a file of Apache; ``<If...>`` sections count as sections."""
+    return (line for line in access_directives(text, file) if not line.name.startswith("<"))
+
+
+def access_directives(text: str, file: str) -> Iterator[Directive]:
+    """Yield the directives of a .htaccess file; sections, too, with names such as ``<files>``.
+
+    What Apache refuses to read is a directive ``REFUSED``.
+    """
     within: list[Section] = []
+    number = 0
     for number, line in _logical_lines(text):
-        section = _SECTION.match(line)
-        if section is None:
-            name, *args = _words(line)
-            yield Directive(name.lower(), tuple(args), file, number, tuple(within))
-        elif not section[1]:
-            within.append(Section(section[2].lower(), tuple(_words(section[3])), number))
-        elif within:
-            within.pop()
+        name, rest = word(line)
+        if "\0" in line:
+            yield _refused("a NUL", file, number)
+        elif name.startswith("</"):
+            if not within or name[2:].lower() != f"{within[-1].name}>":
+                yield _refused(f"{name} closes no open section", file, number)
+            elif within:
+                within.pop()
+        elif name.startswith("<"):
+            section = _section(name, rest, number)
+            if section is None:
+                yield _refused(f"the section {line}", file, number)
+                continue
+            yield Directive(f"<{section.name}>", section.args, file, number, tuple(within), f"<{name.strip('<>')}>")
+            within.append(section)
+        elif name:
+            args = _rewrite_words(rest) if name.lower() in _REWRITES else words(rest)
+            yield Directive(name.lower(), tuple(args), file, number, tuple(within), name)
+    if within:
+        yield _refused(f"<{within[-1].name}> is not closed", file, number)
+
+
+def _refused(problem: str, file: str, line: int) -> Directive:
+    return Directive(REFUSED, (problem,), file, line, ())
+
+
+def _section(name: str, rest: str, number: int) -> Section | None:
+    """Return the section that a line opens, ``None`` where its name or its closing bracket is not to be found."""
+    kind = name[1:].removesuffix(">").lower()
+    if not re.fullmatch(r"\w+", kind, re.ASCII) or not (name.endswith(">") or ">" in rest):
+        return None
+    inside = "" if name.endswith(">") else rest[: rest.rindex(">")]
+    return Section(kind, tuple(words(inside)), number)
 
 
 def directives_in(file: str | Path) -> Iterator[Directive]:
@@ -92,27 +142,135 @@ def _included_files(path: Path) -> list[str]:
 
 
 def _placed(directive: Directive, within: tuple[Section, ...]) -> Directive:
-    return Directive(directive.name, directive.args, directive.file, directive.line, within + directive.within)
+    return Directive(directive.name, directive.args, directive.file, directive.line, within + directive.within, directive.written)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield lines with content, each with its number; a backslash at the end joins a line with the next."""
     begun, number = "", 0
-    for current, line in enumerate(text.split("\n"), 1):
+    *whole, last = text.split("\n")
+    for current, line in enumerate((*whole, last), 1):
         number = number if begun else current
-        line = line.removesuffix("\r")
-        if line.endswith("\\"):
-            begun += line[:-1] + " "
+        is_whole = current <= len(whole)
+        line = line.removesuffix("\r") if is_whole else line
+        if is_whole and line.endswith("\\"):
+            begun += line[:-1]
             continue
-        whole, begun = (begun + line).strip(), ""
-        if whole and not whole.startswith("#"):
-            yield number, whole
+        joined, begun = (begun + line).strip(SPACES), ""
+        if joined and not joined.startswith("#"):
+            yield number, joined
+    joined = begun.strip(SPACES)
+    if joined and not joined.startswith("#"):
+        yield number, joined
 
 
-def _words(line: str) -> list[str]:
-    reader = shlex.shlex(line, posix=True, punctuation_chars=False)
-    reader.whitespace_split, reader.commenters, reader.escape = True, "", ""
+def word(line: str) -> tuple[str, str]:
+    """Return the first word of a line and what follows it (ap_getword_conf)."""
+    line = line.lstrip(SPACES)
+    quote = line[:1]
+    if quote not in ("'", '"') or not quote:
+        match = _WORD.match(line)
+        end = match.end() if match else 0
+        return line[:end], line[end:].lstrip(SPACES)
+    end = 1
+    while end < len(line) and line[end] != quote:
+        end += 2 if line[end] == "\\" and line[end + 1 : end + 2] in (quote, "\\") else 1
+    inside = re.sub(rf"\\([\\{quote}])", r"\1", line[1:end])
+    return inside, line[end + 1 :].lstrip(SPACES)
+
+
+_WORD = re.compile(r"[^ \t\n\v\f\r]+")
+
+
+def words(line: str) -> Iterator[str]:
+    """Yield the words of a line."""
+    rest = line.strip(SPACES)
+    while rest:
+        found, rest = word(rest)
+        yield found
+
+
+def _rewrite_words(line: str) -> Iterator[str]:
+    """Yield the words of a line as mod_rewrite reads them (parseargline)."""
+    rest = line.strip(SPACES)
+    while rest:
+        quote = rest[0] if rest[0] in "'\"" else ""
+        match = (re.compile(rf"(?:\\[ \t]|[^{quote}])*") if quote else _REWRITE_WORD).match(rest, len(quote))
+        assert match is not None
+        yield match[0]
+        rest = rest[match.end() + len(quote) :].lstrip(SPACES)
+
+
+_REWRITE_WORD = re.compile(r"(?:\\[ \t]|[^ \t\n\v\f\r])*")
+
+
+# ---- patterns
+#
+# Apache's are PCRE, read by bytes. Only the syntax whose meaning is the same in Python is translated.
+
+_CLASSES = {
+    "alpha": "a-zA-Z", "digit": "0-9", "alnum": "a-zA-Z0-9", "upper": "A-Z", "lower": "a-z", "space": r"\s",
+    "xdigit": "0-9A-Fa-f", "word": r"\w", "blank": r" \t", "punct": r"!-/:-@\[-`{-~",
+}  # fmt: skip
+_ESCAPE = r"\\(?:[^A-Za-z0-9\s\x80-\U0010ffff]|[dDwWsStnrf]|x[0-9A-Fa-f]{2})"
+_TOKEN = re.compile(
+    rf"""(?P<atom>{_ESCAPE}|[^\\\[\](){{}}|*+?^$\n]|\])
+    |(?P<anchor>[\^$]|\\[bBA])
+    |(?P<open>\((?:\?(?:[:=!]|<[=!]|i:))?)|(?P<close>\))|(?P<or>\|)
+    |(?P<times>(?:[*+?]|\{{\d{{1,4}}(?:,\d{{0,4}})?\}})(?:\?|(?![+*?])))
+    |(?P<set>\[\^?(?:{_ESCAPE}|\[:(?:{"|".join(_CLASSES)}):\]|(?!--|&&|~~|\|\|)[^\\\[\]])+\])""",
+    re.VERBOSE,
+)
+
+
+def pattern_of(text: str, ignores_case: bool = False) -> re.Pattern[bytes] | None:
+    """Return a pattern of Apache, ``None`` for one whose meaning here is not known to be the same."""
+    flags = re.IGNORECASE if ignores_case else 0
+    if text.startswith("(?i)"):
+        text, flags = text[4:], re.IGNORECASE
+    source, place, depth, may_repeat = "", 0, 0, False
+    while place < len(text):
+        token = _TOKEN.match(text, place)
+        kind = token.lastgroup if token is not None else None
+        if token is None or (kind == "times" and not may_repeat):
+            return None
+        depth += {"open": 1, "close": -1}.get(kind or "", 0)
+        may_repeat = kind in ("atom", "set", "close")
+        source += _set(token[0]) if kind == "set" else r"\]" if token[0] == "]" else token[0]
+        place = token.end()
+        if depth < 0:
+            return None
     try:
-        return list(reader)
-    except ValueError:  # an unclosed quotation mark, as patterns of mod_rewrite may have
-        return line.split()
+        return re.compile(os.fsencode(source), flags | re.DOTALL) if not depth and len(text) < 4000 else None
+    except (re.error, OverflowError, RecursionError):
+        return None
+
+
+def _set(text: str) -> str:
+    return re.sub(r"\[:([a-z]+):\]", lambda match: _CLASSES[match[1]], text)
+
+
+def may_match(pattern: str, text: str, ignores_case: bool = False) -> bool:
+    """Whether a pattern of Apache may match."""
+    compiled = pattern_of(pattern, ignores_case)
+    return compiled is None or "\n" in text or compiled.search(os.fsencode(text)) is not None
+
+
+def may_fail(pattern: str, text: str, ignores_case: bool = False) -> bool:
+    """Whether a pattern of Apache may not match."""
+    compiled = pattern_of(pattern, ignores_case)
+    return compiled is None or "\n" in text or compiled.search(os.fsencode(text)) is None
+
+
+def may_be_named(pattern: str, name: str) -> bool:
+    """Whether a file's name may match the argument of ``<Files>`` (apr_fnmatch)."""
+    if re.search(r"[\\/]|\[(?![A-Za-z0-9_.]+\])", pattern):
+        return True
+    source = "".join({"*": ".*", "?": "."}.get(part, part if part[0] == "[" else re.escape(part))
+                     for part in re.findall(r"\[[A-Za-z0-9_.]+\]|.", pattern, re.DOTALL))  # fmt: skip
+    return re.fullmatch(os.fsencode(source), os.fsencode(name), re.DOTALL) is not None
+
+
+def known_patterns(patterns: Iterable[str]) -> bool:
+    """Whether the meaning of all these patterns is known."""
+    return all(pattern_of(pattern) is not None for pattern in patterns)

@@ -10,19 +10,32 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import Tree
-from adaptc.formats.directives import Directive, Section, directives_with_includes
-from adaptc.site.server_rules import ServerRule, ServerRules, always, below_directory, directories_above, rules_of
+from adaptc.formats.directives import Directive, Section, directives_with_includes, pattern_of
+from adaptc.site.server_rules import (
+    ACCESS_FILE,
+    ServerRule,
+    ServerRules,
+    always,
+    below_directory,
+    directories_above,
+    rules_in,
+    rules_of,
+    unreadable,
+)
 
 _DIRECTORIES = ("directory", "directorymatch")
 _LOCATIONS = ("location", "locationmatch")
 _ALIASES = ("alias", "scriptalias")
+# What <Directory> sections have in addition to .htaccess files and is harmless, and options that run programs
+_OF_SERVERS = ("allowoverride", "allowoverridelist", "loglevel", "define", "undefine", "error", "use")
+_PROGRAMS = frozenset({"all", "+all", "execcgi", "+execcgi", "includes", "+includes"})
 
 
 def server_rules_of(config: Config, tree: Tree, docroot: Path) -> ServerRules:
@@ -30,9 +43,121 @@ def server_rules_of(config: Config, tree: Tree, docroot: Path) -> ServerRules:
     file, prefix = config.site.server_config, config.url_prefix
     if file is not None and not file.is_file():
         raise UsageError(f"site.server_config: there is no file {file}")
-    directives = list(directives_with_includes(file)) if file is not None else []
+    directives = expanded(list(directives_with_includes(file))) if file is not None else []
     configured = tuple(configured_rules(directives, docroot, prefix))
-    return ServerRules(tree, config.site.ignore_directives, prefix, configured)
+    above = tuple(rules_above(docroot, directives, prefix))
+    return ServerRules(tree, config.site.ignore_directives, prefix, (*above, *configured), access_names(directives))
+
+
+def access_names(directives: Sequence[Directive]) -> tuple[str, ...]:
+    """Return the names of access files: the usual one, and those that the server's configuration says."""
+    named = (name for line in directives if line.name == "accessfilename" for name in line.args)
+    return tuple(dict.fromkeys((ACCESS_FILE, *(name for name in named if "/" not in name))))
+
+
+def access_files_above(docroot: Path, names: Sequence[str] = (ACCESS_FILE,)) -> Iterator[Path]:
+    """Yield the access files in the directories above a docroot, the topmost first."""
+    real = Path(os.path.realpath(docroot))
+    for folder in dict.fromkeys((*reversed(Path(os.path.abspath(docroot)).parents), *reversed(real.parents))):
+        yield from (folder / name for name in names if os.path.lexists(folder / name))
+
+
+def rules_above(docroot: Path, directives: Sequence[Directive], prefix: str) -> Iterator[ServerRule]:
+    """Yield the rules of access files above a docroot, unless the server's configuration ignores them there.
+
+    Rewrite rules see another part of the path there: those that apply to some files may apply to all.
+    """
+    for file in access_files_above(docroot, access_names(directives)):
+        if _are_ignored_in(file.parent, directives):
+            continue
+        try:
+            content = file.read_bytes()
+        except OSError:
+            yield unreadable(os.fspath(file), "")
+            continue
+        for rule in rules_in(content, os.fspath(file), "", prefix):
+            yield replace(rule, applies=always) if rule.directive.name == "rewriterule" else rule
+
+
+def _are_ignored_in(folder: Path, directives: Sequence[Directive]) -> bool:
+    """Whether every ``AllowOverride`` for a directory, and one at least, says "None"."""
+    values = [
+        [arg.lower() for arg in line.args]
+        for line in directives
+        if line.name in ("allowoverride", "allowoverridelist")
+        and any(_is_at_or_above(section, folder) for section in line.within)
+    ]
+    return bool(values) and all(value == ["none"] for value in values)
+
+
+def _is_at_or_above(section: Section, folder: Path) -> bool:
+    if section.name not in _DIRECTORIES or not section.args:
+        return False
+    is_pattern = section.name == "directorymatch" or re.search(r"[*?\[$~]", section.args[-1]) is not None
+    return is_pattern or below_directory(section.args[-1].strip("/"), os.fspath(folder).strip("/")) is not None
+
+
+# ---- variables and macros (core, mod_macro)
+
+
+def expanded(directives: Sequence[Directive]) -> list[Directive]:
+    """Return directives with the values of ``Define``, and those of macros in the place of each ``Use``.
+
+    Variables of the environment stay as they are written.
+    """
+    known = {line.args[0]: line.args[1] for line in directives if line.name == "define" and len(line.args) == 2}
+    macros: dict[str, list[Directive]] = {}
+    for line in directives:
+        macro = next((section for section in line.within if section.name == "macro"), None)
+        if macro is not None and macro.args:
+            macros.setdefault(macro.args[0].lower(), []).append(line)
+    return [_resolved(line, known) for line in _with_macros(directives, macros, 0)]
+
+
+def _with_macros(
+    directives: Sequence[Directive], macros: Mapping[str, list[Directive]], depth: int
+) -> Iterator[Directive]:
+    for line in directives:
+        if line.name == "use" and line.args and depth < _DEEPEST:
+            inner = macros.get(line.args[0].lower(), ())
+            used = [_used(each, line.args[1:], line, number) for number, each in enumerate(inner)]
+            yield from _with_macros(used, macros, depth + 1)
+        elif all(section.name != "macro" for section in line.within):
+            yield line
+
+
+_DEEPEST = 20
+
+
+def _used(directive: Directive, values: Sequence[str], use: Directive, number: int) -> Directive:
+    """Return a directive of a macro with values for its parameters, in the place of a ``Use``."""
+    place = next(place for place, section in enumerate(directive.within) if section.name == "macro")
+    names = directive.within[place].args[1:]
+    values = dict(sorted(zip(names, values, strict=False), key=lambda pair: -len(pair[0])))
+
+    def filled(texts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(_replaced(text, values) for text in texts)
+
+    within = tuple(
+        # sections of each use are sections of their own
+        Section(section.name, filled(section.args), section.line + 1_000_000 * use.line)
+        for section in directive.within[place + 1 :]
+    )
+    return replace(directive, args=filled(directive.args), within=use.within + within)
+
+
+def _replaced(text: str, values: Mapping[str, str]) -> str:
+    for name, value in values.items():
+        text = text.replace(name, value)
+    return text
+
+
+def _resolved(directive: Directive, known: Mapping[str, str]) -> Directive:
+    def resolved(texts: Sequence[str]) -> tuple[str, ...]:
+        return tuple(re.sub(r"\$\{(\w+)\}", lambda match: known.get(match[1], match[0]), text) for text in texts)
+
+    within = tuple(replace(section, args=resolved(section.args)) for section in directive.within)
+    return replace(directive, args=resolved(directive.args), within=within)
 
 
 def configured_rules(directives: Sequence[Directive], docroot: Path, prefix: str) -> Iterator[ServerRule]:
@@ -41,6 +166,7 @@ def configured_rules(directives: Sequence[Directive], docroot: Path, prefix: str
     Virtual hosts with another ``DocumentRoot`` do not count.
     """
     site = _Docroot((os.path.abspath(docroot), os.path.realpath(docroot)), prefix)
+    directives = expanded(directives)
     hosts = _hosts(directives, site)
     sections: dict[Section, list[Directive]] = {}
     for directive in directives:
@@ -72,7 +198,7 @@ class _Docroot:
             if below and target not in {f"{root}/{below}" for root in self.roots}:
                 yield ServerRule(directive, below, always)
         elif directive.name.startswith("redirect"):
-            yield from rules_of([directive], "", self.prefix)
+            yield from self._rules([directive], "")
 
     def directory_rules(self, section: Section, directives: Sequence[Directive]) -> Iterator[ServerRule]:
         """Yield the rules of a ``<Directory>`` or ``<DirectoryMatch>`` section."""
@@ -81,7 +207,7 @@ class _Docroot:
         path = section.args[-1].rstrip("/")
         pattern = _pattern(section)
         if pattern is not None:
-            for rule in rules_of(directives, "", self.prefix):
+            for rule in self._rules(directives, ""):
                 # which part of a path a rewrite rule sees depends on the directory
                 applies = always if rule.directive.name == "rewriterule" else rule.applies
                 yield replace(rule, applies=self._both(pattern, applies))
@@ -89,26 +215,37 @@ class _Docroot:
         for root in dict.fromkeys(self.roots):
             below = below_directory(root, path)
             if below is not None:
-                yield from rules_of(directives, below, self.prefix)
+                yield from self._rules(directives, below)
 
-    def _both(self, pattern: re.Pattern[str], applies: Callable[[str], bool]) -> Callable[[str], bool]:
+    def _rules(self, directives: Sequence[Directive], directory: str) -> Iterator[ServerRule]:
+        """Yield the rules of directives that the server has accepted: what is not known restricts its sections."""
+        for rule in rules_of(directives, directory, self.prefix):
+            if rule.directive.name == "options" and not _PROGRAMS & {arg.lower() for arg in rule.directive.args}:
+                yield replace(rule, applies=self._is_link, is_unknown=False)
+            elif rule.directive.name not in _OF_SERVERS:
+                yield replace(rule, is_unknown=False)
+
+    def _is_link(self, path: str) -> bool:
+        """Whether links lead to a file, which the server may not follow."""
+        return os.path.realpath(f"{self.roots[0]}/{path}") != f"{self.roots[1]}/{path}"
+
+    def _both(self, pattern: re.Pattern[bytes], applies: Callable[[str], bool]) -> Callable[[str], bool]:
         return lambda path: (
             applies(path)
             and any(
-                pattern.search(f"{root}/{directory}") for root in self.roots for directory in directories_above(path)
+                pattern.search(os.fsencode(f"{root}/{directory}")) for root in self.roots for directory in directories_above(path)
             )
         )
 
 
-def _pattern(section: Section) -> re.Pattern[str] | None:
+def _pattern(section: Section) -> re.Pattern[bytes] | None:
     """Return the pattern of directories that a section has, ``None`` where it names one."""
     path = section.args[-1].rstrip("/")
-    try:
-        if section.name == "directorymatch" or section.args[0] == "~":
-            return re.compile(section.args[-1])
-    except re.error:
-        return re.compile("")
-    return re.compile(fnmatch.translate(path)) if re.search(r"[*?\[]", path) else None
+    if section.name == "directorymatch" or section.args[0] == "~":
+        return pattern_of(section.args[-1]) or re.compile(b"")
+    if re.search(r"\$\{|[\\\[]", path):  # a variable, and wildcards that Python reads otherwise
+        return re.compile(b"")
+    return re.compile(os.fsencode(fnmatch.translate(path))) if re.search(r"[*?]", path) else None
 
 
 def _hosts(directives: Sequence[Directive], site: _Docroot) -> set[Section]:

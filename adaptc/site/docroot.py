@@ -98,8 +98,11 @@ def _leave_out_closed(docroot: Docroot, closed: Mapping[str, str]) -> None:
 def _leave_out(docroot: Docroot, rules: ServerRules) -> None:
     """Remove the files that rules of the server apply to, and report each rule with the number of its files."""
     counts: dict[ServerRule, int] = {}
+    altering: dict[str, ServerRule] = {}
     for path, resource in docroot.resources.items():
         rule = rules.rule_for(path) or (rules.rule_for(resource.alias_of) if resource.alias_of else None)
+        for alters in rules.altering(path) if rule is None else ():
+            altering.setdefault(alters.directive.file, alters)
         if rule is not None:
             counts[rule] = counts.get(rule, 0) + 1
             docroot.bypassing.append(path)
@@ -107,7 +110,10 @@ def _leave_out(docroot: Docroot, rules: ServerRules) -> None:
         del docroot.resources[path]
     docroot.withheld.extend(docroot.bypassing)
     for rule, count in counts.items():
-        docroot.diagnostics.append(diagnose("server-rule", rule.location, rule=rule.text, count=count))
+        kind = "server-rule-unknown" if rule.is_unknown else "server-rule"
+        docroot.diagnostics.append(diagnose(kind, rule.location, rule=rule.text, count=count))
+    for rule in altering.values():
+        docroot.diagnostics.append(diagnose("server-rule-altered", rule.location, rule=rule.text))
 
 
 def load_file(

@@ -32,6 +32,7 @@ from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.digest import digest_parts
 from adaptc.core.model import Resource
 from adaptc.core.version import VERSION
+from adaptc.site.apache_configuration import access_files_above
 from adaptc.site.crawled import types_of
 from adaptc.site.docroot import site_of
 from adaptc.site.docroot_digest import DocrootScan, PlainDirectory, scan_directory
@@ -83,7 +84,9 @@ class ScannedDocroot:
     @classmethod
     def of(cls, spec: BuildSpec, started: int) -> ScannedDocroot:
         """Scan the docroot."""
-        depends_on_others = bool(spec.config.select.logs or spec.config.site.server_config)
+        depends_on_others = bool(
+            spec.config.select.logs or spec.config.site.server_config or any(access_files_above(spec.docroot))
+        )
         scan = None if depends_on_others else scan_directory(os.fspath(spec.docroot), spec.selection)
         return cls(spec, scan, started)
 
@@ -131,13 +134,13 @@ class ScannedDocroot:
         return digest_parts(self.scan.digest, *self._conditions())
 
     def _settings(self) -> str:
-        return digest_parts(VERSION, repr(self.spec.recipes), *self._conditions())
+        return digest_parts(repr(self.spec.recipes), *self._conditions())
 
-    def _conditions(self) -> tuple[str, str]:
+    def _conditions(self) -> tuple[str, str, str]:
         """Everything but the files that decides what is found."""
         spec, site = self.spec, self.spec.config.site
         settings = (os.fspath(spec.docroot), spec.selection, site.ignore_directives, spec.config.url_prefix)
-        return repr(sorted(types_of(spec.docroot).items())), repr(settings)
+        return VERSION, repr(sorted(types_of(spec.docroot).items())), repr(settings)
 
 
 def _resources(state: State) -> dict[str, Resource]:
