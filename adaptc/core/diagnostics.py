@@ -106,7 +106,7 @@ KINDS: dict[str, Kind] = {
         "(site.ignore_directives builds them)",
     ),
     "server-rule-altered": Kind(
-        N, "{rule} (and others like it in this file) changes fields of answers; copies in the trees are sent without it"
+        N, "{rule} changes fields of answers; the emitted configuration does not repeat it for copies in the trees"
     ),
     "server-program": Kind(N, "is run by the server ({kind}); it is left out"),
     "private-name": Kind(N, "is {kind} by its name, and no content; it is left out (site.include names exceptions)"),

@@ -142,7 +142,9 @@ def _included_files(path: Path) -> list[str]:
 
 
 def _placed(directive: Directive, within: tuple[Section, ...]) -> Directive:
-    return Directive(directive.name, directive.args, directive.file, directive.line, within + directive.within, directive.written)
+    return Directive(
+        directive.name, directive.args, directive.file, directive.line, within + directive.within, directive.written
+    )
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

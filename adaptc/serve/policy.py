@@ -26,6 +26,7 @@ from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, dictionary_coding, dictionary_path, name_of_dictionary
 from adaptc.core.urls import is_at_or_below, quote_path
+from adaptc.site.apache_configuration import repeated_directives
 
 CLASSES = ("poor", "normal", "rich")
 REJECT = "0"  # the level of Abdelzaher and Bhatti that answers with 503
@@ -54,7 +55,8 @@ class Policy:
     gets. ``formats`` are the image formats that the trees have in addition to the images' own. ``unbuilt`` are URL
     paths below the prefix that were left out, since rules of the server apply to them. ``dictionaries`` are the names
     of dictionaries by level. ``version_levels`` are those whose style sheets and scripts may be dictionaries of their
-    later versions.
+    later versions. ``repeated`` are directories of the docroot with the lines of Apache that do for their copies what
+    .htaccess files do for them: fields of answers, redirects to HTTPS.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Policy:
     unbuilt: tuple[str, ...] = ()
     dictionaries: Mapping[str, str] = field(default_factory=dict)
     version_levels: tuple[str, ...] = ()
+    repeated: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     @property
     def uses_dictionaries(self) -> bool:
@@ -206,7 +209,7 @@ class Built:
 
     ``follow`` names for each coding those that a file without it may have, apart from ``IDENTITY``: a server must try
     them next. ``docroot`` is the absolute path of the source, ``unbuilt`` the URL paths in it that rules of the server
-    apply to. ``names`` are those of all files, without their directories, ``dictionaries`` those of dictionaries by
+    apply to. ``names`` are those of all files, without their ``directories``, ``dictionaries`` those of dictionaries by
     level.
     """
 
@@ -218,14 +221,17 @@ class Built:
     unbuilt: tuple[str, ...] = ()
     names: frozenset[str] = frozenset()
     dictionaries: Mapping[str, str] = field(default_factory=dict)
+    directories: frozenset[str] = frozenset()
 
 
 def read_built(state: State) -> Built:
     """Return what the trees contain."""
-    levels, combinations, names = set[str](), set[frozenset[str]](), set[str]()
+    levels, combinations, names, directories = set[str](), set[frozenset[str]](), set[str](), set[str]()
     for result in state.results(notes=False):
         levels.add(result.level)
-        names.add(result.path.rpartition("/")[2])
+        directory, _, name = result.path.rpartition("/")
+        names.add(name)
+        directories.add(directory)
         combinations.add(frozenset(output.coding for output in result.outputs))
     present = frozenset[str]().union(*combinations)
     codings = tuple(coding for coding in CODINGS if coding in present)
@@ -235,7 +241,8 @@ def read_built(state: State) -> Built:
     records = dictionary_records(state).items()
     dictionaries = {level: name_of_dictionary(record.path) for level, record in records if record.path is not None}
     docroot = state.meta("docroot") or ""
-    return Built(frozenset(levels), codings, follow, docroot, formats, unbuilt, frozenset(names), dictionaries)
+    found = (frozenset(names), dictionaries, frozenset(directories))
+    return Built(frozenset(levels), codings, follow, docroot, formats, unbuilt, *found)
 
 
 def _follow(coding: str, codings: tuple[str, ...], combinations: set[frozenset[str]]) -> tuple[str, ...]:
@@ -285,6 +292,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         built.unbuilt,
         built.dictionaries,
         faithful if config.codings.dictionaries and config.codings.versions_back else (),
+        repeated_directives(config, Path(built.docroot), built.directories) if built.docroot else (),
     )
 
 

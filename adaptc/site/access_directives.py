@@ -272,7 +272,8 @@ _VARIABLES = (
 )
 _OPERAND = rf"(%\{{{_VARIABLES}\}}|'[^'%\\\n]*'|\d+)"
 _REGEX = r"(?:m#([^#\n]*)#i?|m?/([^/\n]*)/i?)"
-_TERM = rf"!?\s*(-[nz]\s+{_OPERAND}|{_OPERAND}\s*(?:[!=]?=|-eq|-ne|-lt|-gt|-le|-ge)\s*{_OPERAND}|{_OPERAND}\s*[!=]~\s*{_REGEX})"
+_COMPARISON = r"(?:[!=]?=|-eq|-ne|-lt|-gt|-le|-ge)"
+_TERM = rf"!?\s*(-[nz]\s+{_OPERAND}|{_OPERAND}\s*{_COMPARISON}\s*{_OPERAND}|{_OPERAND}\s*[!=]~\s*{_REGEX})"
 _EXPRESSION = re.compile(rf"\s*{_TERM}(\s*(&&|\|\|)\s*{_TERM})*\s*", re.IGNORECASE | re.ASCII)
 
 
@@ -366,3 +367,64 @@ def _is_other(media_type: str, extension: str) -> bool:
     is_script = usual == media.JS and given.endswith(("javascript", "ecmascript"))
     is_active = usual in _ACTIVE or given in _ACTIVE
     return is_active and given != usual and not is_script
+
+
+# ---- what is repeated for copies
+
+# Fields that the emitted configuration sets for copies itself
+_OWN_FIELDS = frozenset({
+    "cache-control", "expires", "etag", "last-modified", "content-encoding", "vary", "link", "use-as-dictionary",
+    "x-adapt", "accept-ch", "critical-ch", "retry-after", "x-class",
+})  # fmt: skip
+_ENVIRONMENTS = ("setenvif", "setenvifnocase", "setenvifexpr", "browsermatch", "browsermatchnocase")
+_REPEATED = (
+    *("adddefaultcharset", "addcharset", "addlanguage", "defaultlanguage", "addtype", "removetype"),
+    *_ENVIRONMENTS,
+)
+_WRAPPERS = ("ifmodule", "ifdefine", "ifversion", "if", "files", "filesmatch")
+
+
+def concerns_fields(directive: Directive) -> bool:
+    """Whether a directive without an effect of its own belongs to those that alter fields."""
+    return directive.name in (*_ENVIRONMENTS, "header")
+
+
+def repetition(directive: Directive, conditions: Sequence[Directive] = ()) -> tuple[str, ...]:
+    """Return the lines that do for copies what a directive does for originals; none where there are none.
+
+    They are for a ``<Directory>`` section. A ``RewriteRule``, with its ``conditions``, redirects to the same path.
+    """
+    if any(section.name not in _WRAPPERS for section in directive.within) or not _is_repeated(directive):
+        return ()
+    lines = tuple(map(_line, (*conditions, directive)))
+    if directive.name == "rewriterule":
+        lines = ("RewriteEngine On", *(line.removesuffix(" ") for line in lines))
+    for section in reversed(directive.within):
+        name = _SECTION_NAMES.get(section.name, section.name.title())
+        lines = (" ".join((f"<{name}", *map(_quoted, section.args))) + ">", *lines, f"</{name}>")
+    return lines
+
+
+_SECTION_NAMES = {"ifmodule": "IfModule", "ifdefine": "IfDefine", "ifversion": "IfVersion", "filesmatch": "FilesMatch"}
+
+
+def _is_repeated(directive: Directive) -> bool:
+    if directive.name == "header":
+        action, field = header_field(directive.args)
+        return field not in _OWN_FIELDS or (field == "vary" and action in ("append", "merge", "add"))
+    return directive.name == "rewriterule" or directive.name in _REPEATED
+
+
+def _line(directive: Directive) -> str:
+    if directive.name == "rewritecond":
+        return " ".join(("RewriteCond", *directive.args))
+    if directive.name == "rewriterule":
+        target = directive.args[1].replace("/$1", "%{REQUEST_URI}")
+        target = re.sub(r"%\{ENV:PROTO\}", "%{REQUEST_SCHEME}", target, flags=re.IGNORECASE)
+        return " ".join(("RewriteRule ^", target, *directive.args[2:]))
+    return " ".join((directive.written, *map(_quoted, directive.args)))
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -10,13 +10,13 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.fs import Tree
+from adaptc.core.fs import DiskTree, Tree
 from adaptc.formats.directives import Directive, Section, directives_with_includes, pattern_of
 from adaptc.site.server_rules import (
     ACCESS_FILE,
@@ -31,6 +31,7 @@ from adaptc.site.server_rules import (
 )
 
 _DIRECTORIES = ("directory", "directorymatch")
+_PLACES = ("virtualhost", "directory")
 _LOCATIONS = ("location", "locationmatch")
 _ALIASES = ("alias", "scriptalias")
 # What <Directory> sections have in addition to .htaccess files and is harmless, and options that run programs
@@ -47,6 +48,24 @@ def server_rules_of(config: Config, tree: Tree, docroot: Path) -> ServerRules:
     configured = tuple(configured_rules(directives, docroot, prefix))
     above = tuple(rules_above(docroot, directives, prefix))
     return ServerRules(tree, config.site.ignore_directives, prefix, (*above, *configured), access_names(directives))
+
+
+def repeated_directives(
+    config: Config, docroot: Path, directories: Iterable[str]
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return lines of Apache that do for copies what .htaccess files do for originals, by directory, outer ones first.
+
+    ``directories`` have files in the trees.
+    """
+    if not docroot.is_dir():
+        return ()
+    rules = server_rules_of(config, DiskTree(docroot), docroot)
+    found = {rule: None for directory in sorted(directories) for rule in rules.altering(f"{directory}/-".lstrip("/"))}
+    lines: dict[str, tuple[str, ...]] = {}
+    for rule in sorted(found, key=lambda rule: rule.directory.count("/") + bool(rule.directory)):
+        if rule.repetition:
+            lines[rule.directory] = (*lines.get(rule.directory, ()), *rule.repetition)
+    return tuple(lines.items())
 
 
 def access_names(directives: Sequence[Directive]) -> tuple[str, ...]:
@@ -120,20 +139,21 @@ def _with_macros(
     for line in directives:
         if line.name == "use" and line.args and depth < _DEEPEST:
             inner = macros.get(line.args[0].lower(), ())
-            used = [_used(each, line.args[1:], line, number) for number, each in enumerate(inner)]
+            used = [_used(each, line.args[1:], line) for each in inner]
             yield from _with_macros(used, macros, depth + 1)
         elif all(section.name != "macro" for section in line.within):
             yield line
 
 
 _DEEPEST = 20
+_VARIABLE = re.compile(r"\$\{(\w+)\}")
 
 
-def _used(directive: Directive, values: Sequence[str], use: Directive, number: int) -> Directive:
+def _used(directive: Directive, arguments: Sequence[str], use: Directive) -> Directive:
     """Return a directive of a macro with values for its parameters, in the place of a ``Use``."""
     place = next(place for place, section in enumerate(directive.within) if section.name == "macro")
     names = directive.within[place].args[1:]
-    values = dict(sorted(zip(names, values, strict=False), key=lambda pair: -len(pair[0])))
+    values = dict(sorted(zip(names, arguments, strict=False), key=lambda pair: -len(pair[0])))
 
     def filled(texts: Sequence[str]) -> tuple[str, ...]:
         return tuple(_replaced(text, values) for text in texts)
@@ -154,7 +174,7 @@ def _replaced(text: str, values: Mapping[str, str]) -> str:
 
 def _resolved(directive: Directive, known: Mapping[str, str]) -> Directive:
     def resolved(texts: Sequence[str]) -> tuple[str, ...]:
-        return tuple(re.sub(r"\$\{(\w+)\}", lambda match: known.get(match[1], match[0]), text) for text in texts)
+        return tuple(_VARIABLE.sub(lambda match: known.get(match[1], match[0]), text) for text in texts)
 
     within = tuple(replace(section, args=resolved(section.args)) for section in directive.within)
     return replace(directive, args=resolved(directive.args), within=within)
@@ -215,7 +235,9 @@ class _Docroot:
         for root in dict.fromkeys(self.roots):
             below = below_directory(root, path)
             if below is not None:
-                yield from self._rules(directives, below)
+                for rule in self._rules(directives, below):
+                    within = tuple(each for each in rule.directive.within if each.name not in _PLACES)
+                    yield replace(rule, directive=replace(rule.directive, within=within))
 
     def _rules(self, directives: Sequence[Directive], directory: str) -> Iterator[ServerRule]:
         """Yield the rules of directives that the server has accepted: what is not known restricts its sections."""
@@ -233,7 +255,9 @@ class _Docroot:
         return lambda path: (
             applies(path)
             and any(
-                pattern.search(os.fsencode(f"{root}/{directory}")) for root in self.roots for directory in directories_above(path)
+                pattern.search(os.fsencode(f"{root}/{directory}"))
+                for root in self.roots
+                for directory in directories_above(path)
             )
         )
 

@@ -102,7 +102,8 @@ def _leave_out(docroot: Docroot, rules: ServerRules) -> None:
     for path, resource in docroot.resources.items():
         rule = rules.rule_for(path) or (rules.rule_for(resource.alias_of) if resource.alias_of else None)
         for alters in rules.altering(path) if rule is None else ():
-            altering.setdefault(alters.directive.file, alters)
+            if not alters.repetition and not alters.is_removal:
+                altering.setdefault(alters.directive.file, alters)
         if rule is not None:
             counts[rule] = counts.get(rule, 0) + 1
             docroot.bypassing.append(path)

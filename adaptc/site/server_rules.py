@@ -2,15 +2,15 @@
 
 A copy in a tree is another file in another directory: neither the ``.htaccess`` file nor the ``<Directory>`` section of
 the original applies to it, so a password, a handler or a redirect would be lost. Such files are not built. Directives
-that are known to be harmless restrict nothing (``adaptc.site.access_directives``); all others do. Which files they apply
-to is decided from their arguments and the sections around them; where these do not decide it, to all.
+that are known to be harmless restrict nothing (``adaptc.site.access_directives``); all others do. Which files they
+apply to is decided from their arguments and the sections around them; where these do not decide it, to all.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from adaptc.config.config import ALL_DIRECTIVES
 from adaptc.core.diagnostics import Location
@@ -28,11 +28,14 @@ from adaptc.formats.directives import (
 from adaptc.site.access_directives import (
     REQUIREMENTS,
     Effect,
+    concerns_fields,
     effect_of,
+    header_field,
     is_known_section,
     is_usual_type,
     may_stand,
     other_types,
+    repetition,
 )
 
 ACCESS_FILE = ".htaccess"
@@ -52,7 +55,7 @@ class ServerRule:
     """A directive, and the files below ``directory`` (a path in the docroot) that it applies to.
 
     One that ``is_harmless`` only alters fields of the answer. With ``is_unknown`` it is not known what Apache makes of
-    it: it may refuse the whole file.
+    it: it may refuse the whole file. ``conditions`` are those of a rewrite rule.
     """
 
     directive: Directive
@@ -60,6 +63,7 @@ class ServerRule:
     applies: Matcher
     is_harmless: bool = False
     is_unknown: bool = False
+    conditions: tuple[Directive, ...] = ()
 
     def covers(self, path: str) -> bool:
         """Whether the directive applies to a file of the docroot."""
@@ -73,6 +77,18 @@ class ServerRule:
         """The directive as its administrators know it."""
         name, args = self.directive.name, self.directive.args
         return f"what Apache refuses ({args[0]})" if name == REFUSED else self.directive.text
+
+    @property
+    def is_removal(self) -> bool:
+        """Whether the directive removes a field, which copies do not have, or only notes something for others."""
+        if self.directive.name == "header":
+            return header_field(self.directive.args)[0] == "unset"
+        return concerns_fields(self.directive)
+
+    @property
+    def repetition(self) -> tuple[str, ...]:
+        """The lines that do the same for copies."""
+        return repetition(self.directive, self.conditions) if self.is_harmless else ()
 
     @property
     def location(self) -> Location:
@@ -108,7 +124,7 @@ class ServerRules:
         return None
 
     def altering(self, path: str) -> Iterator[ServerRule]:
-        """Yield the rules that change fields of the answer for a file, but do not keep it from being built."""
+        """Yield the rules of the directories above a file that change fields of answers only, the docroot's first."""
         return (rule for rule in self._rules_above(path) if rule.is_harmless and not self._is_ignored(rule))
 
     def _is_ignored(self, rule: ServerRule) -> bool:
@@ -177,12 +193,13 @@ def rules_of(
         effect = _effect(directive, directives, filters)
         if effect is Effect.UNKNOWN:
             yield ServerRule(directive, directory, always, is_unknown=True)
-        elif effect is Effect.ALTERS:
+        elif effect is Effect.ALTERS or (effect is Effect.NOTHING and concerns_fields(directive)):
             yield ServerRule(directive, directory, always, is_harmless=True)
         elif effect is Effect.RESTRICTS and directive.name == "rewriterule":
             if directive in rewrites:
                 rule = rewrites[directive]
-                yield ServerRule(directive, directory, rule.applies, is_harmless=rule.is_to_same_path)
+                same = rule.is_to_same_path
+                yield ServerRule(directive, directory, rule.applies, is_harmless=same, conditions=rule.conditions)
         elif effect is Effect.RESTRICTS:
             matcher = _matcher(directive, directives, prefix)
             if matcher is not None:
@@ -423,7 +440,8 @@ _SAME_PATH = re.compile(
     r"(?:%\{(?:HTTP_HOST|SERVER_NAME)\}|%[1-9]|[a-z\d][a-z\d.-]*(?::\d+)?)(?:/?%\{REQUEST_URI\}|/\$1)",
     re.IGNORECASE,
 )
-_WHOLE = re.compile(r"\^?\(\.[*+]\)\$?")
+_WHOLE = re.compile(r"\^?(\(\.\*\)|\.\*)\$?|\^")
+_OF_REQUESTS = re.compile(r"%\{(HTTP_HOST|SERVER_NAME|HTTP:Host|REQUEST_URI|SERVER_ADDR)\}", re.IGNORECASE)
 _COURSE_OF_REDIRECT = frozenset({"l", "last", "end", "ne", "noescape", "nc", "nocase", "qsa", "qsappend", "e", "env"})
 
 
@@ -445,20 +463,24 @@ class Rewrite:
 
     @property
     def is_to_same_path(self) -> bool:
-        """Whether the rule only redirects to the same path by HTTPS, or of another host."""
+        """Whether the rule only redirects every path to the same one by HTTPS, or of another host."""
         pattern, target = self.directive.args[:2]
         flags = [flag.partition("=")[0] for flag in _flags(self.directive)]
         redirects = [flag for flag in flags if flag in ("r", "redirect")]
-        is_alone = bool(redirects) and _COURSE_OF_REDIRECT.issuperset(set(flags) - {"r", "redirect"})
-        is_same = _SAME_PATH.fullmatch(target) is not None and (
-            "$1" not in target or (not self.directory and not self.prefix and _WHOLE.fullmatch(pattern) is not None)
+        is_for_all = _WHOLE.fullmatch(pattern) is not None and (
+            "$1" not in target or not (self.directory or self.prefix or "(" not in pattern)
         )
+        is_same = bool(redirects) and is_for_all and _SAME_PATH.fullmatch(target) is not None
         subjects = [condition.args[0] for condition in self.conditions if len(condition.args) > 1]
-        is_for_hosts = any(_SCHEMES.search(subject) or _HOSTS.search(subject) for subject in subjects)
-        known = (_SCHEMES, _HOSTS, re.compile(r"%\{(REQUEST_URI|SERVER_ADDR)\}", re.I))
-        return is_alone and is_same and is_for_hosts and all(
-            any(one.fullmatch(subject) for one in known) or not re.sub(_SCHEMES, "", subject) for subject in subjects
-        )  # fmt: skip
+        texts = [arg for condition in self.conditions for arg in condition.args]
+        return (
+            is_same
+            and _COURSE_OF_REDIRECT.issuperset(set(flags) - {"r", "redirect"})
+            and any(_SCHEMES.search(subject) or _HOSTS.search(subject) for subject in subjects)
+            and all(_OF_REQUESTS.fullmatch(subject) or not _SCHEMES.sub("", subject) for subject in subjects)
+            and not any(re.search(r"[\s\"']", text) for text in texts)
+            and all(section.name == "ifmodule" for section in self.directive.within)
+        )
 
     def applies(self, path: str) -> bool:
         """Whether the rule may apply to a file of the docroot."""

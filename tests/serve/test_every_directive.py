@@ -293,7 +293,7 @@ SECTIONS = (
     '<Files "style.css">\n{}\n</Files>',
     '<Files ~ "\\.(css|js)$">\n{}\n</Files>',
     '<FilesMatch "^[[:alpha:]]+\\.txt$">\n{}\n</FilesMatch>',
-    "<If \"%{{REQUEST_URI}} =~ m#css#\">\n{}\n</If>",
+    '<If "%{{REQUEST_URI}} =~ m#css#">\n{}\n</If>',
     "<IfModule mod_headers.c>\n{}\n</IfModule>",
     "<IfModule !mod_nowhere.c>\n{}\n</IfModule>",
     "<IfModule mod_nowhere.c>\n{}\n</IfModule>",
@@ -372,7 +372,7 @@ ODD = {
     "rewrite-not": "RewriteEngine On\nRewriteRule !\\.html$ - [F]",
     "rewrite-in-files": '<Files "style.css">\nRewriteEngine On\nRewriteRule ^ - [F]\n</Files>',
     "inherit": "RewriteEngine On\nRewriteOptions Inherit",
-    "rewrite-expr": "RewriteEngine On\nRewriteCond expr \"true\"\nRewriteRule ^ - [F]",
+    "rewrite-expr": 'RewriteEngine On\nRewriteCond expr "true"\nRewriteRule ^ - [F]',
     "not-only": "<RequireAll>\nRequire not ip 10.0.0.1\n</RequireAll>",
     "none": "<RequireAll>\nRequire all granted\n<RequireNone>\nRequire all granted\n</RequireNone>\n</RequireAll>",
     "all-not": "<RequireAll>\nRequire all granted\nRequire not ip 127.0.0.1\n</RequireAll>",
@@ -395,7 +395,7 @@ ODD = {
     "type-php": "AddType application/x-httpd-php .css",
     "header-value": 'Header set X-A "%q"',
     "header-name": "Header set X-A",
-    "header-expr": "Header set X-A b \"expr=nonsense\"",
+    "header-expr": 'Header set X-A b "expr=nonsense"',
     "expires-value": 'ExpiresDefault "sometimes"',
     "document": "ErrorDocument 200 /x",
     "charset-none": "AddCharset utf-8",
@@ -405,7 +405,7 @@ ODD = {
     "index": "DirectoryIndex note.txt",
     "index-none": "DirectoryIndex disabled",
     "nested-files": f'<Files "*.css">\n<Files "*.css">\n{DENIED}\n</Files>\n</Files>',
-    "else": f'<If "%{{REQUEST_URI}} == \'x\'">\nSetEnv A b\n</If>\n<ElseIf "%{{HTTPS}} == \'off\'">\n{DENIED}\n</ElseIf>',
+    "else": f"<If \"%{{REQUEST_URI}} == 'x'\">\nSetEnv A b\n</If>\n<ElseIf \"%{{HTTPS}} == 'off'\">\n{DENIED}\n</ElseIf>",
     "if-file": f"<IfFile /etc/passwd>\n{DENIED}\n</IfFile>",
     "if-directive": f"<IfDirective Require>\n{DENIED}\n</IfDirective>",
     "macro": "<Macro x>\nRequire all denied\n</Macro>\nUse x",
@@ -471,8 +471,12 @@ def test_nobody_gets_from_the_trees_what_apache_refuses(tmp_path: Path, monkeypa
     more = [path for path in paths if plain[path] != adapted[path] and 0 < adapted[path] < 400]
     assert not more, "\n".join(f"{path}: {plain[path]} {adapted[path]}" for path in more)
     refused = {path for path, status in plain.items() if status != 200 and not path.endswith("/")}
-    copied = [path for path in refused if any((site.output / f"{level}/id{path}").exists() for level in ("full", "lossless"))]
+    copied = [
+        path for path in refused if any((site.output / f"{level}/id{path}").exists() for level in ("full", "lossless"))
+    ]
     assert not copied
     trees = b"".join(site.trees().values())
-    assert not [path for path in refused if path.endswith(".css") and f".secret-{path.split('/')[1]}-c{{".encode() in trees]
+    assert not [
+        path for path in refused if path.endswith(".css") and f".secret-{path.split('/')[1]}-c{{".encode() in trees
+    ]
     assert len(refused) > 500

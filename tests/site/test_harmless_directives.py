@@ -219,7 +219,11 @@ FILES = (
 
 def left_out(text: str, **files: str) -> list[str]:
     tree = MemoryTree({**dict.fromkeys(FILES, b"x"), ".htaccess": text.encode()})
-    return [str(diagnostic) for diagnostic in load_directory(tree, rules=ServerRules(tree)).diagnostics if "built" in str(diagnostic)]
+    return [
+        str(diagnostic)
+        for diagnostic in load_directory(tree, rules=ServerRules(tree)).diagnostics
+        if "built" in str(diagnostic)
+    ]
 
 
 @pytest.mark.parametrize("project", PROJECTS)
@@ -227,7 +231,9 @@ def test_files_of_well_known_projects_keep_nothing_from_being_built(project: str
     assert left_out(PROJECTS[project]) == []
 
 
-PAGE = '<!DOCTYPE html><html lang=en><title>A</title><link rel="stylesheet" href="assets/site.css"><p class=a>words</html>'
+PAGE = (
+    '<!DOCTYPE html><html lang=en><title>A</title><link rel="stylesheet" href="assets/site.css"><p class=a>words</html>'
+)
 
 
 @pytest.mark.parametrize("project", PROJECTS)
