@@ -16,12 +16,7 @@ from urllib.parse import unquote, urlsplit
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import Diagnostic, Severity
 
-# The directives of Apache that keep files from being built
-SERVER_DIRECTIVES = (
-    "Action", "AddHandler", "AddOutputFilter", "AddOutputFilterByType", "AddType", "Alias", "Allow", "AuthName",
-    "AuthType", "Deny", "ForceType", "Header", "Order", "Redirect", "RedirectMatch", "RedirectPermanent",
-    "RedirectTemp", "Require", "RewriteRule", "ScriptAlias", "SetHandler", "SetOutputFilter", "XBitHack",
-)  # fmt: skip
+# Of site.ignore_directives: every directive of Apache
 ALL_DIRECTIVES = "all"
 
 

@@ -31,7 +31,6 @@ from adaptc.config.config import (
     PROVED_PAGES,
     PUBLISHED_ENCODINGS,
     SECTIONS,
-    SERVER_DIRECTIVES,
     CodingsConfig,
     Config,
 )
@@ -79,9 +78,8 @@ def _base_url(value: Any, _base: Path) -> str:
 
 def _directives(value: Any, base: Path) -> tuple[str, ...]:
     names = schema.texts(value, base)
-    unknown = [name for name in names if name.lower() not in (ALL_DIRECTIVES, *map(str.lower, SERVER_DIRECTIVES))]
-    if unknown:
-        raise InvalidValue(f'names among {", ".join(SERVER_DIRECTIVES)}, or "{ALL_DIRECTIVES}"')
+    if not all(re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) for name in names):
+        raise InvalidValue(f'names of directives, such as Require, or "{ALL_DIRECTIVES}"')
     return names
 
 

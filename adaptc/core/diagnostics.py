@@ -259,6 +259,17 @@ KINDS: dict[str, Kind] = {
         "{rule} does not apply to the copies in the trees: build again, with site.server_config if the rule is in the "
         "server's configuration; or write it as <Location {below}>",
     ),
+    "setup-rule": Kind(N, "{rule} keeps {count} files from being built; the server answers {answers}"),
+    "setup-rule-unknown": Kind(
+        W,
+        "{rule}: what the server makes of it is not known, so {count} files are not built; it answers {answers}",
+    ),
+    "setup-refused": Kind(
+        E,
+        "the server answers {status} for {path} ({count} files here), but it was built: build again; if it is still "
+        "built then, name the directory in serve.exclude, and please report this",
+    ),
+    "setup-unasked": Kind(N, "the server could not be asked about access rules: {reason}"),
     "setup-timestamps": Kind(
         E,
         "the file system does not keep times to the second ({wrote} became {read}), so entity tags may be wrong: move "

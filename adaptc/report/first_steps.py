@@ -30,6 +30,7 @@ _BY_DIAGNOSTIC = {
     "file-too-large": "`site.max_file_bytes` raises the limit.",
     "image-bomb": "`site.max_pixels` raises the limit, where there is memory for it.",
     "server-rule": "`site.ignore_directives` builds the files all the same.",
+    "server-rule-unknown": "`adaptc doctor` asks the server; `site.ignore_directives` builds the files all the same.",
     "page-needs-scripts": "`adaptc build --browser` makes such pages of what a browser saw after their scripts.",
     "pass-failed": "Please report it; the original is served.",
     "not-built": "The next build tries again.",

@@ -6,25 +6,33 @@ server is a question to its ``Examination``.
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path, PurePosixPath
+from urllib.parse import quote, urlsplit
 
 from adaptc.compile.engine.state.state import last_build
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.fs import DiskTree
 from adaptc.core.model import FORMATS
 from adaptc.formats.directives import Directive
 from adaptc.report.manifest import last_manifest
-from adaptc.serve.accounts import refusals
+from adaptc.serve.accounts import account_of, refusals
 from adaptc.serve.emitter import render
+from adaptc.serve.launch import launcher_of, running, unprivileged_user
 from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
-from adaptc.serve.server import Examination, Installation, Server, Setup
+from adaptc.serve.server import Examination, Installation, Instance, Server, Setup
 from adaptc.serve.servers import all_servers, examinable
+from adaptc.site.apache_configuration import access_names, configured_rules, expanded, rules_above
+from adaptc.site.server_rules import ServerRule, ServerRules, without_own_block
 
 Check = Callable[[Installation], Iterator[Diagnostic]]
 
@@ -219,6 +227,166 @@ def bypassed_rules(installation: Installation) -> Iterator[Diagnostic]:
     return installation.examination.bypassed_rules(installation)
 
 
+# ---- what the server itself says about rules that a build has read
+#
+# A server with the same modules is started on loopback, with the docroot and its .htaccess files, without the trees.
+
+MOST_ASKED = 20_000
+# It cannot start without these; those that run programs, and other ways to share work, are left out
+_NEEDED = frozenset({"mpm_event", "unixd", "authz_core", "authn_core", "dir", "mime", "alias", "log_config"})
+_UNASKED = re.compile(r"mpm_\w+|cgid?|fcgid|php\d*|passenger|wsgi|suexec|core|so|http|watchdog")
+_NEEDED_BY_OTHERS = ("proxy", "dav", "session", "dbd", "ldap", "cache", "xml2enc", "slotmem_shm", "socache_shmcb")
+
+
+def met_rules(installation: Installation) -> Iterator[Diagnostic]:
+    """Every rule that keeps files from being built is named, and the server refuses no file that was built."""
+    if installation.server.name != "apache" or installation.setup.refusal is not None:
+        return
+    rules = _rules_of(installation)
+    files = list(_ruled_files(installation, rules))
+    if not files:
+        return
+    try:
+        statuses = _statuses(installation, files)
+    except UsageError as error:
+        statuses = {}
+        yield diagnose("setup-unasked", Location(installation.setup.file), reason=str(error).partition("\n")[0])
+    yield from _named_rules(installation, files, rules, statuses)
+    yield from _refused_files(installation, files, rules, statuses)
+    if len(files) > MOST_ASKED:
+        reason = f"{len(files) - MOST_ASKED:,} files are more than it is asked for"
+        yield diagnose("setup-unasked", Location(installation.setup.file), reason=reason)
+
+
+def _rules_of(installation: Installation) -> ServerRules:
+    """Return all rules of the docroot: of .htaccess files in and above it, and of the server's configuration."""
+    own = [line for line in installation.setup.directives if not installation.is_own(line.file)]
+    own, docroot, prefix = expanded(own), installation.docroot, installation.policy.prefix
+    configured = (*rules_above(docroot, own, prefix), *configured_rules(own, docroot, prefix))
+    return ServerRules(DiskTree(docroot), installation.ignored_directives, prefix, configured, access_names(own))
+
+
+def _ruled_files(installation: Installation, rules: ServerRules) -> Iterator[str]:
+    """Yield the paths of files, but for hidden ones, that have a rule or an access file in a directory above them."""
+    root = str(installation.docroot)
+    below = set[str]()
+    for folder, inner, names in os.walk(root):
+        place = os.path.relpath(folder, root) if folder != root else ""
+        visible = (name for name in inner if name[0] != ".")
+        inner[:] = sorted(name for name in visible if os.path.join(folder, name) != installation.policy.output)
+        if place.rpartition("/")[0] in below or any(_says_something(folder, name) for name in rules.names):
+            below.add(place)
+        for name in sorted(names):
+            path = f"{place}/{name}" if place else name
+            if name[0] != "." and (place in below or rules.rule_for(path) is not None):
+                yield path
+
+
+def _says_something(folder: str, name: str) -> bool:
+    """Whether a directory has an access file that says more than what adaptc emitted."""
+    try:
+        text = Path(folder, name).read_text("utf-8", "surrogateescape")
+    except OSError as error:
+        return not isinstance(error, FileNotFoundError)
+    return bool(without_own_block(text).strip())
+
+
+def _statuses(installation: Installation, files: Sequence[str]) -> dict[str, int]:
+    """Return the status of the server's answer for each file. Raises ``UsageError`` when it cannot be started."""
+    docroot = installation.docroot
+    account = account_of(unprivileged_user()) if os.geteuid() == 0 else None
+    refusal = next(refusals(docroot, account), None) if account is not None else None
+    if account is not None and refusal is not None:
+        raise UsageError(f"{account.name}, as whom it is started, may not read {refusal.path}")
+    with tempfile.TemporaryDirectory(prefix="adaptc-") as root:
+        os.chmod(root, 0o755)
+        with running(_as_installed(installation), _instance(installation, Path(root))) as server:
+            asked = files[:MOST_ASKED]
+            return dict(zip(asked, _answers(server.port, installation.policy.prefix, asked), strict=True))
+
+
+def _instance(installation: Installation, root: Path) -> Instance:
+    wanted = sorted(name for name in installation.setup.modules if not _UNASKED.fullmatch(name))
+    modules = tuple(sorted(wanted, key=lambda name: name not in _NEEDED_BY_OTHERS))
+    policy = installation.policy
+    return Instance(root / "server", installation.docroot, policy.prefix, policy.indexes, (), modules=modules)
+
+
+def _as_installed(installation: Installation) -> Server:
+    """Return the server with the modules, and what .htaccess files may say, of the installed one."""
+    launcher = launcher_of(installation.server)
+    present, override = installation.setup.modules | _NEEDED, " ".join(_override(installation))
+
+    def configuration(instance: Instance, port: int) -> str:
+        text = launcher.configuration(instance, port).replace("AllowOverride All", f"AllowOverride {override}")
+        loaded = re.compile(r"LoadModule (\w+)_module ")
+        lines = ((loaded.match(line), line) for line in text.splitlines())
+        return "".join(f"{line}\n" for match, line in lines if match is None or match[1] in present)
+
+    return replace(installation.server, launcher=replace(launcher, configuration=configuration))
+
+
+def _override(installation: Installation) -> tuple[str, ...]:
+    """Return what .htaccess files in the docroot may say: the arguments in the narrowest <Directory> around it."""
+    found: dict[int, tuple[str, ...]] = {}
+    for line in installation.setup.directives:
+        section = line.within[-1] if line.within else None
+        if line.name == "allowoverride" and section is not None and section.name == "directory" and section.args:
+            path = section.args[0].rstrip("/")
+            if any(root == path or root.startswith(f"{path}/") for root in installation.docroots):
+                found[len(path)] = line.args
+    return found[max(found)] if found else ("All",)
+
+
+def _answers(port: int, prefix: str, paths: Iterable[str]) -> Iterator[int]:
+    """Yield the status of each path; 200 for a redirect to the same path, as to HTTPS, 0 for no answer."""
+    with contextlib.closing(HTTPConnection("127.0.0.1", port, timeout=20)) as connection:
+        for path in paths:
+            url = quote(os.fsencode(f"{prefix}/{path}"))
+            try:
+                connection.request("HEAD", url)
+                response = connection.getresponse()
+                response.read()
+            except (HTTPException, OSError):
+                connection.close()
+                yield 0
+                continue
+            same = 300 < response.status < 400 and urlsplit(response.getheader("Location", "")).path == url
+            yield 200 if same else response.status
+
+
+def _named_rules(
+    installation: Installation, files: Sequence[str], rules: ServerRules, statuses: Mapping[str, int]
+) -> Iterator[Diagnostic]:
+    """Yield each rule that keeps files from being built, with what the server answers for these."""
+    found: dict[ServerRule, list[str]] = {}
+    for path in files:
+        rule = rules.rule_for(path) if path not in installation.manifest.resources else None
+        if rule is not None:
+            found.setdefault(rule, []).append(path)
+    for rule, paths in found.items():
+        counts = Counter(statuses[path] for path in paths if path in statuses)
+        answers = ", ".join(f"{status or 'nothing'} ({count:,})" for status, count in sorted(counts.items()))
+        kind = "setup-rule-unknown" if rule.is_unknown else "setup-rule"
+        place = Location(os.path.join(installation.docroot, rule.directive.file), rule.directive.line)
+        yield diagnose(kind, place, rule=rule.text, count=len(paths), answers=answers or "what it was not asked")
+
+
+def _refused_files(
+    installation: Installation, files: Sequence[str], rules: ServerRules, statuses: Mapping[str, int]
+) -> Iterator[Diagnostic]:
+    """Yield where the server refuses files that were built, though no rule is known that applies to them."""
+    refused: dict[tuple[str, int], list[str]] = {}
+    for path in files:
+        status = statuses.get(path, 200)
+        is_served = path in installation.manifest.resources and not installation.policy.excludes(f"/{path}")
+        if is_served and status not in (0, 200) and rules.rule_for(path) is None:
+            refused.setdefault((path.rpartition("/")[0], status), []).append(path)
+    for (directory, status), paths in refused.items():
+        place = Location(os.path.join(installation.docroot, directory))
+        yield diagnose("setup-refused", place, status=status, path=paths[0], count=len(paths))
+
+
 def coarse_times(installation: Installation) -> Iterator[Diagnostic]:
     """The file system keeps times to the second: entity tags are made from them."""
     time = stored_time(Path(installation.policy.output))
@@ -244,5 +412,6 @@ CHECKS: tuple[Check, ...] = (
     missing_types,
     refused_override,
     bypassed_rules,
+    met_rules,
     coarse_times,
 )

@@ -111,7 +111,7 @@ class ServerRules:
         configured: Sequence[ServerRule] = (),
         names: Sequence[str] = (ACCESS_FILE,),
     ) -> None:
-        self._tree, self._prefix, self._configured, self._names = tree, prefix, configured, names
+        self._tree, self._prefix, self._configured, self.names = tree, prefix, configured, names
         self._ignored = frozenset(name.lower() for name in ignored)
         self._by_directory: dict[str, tuple[ServerRule, ...]] = {}
         self._above: dict[str, tuple[ServerRule, ...]] = {}
@@ -141,7 +141,7 @@ class ServerRules:
 
     def _rules_of(self, directory: str) -> tuple[ServerRule, ...]:
         if directory not in self._by_directory:
-            self._by_directory[directory] = tuple(rule for name in self._names for rule in self._read(directory, name))
+            self._by_directory[directory] = tuple(rule for name in self.names for rule in self._read(directory, name))
         return self._by_directory[directory]
 
     def _read(self, directory: str, name: str) -> Iterator[ServerRule]:

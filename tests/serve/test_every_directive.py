@@ -1,4 +1,4 @@
-"""Every directive of .htaccess files, alone, in sections and oddly spelled: nobody gets from the trees what Apache refuses.
+"""Every directive of .htaccess files, alone, in sections and oddly spelled: trees give nothing that Apache refuses.
 
 Each case is a directory with a .htaccess file. One Apache serves the site as it is, another one with the trees.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import http.client
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
 
@@ -19,12 +20,13 @@ from tests.sites.served import ServedSite
 
 # What Debian enables, and what .htaccess files of sites use most
 MODULES = """
-    unixd access_compat negotiation status reqtimeout expires include cgid auth_digest authz_groupfile actions ssl session
-    session_cookie socache_shmcb speling usertrack substitute request charset_lite cern_meta buffer asis imagemap
-    authn_anon authn_dbm authz_dbm authz_owner authn_socache auth_form allowmethods ext_filter version macro proxy
+    unixd access_compat negotiation status reqtimeout expires include cgid auth_digest authz_groupfile
+    actions ssl session session_cookie socache_shmcb speling usertrack substitute request charset_lite cern_meta buffer
+    asis imagemap authn_anon authn_dbm authz_dbm authz_owner authn_socache auth_form allowmethods ext_filter
+    version macro proxy
 """
-# Those of "apache2 -L" (2.4.71) that are allowed in .htaccess files, each with arguments that it accepts, if its module is
-# there; a few cannot be used there all the same.
+# Those of "apache2 -L" (2.4.71) that are allowed in .htaccess files, each with arguments that it accepts, if its module
+# is there; a few cannot be used there all the same.
 DIRECTIVES = """
 AddDefaultCharset On
 AcceptPathInfo On
@@ -367,7 +369,7 @@ ODD = {
     "redirect": "RewriteEngine On\nRewriteRule css /x [Redirect=301]",
     "status": "RewriteEngine On\nRewriteRule css - [R=404]",
     "cookie": "RewriteEngine On\nRewriteCond %{HTTP_COOKIE} !x [nocase]\nRewriteRule css - [F]",
-    "ornext": "RewriteEngine On\nRewriteCond %{REQUEST_URI} zzz [ornext]\nRewriteCond %{REQUEST_URI} css\nRewriteRule ^ - [F]",
+    "ornext": "RewriteEngine On\nRewriteCond %{HTTPS} z [ornext]\nRewriteCond %{REQUEST_URI} css\nRewriteRule ^ - [F]",
     "rewrite-class": "RewriteEngine On\nRewriteRule ^[[:lower:]]+\\.css$ - [F]",
     "rewrite-not": "RewriteEngine On\nRewriteRule !\\.html$ - [F]",
     "rewrite-in-files": '<Files "style.css">\nRewriteEngine On\nRewriteRule ^ - [F]\n</Files>',
@@ -405,7 +407,7 @@ ODD = {
     "index": "DirectoryIndex note.txt",
     "index-none": "DirectoryIndex disabled",
     "nested-files": f'<Files "*.css">\n<Files "*.css">\n{DENIED}\n</Files>\n</Files>',
-    "else": f"<If \"%{{REQUEST_URI}} == 'x'\">\nSetEnv A b\n</If>\n<ElseIf \"%{{HTTPS}} == 'off'\">\n{DENIED}\n</ElseIf>",
+    "else": f"<If \"%{{REQUEST_URI}} == 'x'\">\nSetEnv A\n</If>\n<ElseIf \"%{{HTTPS}} == 'off'\">\n{DENIED}\n</ElseIf>",
     "if-file": f"<IfFile /etc/passwd>\n{DENIED}\n</IfFile>",
     "if-directive": f"<IfDirective Require>\n{DENIED}\n</IfDirective>",
     "macro": "<Macro x>\nRequire all denied\n</Macro>\nUse x",
@@ -440,7 +442,7 @@ def files_of(directory: str) -> Mapping[str, str]:
 
 
 def statuses(server: web.Server, paths: list[str]) -> Iterator[int]:
-    """Yield the status of each path, 0 where the server breaks down; by one connection as long as the server keeps it."""
+    """Yield the status of each path, 0 where the server breaks down, by one connection as long as it is kept."""
     with closing(http.client.HTTPConnection(server.address, server.port, timeout=60)) as connection:
         for path in paths:
             try:
@@ -480,3 +482,60 @@ def test_nobody_gets_from_the_trees_what_apache_refuses(tmp_path: Path, monkeypa
         path for path in refused if path.endswith(".css") and f".secret-{path.split('/')[1]}-c{{".encode() in trees
     ]
     assert len(refused) > 500
+
+
+# ---- what is harmless: adapted, and with the fields that it says
+
+HARMLESS = {
+    "header": "Header set X-Own yes\nHeader always set X-Frame-Options DENY",
+    "files": '<FilesMatch "\\.css$">\nHeader set X-Own css\n</FilesMatch>',
+    "taken-back": 'Header set X-Own yes\n<FilesMatch "\\.css$">\nHeader unset X-Own\n</FilesMatch>',
+    "condition": "SetEnvIf Host ^127 LOCAL\nHeader set X-Own local env=LOCAL",
+    "expression": 'Header set X-Own page "expr=%{CONTENT_TYPE} =~ m#text/html#i"',
+    "if": '<If "%{REQUEST_URI} =~ m#css#">\nHeader set X-Own if\n</If>',
+    "guarded": '<IfModule mod_headers.c>\nHeader set X-Own "a \\"b\\" c"\n</IfModule>',
+    "unguarded": "<IfModule !mod_headers.c>\nHeader set X-Own no\n</IfModule>",
+    "csp": "Header set Content-Security-Policy \"default-src 'self'\"",
+    "charset": "AddDefaultCharset iso-8859-2",
+    "charsets": "AddCharset utf-8 .css .js",
+    "language": "AddLanguage de .html",
+    "type": "AddType application/x-own .txt",
+    "https": "RewriteEngine On\nRewriteCond %{HTTPS} !=on\nRewriteRule ^ https://%{HTTP_HOST}%{REQUEST_URI} [R=301,L]",
+    "not-https": "RewriteEngine On\nRewriteCond %{HTTPS} on\nRewriteRule ^ https://x%{REQUEST_URI} [R=301,L]",
+    "proxy": "RewriteEngine On\nRewriteCond %{HTTP:X-Forwarded-Proto} !https\nRewriteRule (.*) "
+    "https://%{SERVER_NAME}%{REQUEST_URI} [R=301,NE,L]",
+    "www": "RewriteEngine On\nRewriteCond %{HTTP_HOST} ^(127.*)$ [NC]\nRewriteRule ^(.*)$ "
+    "%{REQUEST_SCHEME}://www.%1%{REQUEST_URI} [R=301,L]",
+    "caching": "ExpiresActive On\nExpiresDefault A60\nFileETag None\nHeader set Cache-Control max-age=60",
+    "document": 'ErrorDocument 404 /x\nErrorDocument 403 "no',
+    "options": "Options -Indexes -MultiViews",
+    "index": "DirectoryIndex index.html index.php",
+    "compressed": "AddOutputFilterByType DEFLATE text/html text/css\nSetOutputFilter DEFLATE",
+    "slash": "DirectorySlash On\nFallbackResource /index.html",
+}
+OWN_FIELDS = ("location", "x-own", "x-frame-options", "content-security-policy", "content-type", "content-language")
+
+
+def asked(server: web.Server, path: str) -> web.Reply:
+    """Return the answer for a path, without the number of the server's port."""
+    reply = server.get(path, accept_encoding="br")
+    return replace(reply, headers={name: value.replace(f":{server.port}", "") for name, value in reply.headers.items()})
+
+
+@pytest.mark.servers
+def test_harmless_directives_keep_their_effect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(web, "MODULES", f"{web.MODULES} {MODULES}")
+    site = BuiltSite(tmp_path)
+    for directory, text in HARMLESS.items():
+        site.write({**files_of(directory), f"{directory}/inner/note.txt": "words", f"{directory}/.htaccess": text})
+    paths = [f"/{directory}/{name}" for directory in HARMLESS for name in (*FILES, "", "inner/note.txt")]
+    with web.apache(tmp_path / "plain", site.docroot, "") as server:
+        plain = [asked(server, path) for path in paths]
+    with ServedSite(site, "apache", {}).start(flag=False) as server:
+        adapted = [asked(server, path) for path in paths]
+    for path, before, after in zip(paths, plain, adapted, strict=True):
+        assert before.status == after.status, path
+        fields = [(before.headers.get(name), after.headers.get(name)) for name in OWN_FIELDS]
+        assert all(one == other for one, other in fields), (path, fields)
+        is_redirected = path.split("/")[1] in ("https", "proxy", "www")
+        assert is_redirected or after.headers.get("x-adapt"), path

@@ -59,7 +59,7 @@ def test_a_name_without_a_type_is_looked_into(tmp_path: Path) -> None:
 
 def test_hidden_names_are_left_out_but_for_the_one_that_servers_publish(tmp_path: Path) -> None:
     write(
-        tmp_path, ".htaccess", "a/.secret/x", ".well-known/security.txt", ".well-known/.x", ".well-known-not/x", "a/b"
+        tmp_path, ".htpasswd", "a/.secret/x", ".well-known/security.txt", ".well-known/.x", ".well-known-not/x", "a/b"
     )
     assert list(load(tmp_path).resources) == [".well-known/security.txt", "a/b"]
     found = load(tmp_path, hidden=True)

@@ -1,4 +1,4 @@
-"""Directives that most .htaccess files have keep no file from being built: those of well-known projects, by their shape."""
+"""Directives that most .htaccess files have keep nothing from being built: those of well-known projects, by shape."""
 
 from __future__ import annotations
 
@@ -131,7 +131,8 @@ ModPagespeedEnableFilters rewrite_css,combine_css
 """
 # As Drupal's
 DRUPAL = r"""
-<FilesMatch "\.(engine|inc|install|make|module|profile|po|sh|.*sql|theme|twig|tpl(\.php)?|xtmpl|yml)(~|\.sw[op]|\.bak|\.orig|\.save)?$|^(\.(?!well-known).*|Entries.*|Repository|Root|Tag|Template|composer\.(json|lock)|web\.config)$|^#.*#$|\.php(~|\.sw[op]|\.bak|\.orig|\.save)$">
+<FilesMatch "\.(engine|inc|sh|.*sql|theme|tpl(\.php)?|yml)(~|\.sw[op]|\.bak)?$|\
+^(\.(?!well-known).*|Entries.*|Root|composer\.(json|lock)|web\.config)$|^#.*#$|\.php(~|\.sw[op]|\.bak)$">
   <IfModule mod_authz_core.c>
     Require all denied
   </IfModule>
@@ -213,7 +214,7 @@ IndexIgnore *
 """
 PROJECTS = {"boilerplate": BOILERPLATE, "wordpress": WORDPRESS, "drupal": DRUPAL, "hugo": HUGO}
 FILES = (
-    "index.html", "css/css_a-1.css", "css/x.css", "js/x.js", "favicon.ico", "img/x.svg", "fonts/x.woff2", "posts/a.html",
+    "index.html", "css/css_a-1.css", "css/x.css", "js/x.js", "favicon.ico", "img/x.svg", "a.woff2", "posts/a.html",
 )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from adaptc.formats.directives import apache_directives, directives_with_include
 from adaptc.serve.emitter import render
 from adaptc.serve.policy import Policy, policy_of
 from adaptc.serve.servers import all_servers
-from adaptc.site.apache_configuration import configured_rules
+from adaptc.site.apache_configuration import access_names, configured_rules
 from adaptc.site.docroot import Docroot, load_directory
 from adaptc.site.server_rules import ServerRules
 
@@ -246,6 +246,66 @@ def test_rules_of_the_configuration(tmp_path: Path, path: str, rule: str | None)
     assert (match.text if match else None) == rule
 
 
+def test_rules_above_the_docroot(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path / "www").write({"index.html": "<p>x", "a/b.html": "<p>x"})
+    (tmp_path / ".htaccess").write_text('<Files "b.html">\nRequire valid-user\n</Files>\nHeader set X-A b')
+    found = {str(diagnostic) for diagnostic in site.build().diagnostics if diagnostic.id == "server-rule"}
+    assert [text.partition(" applies")[0] for text in found] == [f"{tmp_path}/.htaccess:2: warning: Require valid-user"]
+    assert not (site.output / "lossless/id/a").exists()
+    (tmp_path / ".htaccess").write_text("RewriteEngine On\nRewriteRule ^x - [F]")
+    file = tmp_path / "httpd.conf"
+    file.write_text(f"<Directory {tmp_path}>\nAllowOverride None\n</Directory>\n")
+    site.build(site__server_config=file)
+    assert (site.output / "lossless/id/a/b.html").exists()
+
+
+def test_variables_and_macros_of_the_configuration(tmp_path: Path) -> None:
+    text = f"""
+        Define ROOT {tmp_path}
+        <Directory ${{ROOT}}/private>
+            Require valid-user
+        </Directory>
+        <Macro Closed $name $what>
+            <Directory {tmp_path}/$name>
+                Require $what denied
+            </Directory>
+        </Macro>
+        Use Closed one all
+        <Directory ${{ELSEWHERE}}/two>
+            <Files "[^a]*">
+                SSLRequireSSL
+            </Files>
+        </Directory>
+        AccessFileName .acl
+    """
+    directives = list(apache_directives(text, "httpd.conf"))
+    rules = ServerRules(
+        MemoryTree({"acl/.acl": b"Require all denied"}),
+        configured=tuple(configured_rules(directives, tmp_path, "")),
+        names=access_names(directives),
+    )
+    found = {path: rules.rule_for(path) for path in ("private/a", "one/b", "b", "acl/a")}
+    texts = {path: rule.text if rule else None for path, rule in found.items()}
+    assert texts == {
+        "private/a": "Require valid-user",
+        "one/b": "Require all denied",
+        "b": "SSLRequireSSL",
+        "acl/a": "SSLRequireSSL",
+    }
+    assert [rule.text for rule in rules._rules_of("acl")] == ["Require all denied"]
+
+
+def test_options_of_the_configuration_concern_links(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text("x")
+    (tmp_path / "b.html").symlink_to("a.html")
+    text = f"<Directory {tmp_path}>\nOptions None\nAllowOverride None\n</Directory>"
+    rules = ServerRules(
+        MemoryTree({}), configured=tuple(configured_rules(list(apache_directives(text, "x")), tmp_path, ""))
+    )
+    assert rules.rule_for("a.html") is None
+    assert rules.rule_for("b.html")
+
+
 def test_included_files(tmp_path: Path) -> None:
     (tmp_path / "sites").mkdir()
     (tmp_path / "httpd.conf").write_text(
@@ -315,5 +375,5 @@ def test_rules_that_adaptc_emitted_do_not_count(site: BuiltSite) -> None:
 
 
 def test_names_of_directives_are_checked(site: BuiltSite) -> None:
-    with pytest.raises(UsageError, match="names among Action, AddHandler"):
-        site.config(site__ignore_directives=["Requires"])
+    with pytest.raises(UsageError, match='names of directives, such as Require, or "all"'):
+        site.config(site__ignore_directives=["Require all"])
