@@ -140,6 +140,8 @@ EMIT_TARGETS = (*SERVERS, ACTIONS)
 CLASS_MAPS = ("dbm", "txt")
 NGINX_CLASSES = ("markers", "geo")
 FRESHNESS = ("watched", "strict")
+# Who checks access to what is served from the trees: the server, for the original, or nobody: the build leaves files out
+ACCESS = ("server", "trees")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,7 @@ class ServeConfig:
     ``emit`` names what ``build`` writes too. ``docroot``, ``output`` and ``state`` are paths on the server. ``prefix``
     is the URL path of the docroot without its final slash, None for that of ``site.base_url``. ``level`` is served when
     the flag is set and nothing says otherwise, None for the lowest one that promises the same page. ``freshness`` is
-    one of ``FRESHNESS``.
+    one of ``FRESHNESS``, ``access`` of ``ACCESS``.
     """
 
     emit: tuple[str, ...] = ()
@@ -165,6 +167,7 @@ class ServeConfig:
     reject: bool = False
     retry_after: int = 10
     freshness: str = "watched"
+    access: str = "server"
     classes: bool = False
     hints: bool = True
     critical_hints: bool = False

@@ -20,6 +20,7 @@ from typing import Any
 
 from adaptc.config import schema
 from adaptc.config.config import (
+    ACCESS,
     ALL_DIRECTIVES,
     ALL_PAGES,
     CLASS_MAPS,
@@ -202,6 +203,7 @@ FIELDS: dict[str, Check] = {
     "serve.reject": flag,
     "serve.retry_after": schema.whole(0),
     "serve.freshness": one_of(*FRESHNESS),
+    "serve.access": one_of(*ACCESS),
     "serve.classes": flag,
     "serve.hints": flag,
     "serve.critical_hints": flag,

@@ -144,6 +144,11 @@ class Policy:
         return self.serve.freshness == "strict"
 
     @property
+    def server_checks(self) -> bool:
+        """Whether the server checks access for the original before it sends a file of the trees."""
+        return self.serve.access == "server"
+
+    @property
     def times(self) -> str:
         """Where the times of sources are."""
         return f"{self.output}/{TIMES}"

@@ -20,7 +20,7 @@ from tests.waiting import PATIENCE
 
 MODULES = """
     mpm_event authz_core authz_host authz_user authn_core authn_file auth_basic mime dir headers rewrite remoteip alias
-    setenvif autoindex filter deflate brotli env lua
+    setenvif autoindex filter deflate brotli env lua actions access_compat cgid
 """
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
 NGINX_SCRIPTS = Path("/usr/lib/nginx/modules/ngx_http_js_module.so")

@@ -30,7 +30,7 @@ OLD = 90  # days after which a profile is called old: kernels, servers and neigh
 PROTOCOLS = ("http1", "https1", "https2")
 # The settings of [serve] that change what the server does at a request
 SETTINGS = (
-    "flag", "buckets", "reject", "freshness", "classes", "class_map", "hints", "critical_hints", "expose",
+    "flag", "buckets", "reject", "freshness", "access", "classes", "class_map", "hints", "critical_hints", "expose",
     "trusted_proxies", "nginx_location", "nginx_classes", "nginx_file_cache",
 )  # fmt: skip
 

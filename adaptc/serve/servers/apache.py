@@ -41,6 +41,35 @@ from adaptc.site.server_rules import ServerRule, ServerRules
 
 # ---- what is emitted
 
+# What Apache may call the types of files that it sends as they are. Types that are handlers (application/x-httpd-php) are
+# none of them, so what they name is run, and not exchanged.
+_ALIASES = (
+    *(
+        "application/javascript",
+        "application/x-javascript",
+        "application/ecmascript",
+        "text/xml",
+        "image/vnd.microsoft.icon",
+    ),
+    *(
+        "application/font-woff",
+        "application/font-woff2",
+        "application/x-font-ttf",
+        "application/x-font-otf",
+        "font/sfnt",
+    ),
+    *(
+        "application/vnd.ms-opentype",
+        "application/xslt+xml",
+        "text/x-component",
+        "application/ld+json",
+        "application/yaml",
+    ),
+    *("application/geo+json", "application/vnd.geo+json", "text/x-markdown", "application/x-web-app-manifest+json"),
+    *("application/octet-stream", "image/x-ms-bmp", "text/vcard", "text/vnd.wap.wml"),
+)
+SENT_TYPES = tuple(sorted({*BY_EXTENSION.values(), *_ALIASES}))
+
 # The combined log format, followed by: the time when the request came, how long it took, what was served to which class
 _LOG = r"%h %l %u %t \"%r\" %>s %O \"%{Referer}i\" \"%{User-Agent}i\" at=%{sec}t.%{msec_frac}t took=%{us}Tus"
 
@@ -67,11 +96,21 @@ def variables(policy: Policy) -> dict[str, Any]:
         "log_format": _log_format(policy),
         "hashed_path": hashed_path(),
         "plain_path": plain_path(),
+        "kept": _kept(policy),
+        "contexts": ", ".join(map(expression_string, dict.fromkeys(("", "/", policy.prefix, f"{policy.prefix}/")))),
+        "sent_types": SENT_TYPES,
     }
+
+
+def _kept(policy: Policy) -> list[str]:
+    """Return the variables that the second pass of a request needs in addition to what is served."""
+    return [*(["class"] if policy.serve.classes else []), *(["versions"] if policy.version_levels else [])]
 
 
 def modules(policy: Policy) -> Iterator[str]:
     """Yield the modules that a policy needs, in alphabetical order."""
+    if policy.server_checks:
+        yield "actions"
     yield "headers"
     if policy.is_strict:
         yield "lua"
@@ -164,7 +203,20 @@ MODULE_FOLDERS = (
 # In addition to those that adaptc needs, the modules that .htaccess files of sites use most
 MODULES = (
     *("mpm_event", "authn_core", "authn_file", "authz_core", "authz_host", "authz_user", "auth_basic", "access_compat"),
-    *("alias", "dir", "env", "expires", "headers", "mime", "remoteip", "rewrite", "setenvif", "unixd", "log_config"),
+    *(
+        "actions",
+        "alias",
+        "dir",
+        "env",
+        "expires",
+        "headers",
+        "mime",
+        "remoteip",
+        "rewrite",
+        "setenvif",
+        "unixd",
+        "log_config",
+    ),
 )
 SECURE_MODULES = ("ssl", "http2")
 SYSTEM_TYPES = Path("/etc/mime.types")
@@ -240,6 +292,7 @@ MODULES_OF = {
     "RewriteEngine": "rewrite",
     "Header": "headers",
     "RequestHeader": "headers",
+    "Action": "actions",
     "RemoteIPHeader": "remoteip",
     "LuaScope": "lua",
 }

@@ -1,0 +1,206 @@
+"""What a server refuses, runs or moves without the trees it refuses, runs or moves with them.
+
+The trees contain variants of every file here, protected ones too (``site.ignore_directives``): only the server's own
+checks, which come before the choice of a variant, protect them.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers import web
+from tests.servers.web import Reply, Server
+from tests.sites.built import BuiltSite
+from tests.sites.served import ServedSite
+
+from adaptc.serve.emitter import emit
+
+pytestmark = pytest.mark.servers
+
+NAMES = ("index.html", "page.html", "note.txt", "style.css")
+PAGE = "<!DOCTYPE html>\n<title>x</title>\n" + "<p>secret  words of {}</p>\n\n" * 40
+CREDENTIALS = "user:$apr1$x1x1x1x1$cjghRMLxBVrDwlE5zabeB0\n"
+RIGHT = "Basic " + base64.b64encode(b"user:right").decode()
+WRONG = "Basic " + base64.b64encode(b"user:wrong").decode()
+# Requests: the method and header fields
+REQUESTS: tuple[tuple[str, dict[str, str]], ...] = (
+    ("GET", {"Accept_Encoding": "br"}),
+    ("GET", {}),
+    ("HEAD", {"Accept_Encoding": "br"}),
+    ("POST", {}),
+    ("GET", {"Accept_Encoding": "br", "Authorization": RIGHT}),
+    ("GET", {"Accept_Encoding": "br", "Authorization": WRONG}),
+    ("GET", {"Accept_Encoding": "br", "User_Agent": "BadBot/1.0"}),
+    ("GET", {"Accept_Encoding": "br", "Cookie": "member=1", "Referer": "http://elsewhere.example/"}),
+)
+TARGETS = (
+    "/{d}/{n}",
+    "/{d}/",
+    "/{d}/{n}?a=b",
+    "//{d}//./{n}",
+    "/open/../{d}/{n}",
+    "/%{e}/{n}",
+    "/{d}/{n}/more",
+    "/{d}",
+)
+
+
+def site_of(root: Path, directories: Iterable[str]) -> BuiltSite:
+    files = {f"{directory}/{name}": PAGE.replace("{}", directory) for directory in directories for name in NAMES}
+    return BuiltSite(root).write({"index.html": PAGE, "403.html": PAGE, **files})
+
+
+def replies(server: Server, directories: Iterable[str]) -> Iterator[tuple[str, Reply]]:
+    for directory, target, name in itertools.product(directories, TARGETS, NAMES):
+        path = target.format(d=directory, n=name, e=f"{ord(directory[0]):02x}{directory[1:]}")
+        for method, fields in REQUESTS if target == TARGETS[0] else REQUESTS[:1]:
+            reply = server.get(path, method, **fields)
+            place = reply.headers.get("location", "").removeprefix(f"http://127.0.0.1:{server.port}")
+            yield f"{method} {path} {fields}", replace(reply, headers={**reply.headers, "location": place})
+
+
+def is_secret(reply: Reply) -> bool:
+    return "content-encoding" in reply.headers or b"secret" in reply.body
+
+
+def differences(plain: Iterable[tuple[str, Reply]], adapted: Iterable[tuple[str, Reply]]) -> list[str]:
+    found = []
+    for (asked, before), (_, after) in zip(plain, adapted, strict=True):
+        is_same = before.status == after.status and before.headers["location"] == after.headers["location"]
+        if not is_same or ("GET" in asked and is_secret(before) != is_secret(after)):
+            found.append(f"{asked}: {before.status} {after.status} {dict(after.headers)}")
+    return found
+
+
+def assert_protected(
+    served: ServedSite, directories: Iterable[str], start: Callable[[str], AbstractContextManager[Server]], snippet: str
+) -> list[tuple[str, Reply]]:
+    """Compare the server with the trees and without them; return what it answers with them."""
+    build: dict[str, Any] = {**served.build, "site__ignore_directives": ("all",)}
+    served.site.build(**build)
+    emit(served.site.config(**build, serve__flag=False), [served.kind])
+    for directory in directories:
+        assert (served.site.output / "lossless" / "br" / directory / "page.html").exists(), directory
+    with start("") as server:
+        plain = list(replies(server, directories))
+    with start(snippet) as server:
+        adapted = list(replies(server, directories))
+    found = differences(plain, adapted)
+    assert not found, "\n".join(found)
+    return adapted
+
+
+def assert_adapts(adapted: Iterable[tuple[str, Reply]], *directories: str) -> None:
+    """Check that files which nothing protects are served from the trees."""
+    for directory in directories:
+        chosen = [reply for asked, reply in adapted if f" /{directory}/page.html {{'Accept_Encoding': 'br'}}" in asked]
+        assert chosen and all(reply.headers.get("x-adapt") == "lossless/br" for reply in chosen), directory
+
+
+BASIC = 'AuthType Basic\nAuthName x\nAuthUserFile "{root}/users"\nRequire valid-user'
+HTACCESS = {
+    # access
+    "open": "",
+    "denied": "Require all denied",
+    "order": "Order Deny,Allow\nDeny from all",
+    "limit": "<Limit GET POST>\nRequire all denied\n</Limit>",
+    "limitexcept": "<LimitExcept POST>\nDeny from all\n</LimitExcept>",
+    "basic": BASIC,
+    "expression": "Require expr %{{REQUEST_METHOD}} == 'HEAD'",
+    "cookie": "Require expr %{{HTTP_COOKIE}} =~ /member/",
+    "address": "Require not ip 127.0.0.1\nRequire all granted",
+    "elsewhere": "Require ip 192.0.2.1",
+    "bot": 'SetEnvIfNoCase User-Agent "badbot" bad\nOrder Allow,Deny\nAllow from all\nDeny from env=bad',
+    "environment": "SetEnvIf Cookie member good\nRequire env good",
+    "referer": '<If "%{{HTTP_REFERER}} =~ /elsewhere/">\nRequire all denied\n</If>',
+    "satisfy": BASIC + "\nOrder Deny,Allow\nDeny from all\nSatisfy Any",
+    "either": BASIC + "\nOrder Deny,Allow\nDeny from all\nAllow from 127.0.0.1\nSatisfy Any",
+    "method": "Require method HEAD POST",
+    "files": '<Files "page.html">\nRequire all denied\n</Files>',
+    "filesmatch": '<FilesMatch "^[[:alpha:]]+\\.(txt|css)$">\nRequire all denied\n</FilesMatch>',
+    "if": '<If "%{{REQUEST_URI}} =~ m#note#">\nRequire all denied\n</If>',
+    "document": "Require all denied\nErrorDocument 403 /403.html",
+    "forced": "Require all denied\nErrorDocument 403 /open/page.html",
+    # rules of mod_rewrite and mod_alias
+    "forbidden": "RewriteEngine On\nRewriteRule . - [F]",
+    "gone": "RewriteEngine On\nRewriteRule page - [G]",
+    "posix": "RewriteEngine On\nRewriteRule ^[[:alpha:]]+\\.[[:lower:]]{{3}}$ - [F]",
+    "mainonly": "RewriteEngine On\nRewriteRule . - [F,NS]",
+    "subrequest": "RewriteEngine On\nRewriteCond %{{IS_SUBREQ}} false\nRewriteRule . - [F]",
+    "once": "RewriteEngine On\nRewriteCond %{{ENV:REDIRECT_STATUS}} ^$\nRewriteRule . - [F]",
+    "onmethod": "RewriteEngine On\nRewriteCond %{{REQUEST_METHOD}} HEAD\nRewriteRule . - [F]",
+    "moved": "RewriteEngine On\nRewriteRule ^page\\.html$ /open/page.html [R=302,L]",
+    "inside": "RewriteEngine On\nRewriteRule ^page\\.html$ /denied/page.html [L]",
+    "status": "RewriteEngine On\nRewriteRule ^note - [R=404]",
+    "front": "RewriteEngine On\nRewriteCond %{{REQUEST_FILENAME}} !-f\nRewriteRule . /open/page.html [L]",
+    "redirect": "Redirect 302 /redirect/page.html /open/page.html",
+    "redirectgone": "Redirect gone /redirectgone/note.txt",
+    "redirectmatch": "RedirectMatch 403 \\.css$",
+    # handlers
+    "handler": "SetHandler server-status",
+    "cgi": "Options +ExecCGI\nAddHandler cgi-script .txt .html",
+    "noexec": "Options -ExecCGI\nAddHandler cgi-script .txt .html",
+    "typed": "AddType application/x-httpd-php .html",
+    "action": "Action own /open/page.html\nAddHandler own .css",
+    "asis": "AddHandler send-as-is .txt",
+    # options, mistakes
+    "nolinks": "Options -FollowSymLinks",
+    "none": "Options None",
+    "unknown": "NoSuchDirective on",
+    "unclosed": '<Files "x">',
+    "badpattern": "RewriteEngine On\nRewriteRule ( - [L]",
+    "badcondition": "Require expr %{{NOSUCH",
+    "owninherit": "RewriteEngine On\nRewriteOptions Inherit\nRewriteRule style - [F]",
+    "engineoff": "RewriteEngine Off",
+}
+APACHE = """
+<Location "/location">
+    Require all denied
+</Location>
+<LocationMatch "(?i)^/match/.*\\.html$">
+    Require all denied
+</LocationMatch>
+<Directory "{docroot}/directory">
+    Require all denied
+</Directory>
+<Directory "{docroot}/parent">
+    RewriteEngine On
+    RewriteRule ^page - [F]
+</Directory>
+Redirect 302 /moves /open
+RewriteEngine On
+RewriteRule ^/ruled/.*\\.txt$ - [F]
+RewriteRule ^/passed/page.html$ /denied/page.html [PT]
+Alias /aliased "{root}/other"
+"""
+LATER = """
+RewriteRule ^/later/.*\\.txt$ - [F]
+"""
+CONFIGURED = ("location", "match", "directory", "parent", "moves", "ruled", "passed", "aliased", "later")
+
+
+def test_apache_checks_first(tmp_path: Path) -> None:
+    site = site_of(tmp_path, [*HTACCESS, *CONFIGURED])
+    (tmp_path / "users").write_text(CREDENTIALS)
+    for name in NAMES:
+        (tmp_path / "other").mkdir(exist_ok=True)
+        (tmp_path / "other" / name).write_text("another file")
+    served = ServedSite(site, "apache", {})
+    for directory, text in HTACCESS.items():
+        (site.docroot / directory / ".htaccess").write_text(text.format(root=tmp_path))
+    own = APACHE.format(docroot=site.docroot, root=tmp_path)
+
+    def start(snippet: str) -> AbstractContextManager[Server]:
+        return web.apache(tmp_path / f"server{bool(snippet):d}", site.docroot, own + snippet + LATER)
+
+    snippet = f'Include "{site.output}/serve/apache.conf"\n'
+    adapted = assert_protected(served, [*HTACCESS, *CONFIGURED], start, snippet)
+    assert_adapts(adapted, "open", "engineoff", "none", "nolinks", "front", "either")
