@@ -167,8 +167,8 @@ def nginx(root: Path, docroot: Path, http: str, server: str, user: str | None = 
         yield running
 
 
-def caddy_text(port: int, docroot: Path, site: str) -> str:
-    """Return a whole Caddyfile with one site."""
+def caddy_text(port: int, docroot: Path, site: str, files: str = "") -> str:
+    """Return a whole Caddyfile with one site, whose file server has the lines ``files`` too."""
     return f"""{{
 \tadmin off
 \tauto_https off
@@ -176,7 +176,10 @@ def caddy_text(port: int, docroot: Path, site: str) -> str:
 http://127.0.0.1:{port} {{
 \tbind 127.0.0.1
 \troot * "{docroot}"
-\tfile_server
+\tfile_server {{
+\t\tindex index.html index.htm
+\t\t{files}
+\t}}
 {site}
 }}
 """
@@ -194,11 +197,11 @@ mimetype.assign = ( ".html" => "text/html", ".css" => "text/css", "" => "applica
 
 
 @contextlib.contextmanager
-def caddy(root: Path, docroot: Path, site: str) -> Iterator[Server]:
-    """Run Caddy with one site, which is configured by ``site``."""
+def caddy(root: Path, docroot: Path, site: str, files: str = "") -> Iterator[Server]:
+    """Run Caddy with one site, which is configured by ``site``, and its file server by ``files``."""
     root.mkdir(parents=True, exist_ok=True)
     port, file = free_port(), root / "Caddyfile"
-    file.write_text(caddy_text(port, docroot, site))
+    file.write_text(caddy_text(port, docroot, site, files))
     with _running(["caddy", "run", "--adapter", "caddyfile", "--config", str(file)], port, root) as server:
         yield server
 

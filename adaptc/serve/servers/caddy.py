@@ -13,49 +13,54 @@ from adaptc.serve.patterns import held_directories, token_pattern
 from adaptc.serve.policy import Policy
 from adaptc.serve.server import EmittedFile, Server, always
 
-# The placeholders that Caddy shall expand: the path of the request, and the directory of what a client holds
-PATH, HELD = "{path}", "{adaptc_held}"
+# The path of the request, which Caddy shall expand
+PATH = "{path}"
+# Names that the file matcher takes for patterns, ways out of a tree, and Caddy's own configuration, which it hides only in
+# the docroot
+REFUSED = r"[*?\[\\]|/\.\.?(?:/|$)|(?i:/[^/]*caddyfile[^/]*(?:/|$))"
 
 
 def _variables(policy: Policy) -> dict[str, Any]:
     if policy.prefix:
         raise UsageError("serve.prefix: the configuration for Caddy works only at the root of a host")
     excluded = [pattern for path in policy.excluded for pattern in (path, f"{path}/*")]
-    name = policy.dictionaries.get(policy.level)
+    held = [DICTIONARY_TOKEN] if policy.uses_dictionaries else []
     return {
         "codings": [*policy.codings, IDENTITY],
-        "page_codings": [*([DICTIONARY_TOKEN] if policy.uses_dictionaries else []), *policy.codings, IDENTITY],
-        "held": HELD,
+        "page_codings": [*held, *policy.codings, IDENTITY],
         "held_directories": list(_held_directories()),
-        "hashed_path": f"^{hashed_path()}$",
-        "plain_path": f"^{plain_path()}$",
-        "dictionary": name,
+        "hashed_path": f"{hashed_path()}$",
+        "plain_path": f"{plain_path()}$",
+        "dictionary": policy.dictionaries.get(policy.level),
         "index_paths": " ".join(argument(PATH + index) for index in policy.indexes),
         "tokens": {**TOKENS, DICTIONARY_TOKEN: DICTIONARY_TOKEN},
-        "directories": {DICTIONARY_TOKEN: HELD},
-        "takes": {coding: takes(coding) for coding in (*policy.codings, DICTIONARY_TOKEN)},
+        "directories": {IDENTITY: IDENTITY, **{coding: f"{{adaptc_{coding}}}" for coding in (*held, *policy.codings)}},
+        "accepted": {coding: accepted(coding) for coding in policy.codings},
         "excluded": " ".join(pattern if "*" in pattern else argument(pattern) for pattern in excluded),
+        "refused": REFUSED,
+        "matched_root": f'{argument(policy.output.replace("$", "$$"))[:-1]}${{1}}"',
     }
 
 
 def _held_directories() -> Iterator[tuple[str, str]]:
-    """Yield patterns of Available-Dictionary, and the directory of a tree that each stands for."""
+    """Yield patterns of the fields that choose a dictionary, and the directory of a tree that each stands for."""
     for pattern, groups in held_directories():
-        yield pattern, f"{DICTIONARY_TOKEN}-" + "_".join(f"${{{group + 1}}}" for group in range(groups))
+        fields = f"^,{pattern[1:-1]},{accepted(DICTIONARY_TOKEN)}"
+        yield fields, f"{DICTIONARY_TOKEN}-" + "_".join(f"${{{group + 1}}}" for group in range(groups))
 
 
-def takes(coding: str) -> str:
-    """Return the pattern of an ``Accept-Encoding`` that takes ``coding`` (RE2, which has no lookaround)."""
+def accepted(coding: str) -> str:
+    """Return the pattern of an ``Accept-Encoding`` that accepts ``coding``, to its end (RE2, which has no lookaround)."""
     weight = r"(?:\s*;\s*q=(?:1(?:\.0*)?|0?\.\d*[1-9]\d*))?"
-    return rf"(?i)(?:^|,)\s*{token_pattern(coding)}{weight}\s*(?:,|$)"
+    return rf"(?i:(?:.*,)?\s*{token_pattern(coding)}{weight}\s*(?:,.*)?)$"
 
 
 def argument(text: str) -> str:
     """Return ``text`` as a quoted argument in a Caddyfile, which expands braces and, in paths, wildcards.
 
-    Raises ``ValueError`` for a character without an escape.
+    The placeholder of the path, and those of adaptc, may be in it. Raises ``ValueError`` for a character without an escape.
     """
-    if match := re.search(r"[\x00-\x1f\"\\`{}*?\[\]]", text.replace(PATH, "").replace(HELD, "")):
+    if match := re.search(r"[\x00-\x1f\"\\`{}*?\[\]]", re.sub(r"\{(?:path|adaptc_\w+)\}", "", text)):
         raise ValueError(f"{match[0]!r}, which a Caddyfile cannot express")
     return f'"{text}"'
 
