@@ -368,3 +368,49 @@ def test_nginx_checks_first(tmp_path: Path) -> None:
 
     served, snippet = ServedSite(site, "nginx", {}), f'include "{conf}/nginx-server.conf";'
     assert_adapts(assert_protected(served, NGINX_DIRECTORIES, start, snippet), "open")
+
+
+# Locations that are adapted: each includes what adaptc emits
+INCLUDING = """
+disable_symlinks on from=$document_root;
+location / {{ {include} }}
+location /denied/ {{ deny all; {include} }}
+location /password/ {{ auth_basic "x"; auth_basic_user_file "{root}/users"; {include} }}
+location /asked/ {{ auth_request /asks; {include} }}
+location = /asks {{ internal; if ($http_cookie = "") {{ return 403; }} return 204; }}
+location /either/ {{ satisfy any; deny all; auth_basic "x"; auth_basic_user_file "{root}/users"; {include} }}
+location /limited/ {{ limit_except POST {{ deny all; }} {include} }}
+location /inner/ {{ internal; {include} }}
+location /returned/ {{ if ($http_cookie = "") {{ return 403; }} {include} }}
+location /missing/ {{ if ($http_cookie = "") {{ return 404; }} {include} }}
+location /moved/ {{ rewrite page /open/page.html redirect; {include} }}
+location /nested/ {{ {include} location ~ \\.html$ {{ deny all; }} }}
+"""
+INCLUDING_DIRECTORIES = (
+    *("open", "denied", "password", "asked", "either", "limited", "inner", "returned", "missing", "moved", "nested"),
+    *("linked", "links"),
+)
+
+
+@pytest.mark.parametrize("denies", ["", "deny all;", 'auth_basic "x"; auth_basic_user_file "{root}/users";'])
+def test_nginx_checks_first_in_locations_of_the_site(tmp_path: Path, denies: str) -> None:
+    site = site_of(tmp_path, INCLUDING_DIRECTORIES)
+    (tmp_path / "users").write_text(CREDENTIALS)
+    for name in ("page.html", "index.html"):
+        (site.docroot / "linked" / name).unlink()
+        (site.docroot / "linked" / name).symlink_to(f"../open/{name}")
+    conf = site.output / "serve"
+
+    def start(snippet: str) -> AbstractContextManager[Server]:
+        own = denies.format(root=tmp_path) + INCLUDING.format(root=tmp_path, include=snippet)
+        inside = f'{own}\ninclude "{conf}/nginx-server.conf";' if snippet else own
+        http = f'include "{conf}/nginx-http.conf";' if snippet else ""
+        return web.nginx(tmp_path / f"server{bool(snippet):d}", site.docroot, http, inside)
+
+    served, snippet = (
+        ServedSite(site, "nginx", {"serve__nginx_location": False}),
+        f'include "{conf}/nginx-location.conf";',
+    )
+    adapted = assert_protected(served, INCLUDING_DIRECTORIES, start, snippet)
+    if not denies:
+        assert_adapts(adapted, "open")

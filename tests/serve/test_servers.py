@@ -454,6 +454,7 @@ def test_two_sites_on_one_server(served: ServedSite, tmp_path: Path) -> None:
     other = ServedSite(BuiltSite(tmp_path / "other").write({"index.html": page("other")}), served.kind, {})
     emitted = other.emitted(flag=False, name="Other", prefix="/other")
     conf = other.site.output / "serve"
+    (served.site.docroot / "other").symlink_to(other.site.docroot)
     if served.kind == "apache":
         before, http = f'Include "{conf}/apache.conf"', ""
     else:
