@@ -37,6 +37,7 @@ from adaptc.site.server_rules import ServerRule, ServerRules, without_own_block
 Check = Callable[[Installation], Iterator[Diagnostic]]
 
 MOMENT = 1_700_000_001  # odd: FAT keeps even seconds only
+PART_END = b"# adaptc: end\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +166,8 @@ def outdated_configuration(installation: Installation) -> Iterator[Diagnostic]:
 def _is_outdated(installation: Installation, server: Server, text: bytes, content: bytes) -> bool:
     if server.paste is None:
         return text != content
-    return installation.is_pasted(server) and text not in content
+    parts = text.split(PART_END)[:-1]  # the site's own lines may be between them
+    return installation.is_pasted(server) and not all(part in content for part in parts)
 
 
 def unreadable_trees(installation: Installation) -> Iterator[Diagnostic]:

@@ -37,7 +37,9 @@ def running(served: ServedSite, **settings: object) -> Iterator[Server]:
     (served.site.docroot / ".adaptc-trees").symlink_to(served.site.output)
     text = (served.site.output / "serve" / "htaccess").read_bytes()
     (served.site.docroot / ".htaccess").write_bytes(text)
-    inside = f'<Directory "{served.site.output}">\nRequire all granted\n</Directory>'
+    inside = (
+        f'<Directory "{served.site.output}">\nRequire all granted\n</Directory>\nDirectoryIndex index.html index.htm'
+    )
     with web.apache(served.site.root / "server", served.site.docroot, inside) as server:
         yield server
 

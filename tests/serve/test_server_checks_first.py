@@ -414,3 +414,39 @@ def test_nginx_checks_first_in_locations_of_the_site(tmp_path: Path, denies: str
     adapted = assert_protected(served, INCLUDING_DIRECTORIES, start, snippet)
     if not denies:
         assert_adapts(adapted, "open")
+
+
+# What the docroot's own file has between the two parts of adaptc
+DOCROOT = """
+RewriteRule ^ruled/.*\\.txt$ - [F]
+RewriteRule ^left/page - [G]
+RewriteRule ^away/page /open/page.html [R=302,L]
+RewriteRule ^within/page\\.html$ /denied/page.html [L]
+Redirect gone /aliased/page.html
+<If "%{REQUEST_URI} =~ m#^/iffed/#">
+Require all denied
+</If>
+<Files "secret.html">
+Require all denied
+</Files>
+AddHandler cgi-script .run
+"""
+DOCROOT_DIRECTORIES = ("ruled", "left", "away", "within", "aliased", "iffed", "own")
+
+
+def test_apache_checks_first_with_htaccess(tmp_path: Path) -> None:
+    site = site_of(tmp_path, [*HTACCESS, *DOCROOT_DIRECTORIES])
+    (tmp_path / "users").write_text(CREDENTIALS)
+    (site.docroot / ".adaptc-trees").symlink_to(site.output)
+    served, file = ServedSite(site, "htaccess", {}), site.docroot / ".htaccess"
+    for directory, text in HTACCESS.items():
+        (site.docroot / directory / ".htaccess").write_text(text.format(root=tmp_path))
+    inside = f'<Directory "{site.output}">\nRequire all granted\n</Directory>'
+
+    def start(snippet: str) -> AbstractContextManager[Server]:
+        first, second = (site.output / snippet).read_text().split("# adaptc: end\n")[:2] if snippet else ("", "")
+        file.write_text(f"{first}\nRewriteEngine On\n{DOCROOT}\n{second}")
+        return web.apache(tmp_path / f"server{bool(snippet):d}", site.docroot, inside)
+
+    adapted = assert_protected(served, [*HTACCESS, *DOCROOT_DIRECTORIES], start, "serve/htaccess")
+    assert_adapts(adapted, "open", "own", "either")

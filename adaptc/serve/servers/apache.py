@@ -41,8 +41,8 @@ from adaptc.site.server_rules import ServerRule, ServerRules
 
 # ---- what is emitted
 
-# What Apache may call the types of files that it sends as they are. Types that are handlers (application/x-httpd-php) are
-# none of them, so what they name is run, and not exchanged.
+# What Apache may call the types of files that it sends as they are. Types that are handlers (application/x-httpd-php)
+# are none of them, so what they name is run, and not exchanged.
 _ALIASES = (
     *(
         "application/javascript",
