@@ -140,7 +140,7 @@ EMIT_TARGETS = (*SERVERS, ACTIONS)
 CLASS_MAPS = ("dbm", "txt")
 NGINX_CLASSES = ("markers", "geo")
 FRESHNESS = ("watched", "strict")
-# Who checks access to what is served from the trees: the server, for the original; or nobody, and the build leaves it out
+# Who checks access to what is served from the trees: the server, for the original; or nobody
 ACCESS = ("server", "trees")
 
 

@@ -15,8 +15,8 @@ from adaptc.serve.server import EmittedFile, Server, always
 
 # The path of the request, which Caddy shall expand
 PATH = "{path}"
-# Names that the file matcher takes for patterns, ways out of a tree, and Caddy's own configuration, which it hides only in
-# the docroot
+# Names that the file matcher takes for patterns, ways out of a tree, and Caddy's own configuration, which it hides only
+# in the docroot
 REFUSED = r"[*?\[\\]|/\.\.?(?:/|$)|(?i:/[^/]*caddyfile[^/]*(?:/|$))"
 
 
@@ -45,20 +45,21 @@ def _variables(policy: Policy) -> dict[str, Any]:
 def _held_directories() -> Iterator[tuple[str, str]]:
     """Yield patterns of the fields that choose a dictionary, and the directory of a tree that each stands for."""
     for pattern, groups in held_directories():
-        fields = f"^,{pattern[1:-1]},{accepted(DICTIONARY_TOKEN)}"
+        fields = rf"^,{accepted(DICTIONARY_TOKEN)}\|{pattern[1:]}"
         yield fields, f"{DICTIONARY_TOKEN}-" + "_".join(f"${{{group + 1}}}" for group in range(groups))
 
 
 def accepted(coding: str) -> str:
-    """Return the pattern of an ``Accept-Encoding`` that accepts ``coding``, to its end (RE2, which has no lookaround)."""
+    """Return the pattern of an ``Accept-Encoding`` that accepts ``coding``, to its end (RE2 has no lookaround)."""
     weight = r"(?:\s*;\s*q=(?:1(?:\.0*)?|0?\.\d*[1-9]\d*))?"
-    return rf"(?i:(?:.*,)?\s*{token_pattern(coding)}{weight}\s*(?:,.*)?)$"
+    return rf"(?i:(?:.*,)?\s*{token_pattern(coding)}{weight}\s*(?:,.*)?)"
 
 
 def argument(text: str) -> str:
     """Return ``text`` as a quoted argument in a Caddyfile, which expands braces and, in paths, wildcards.
 
-    The placeholder of the path, and those of adaptc, may be in it. Raises ``ValueError`` for a character without an escape.
+    The placeholder of the path, and those of adaptc, may be in it. Raises ``ValueError`` for a character without an
+    escape.
     """
     if match := re.search(r"[\x00-\x1f\"\\`{}*?\[\]]", re.sub(r"\{(?:path|adaptc_\w+)\}", "", text)):
         raise ValueError(f"{match[0]!r}, which a Caddyfile cannot express")
