@@ -26,8 +26,7 @@ from adaptc.report.figures import (
     TypeFigures,
     capacity_factor,
 )
-from adaptc.report.first_steps import first_steps
-from adaptc.report.html_report import FIRST_ROWS
+from adaptc.report.html_report import FIRST_ROWS, first_steps
 from adaptc.report.page_table import tabulate_pages
 
 HOSTILE = (

@@ -14,7 +14,7 @@ from tests.sites.built import BuiltSite
 from adaptc.compile.engine import spec
 from adaptc.compile.engine.state.state import State
 from adaptc.core.fs import DiskTree, Entry
-from adaptc.site.docroot_digest import scan_directory
+from adaptc.site.docroot import scan_directory
 from adaptc.site.selection import Selection
 from adaptc.workflow.check.check import check
 

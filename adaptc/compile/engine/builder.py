@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.cache.remote import RemoteCache
     from adaptc.compile.engine.trees.gate import Gate, GatedPublisher
     from adaptc.compile.engine.workers.executor import WorkerPool, Workers
-    from adaptc.site.docroot_digest import PlainDirectory
+    from adaptc.site.docroot import PlainDirectory
 
 # Diagnostics of what closes a docroot
 _CLOSING = ("server-rule", "closed-mode")

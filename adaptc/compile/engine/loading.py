@@ -34,8 +34,7 @@ from adaptc.core.model import Resource
 from adaptc.core.version import VERSION
 from adaptc.site.apache_configuration import access_files_above
 from adaptc.site.crawled import types_of
-from adaptc.site.docroot import site_of
-from adaptc.site.docroot_digest import DocrootScan, PlainDirectory, scan_directory
+from adaptc.site.docroot import DocrootScan, PlainDirectory, scan_directory, site_of
 
 if TYPE_CHECKING:
     from adaptc.formats.accesslog.parser import LineParser

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.core.fs import Tree
     from adaptc.core.model import Resource
-    from adaptc.site.docroot_digest import PlainDirectory
+    from adaptc.site.docroot import PlainDirectory
     from adaptc.site.selection import Selection
     from adaptc.site.server_rules import ServerRules
     from adaptc.site.site import Source
