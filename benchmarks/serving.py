@@ -15,11 +15,13 @@ import argparse
 import contextlib
 import ipaddress
 import random
+import re
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,6 +59,8 @@ SETTINGS = (
     Setting("plain", "/plain.html", None),
     Setting("flag absent", "/plain.html", {}, flag=False),
     Setting("flag set", "/page.html", {}),
+    Setting("flag absent, access trees", "/plain.html", {"access": "trees"}, flag=False),
+    Setting("flag set, access trees", "/page.html", {"access": "trees"}),
     Setting("flag set, original", "/left.html", {}),
     Setting("flag absent, strict", "/plain.html", STRICT, flag=False),
     Setting("flag set, strict", "/page.html", STRICT),
@@ -72,6 +76,13 @@ NGINX_ONLY = (
 )
 
 
+# What chooses by flag, level and coding only
+SMALL = {
+    "caddy": (web.caddy, "import {}/serve/Caddyfile"),
+    "lighttpd": (web.lighttpd, 'include "{}/serve/lighttpd.conf"'),
+}
+
+
 def made_site(root: Path) -> BuiltSite:
     """Return a site whose page is 4 kB in Brotli, and a plain file of that size."""
     words = random.Random(1)
@@ -85,7 +96,7 @@ def made_site(root: Path) -> BuiltSite:
 @contextlib.contextmanager
 def running(kind: str, site: BuiltSite, setting: Setting, root: Path, top: str = "") -> Iterator[Server]:
     """Start a server with a setting, on an output of its own; ``top`` is more of Apache's configuration."""
-    http, inside = "", ""
+    http, inside, output = "", "", root
     if setting.settings is not None:
         output = root / "opt"
         shutil.copytree(site.output, output, symlinks=True)
@@ -103,6 +114,10 @@ def running(kind: str, site: BuiltSite, setting: Setting, root: Path, top: str =
         inside = f"include {output}/serve/{part}.conf" + (";" if kind == "nginx" else "")
     if kind == "apache":
         with web.apache(root / "server", site.docroot, inside, top, override="None") as server:
+            yield server
+    elif kind in SMALL:
+        start, snippet = SMALL[kind]
+        with start(root / "server", site.docroot, snippet.format(output) if http else "") as server:
             yield server
     else:
         with web.nginx(root / "server", site.docroot, http, inside) as server:
@@ -172,6 +187,45 @@ def quiet(found: list[float]) -> float:
     return statistics.quantiles(found, n=20)[0]
 
 
+def count_instructions(kind: str, settings: tuple[Setting, ...], requests: int) -> None:
+    """Print the instructions of a kept-alive request, in user space: of many requests less those of few (callgrind)."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        site, base = made_site(Path(folder) / "site"), 0.0
+        for number, one in enumerate(settings):
+            with running(kind, site, one, Path(folder) / str(number)):
+                pass  # for its configuration
+            few, many = (callgrind(Path(folder) / str(number) / "server", kind, one.target, n) for n in (200, requests))
+            own = (many - few) / (requests - 200)
+            base = base or own
+            print(f"{kind:7} {one.name:28} {own:9,.0f} instructions  {own - base:+9,.0f}", flush=True)
+
+
+def callgrind(root: Path, kind: str, target: str, requests: int) -> int:
+    """Run a configured server in one process below callgrind, and return the instructions for some requests."""
+    single = {"apache": ["/usr/sbin/apache2", "-X", "-f", "apache2.conf"]}
+    single["nginx"] = ["/usr/sbin/nginx", "-p", ".", "-c", str(root / "nginx.conf"), "-e", str(root / "error.log")]
+    single["nginx"] += ["-g", "daemon off; master_process off;"]
+    single["lighttpd"] = ["/usr/sbin/lighttpd", "-D", "-f", "lighttpd.conf"]
+    command = list(single[kind])
+    if kind != "nginx":
+        command[-1] = str(root / command[-1])
+    text = Path(command[-1] if kind != "nginx" else root / "nginx.conf").read_text()
+    port = re.search(r"(?:127\.0\.0\.1:|server\.port = )(\d+)", text)
+    assert port is not None
+    tool = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+    with subprocess.Popen([*tool, *command], stderr=subprocess.PIPE, text=True) as started:
+        address = f"http://127.0.0.1:{port[1]}{target}"
+        while subprocess.run(["curl", "-sfo", "/dev/null", address], check=False).returncode:
+            time.sleep(0.2)
+        asked = ["ab", "-q", "-k", "-c", "1", "-n", str(requests), "-H", "Accept-Encoding: br, gzip", address]
+        subprocess.run(asked, check=True, capture_output=True)
+        started.terminate()
+        assert started.stderr is not None
+        collected = re.findall(r"Collected : (\d+)", started.stderr.read())
+    return max(map(int, collected))
+
+
 CONNECTIONS = (1, 10, 100, 200, 400, 600, 800, 1000)
 MANY = """
 ServerLimit 16
@@ -223,6 +277,7 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=400)
     parser.add_argument("--only", help="only the settings whose names hold this, and the plain server")
     parser.add_argument("--stress", action="store_true", help="many connections")
+    parser.add_argument("--instructions", action="store_true", help="count them by callgrind; not of Caddy")
     given = parser.parse_args()
     for kind in given.servers:
         if given.stress:
@@ -230,7 +285,10 @@ def main() -> None:
             continue
         chosen = SETTINGS + (NGINX_ONLY if kind == "nginx" else ())
         kept = tuple(one for one in chosen if not given.only or given.only in one.name or one.settings is None)
-        compare(kind, kept, given.rounds, given.requests)
+        if given.instructions:
+            count_instructions(kind, kept, given.requests)
+        else:
+            compare(kind, kept, given.rounds, given.requests)
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def test_from_nothing_to_the_switched_page(tmp_path: Path) -> None:
 
 def switch_apache(machine: Machine) -> None:
     modules = blocks("Apache", "sh")[0]
-    assert modules == "a2enmod rewrite headers\n"
+    assert modules == "a2enmod rewrite headers actions\n"
     named = re.search(r"^#     a2enmod ([a-z ]+?)  ", (machine.www / "opt/serve/apache.conf").read_text(), re.MULTILINE)
     assert named is not None
     assert set(named[1].split()) == set(modules.split()[1:])
