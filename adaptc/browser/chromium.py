@@ -5,10 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shlex
 import shutil
+import subprocess
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from concurrent.futures import Future
+from functools import cache
+from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,7 +33,10 @@ NAMES = (
 EXTRA = "adaptc[browser]"
 _FLAGS = (
     "--disable-lcd-text", "--mute-audio", "--disable-gpu", "--disable-quic", "--disable-checker-imaging",
-    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    # what has sockets of its own: WebRTC (the first is the switch of today, the second that of old), what the browser
+    # itself asks for, names that are looked up ahead
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-background-networking", "--dns-prefetch-disable",
     # an animated image stays at its first frame: another one would look like a difference between two levels
     "--blink-settings=imageAnimationPolicy=2", "--disable-image-animation-resync",
     # pages are looked at side by side, all of them as if in front
@@ -43,10 +51,15 @@ _FEATURES_OF_PLAYWRIGHT = (
     "AvoidCorsURLLoaderRestartOnRedirect", "TcpPortRandomizationWin", "OptimizationHints", "NetworkTimeServiceQuerying",
     "AimEnabled", "PreconnectToSearch",
 )  # fmt: skip
-_NO_FEATURES = ",".join((*_FEATURES_OF_PLAYWRIGHT, "WebUIOmniboxPopup", "WebUIOmniboxAimPopup"))
+_OF_WINDOWS = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
+_WITH_SOCKETS = ("WebTransport", "DnsOverHttps", "AsyncDns", "DirectSockets")
+_NO_FEATURES = ",".join((*_FEATURES_OF_PLAYWRIGHT, *_OF_WINDOWS, *_WITH_SOCKETS))
 _NO_HOSTS = "--host-resolver-rules=MAP * ~NOTFOUND"
 _LOOPBACK_ONLY = f"{_NO_HOSTS}, EXCLUDE 127.0.0.1"
 _PATIENCE = 30.0  # seconds for the browser to start
+# Gives a program a network of its own, with no other end: as root, and as any user where the system lets users
+_UNSHARE = ("unshare", "--net")
+_UNSHARE_AS_USER = ("unshare", "--user", "--map-current-user", "--net")
 
 
 def find_chromium(named: str = "") -> str | None:
@@ -68,13 +81,17 @@ class Chromium:
     """A browser that is started anew when it ended. ``program`` is its path; ``advance`` takes a number of pages done.
 
     It runs in its sandbox unless that cannot be had: as root, or where the kernel forbids it (``is_sandboxed``). It
-    knows the address of no host, but for 127.0.0.1 with ``reaches_loopback``.
+    knows the address of no host, but for 127.0.0.1 with ``reaches_loopback``. Without that it has no network at all
+    where the system has namespaces (``has_own_network``): it is driven by a pipe, and all its requests are answered by
+    that. Where there are none, as in most containers, only its switches keep it from the network.
     """
 
     def __init__(self, program: str, advance: Callable[[int], None], *, reaches_loopback: bool = False) -> None:
         self.program, self.advance = program, advance
         self._flags = (*_FLAGS, f"--disable-features={_NO_FEATURES}", _LOOPBACK_ONLY if reaches_loopback else _NO_HOSTS)
         self.is_sandboxed = os.geteuid() != 0
+        self.has_own_network = not reaches_loopback and bool(_unshare())
+        self._programs: tempfile.TemporaryDirectory[str] | None = None
         self._playwright: Playwright | None = None
         self._browser: Browser | None = None
         self._starting = asyncio.Lock()
@@ -92,18 +109,38 @@ class Chromium:
             return self._browser
 
     async def _launch(self) -> Browser:
-        if self.is_sandboxed:
+        *safer, last = self._ways()
+        for self.is_sandboxed, self.has_own_network in safer:
             with contextlib.suppress(BrowserError):
                 return await self._launch_once()
-            self.is_sandboxed = False
+        self.is_sandboxed, self.has_own_network = last
         return await self._launch_once()
+
+    def _ways(self) -> list[tuple[bool, bool]]:
+        """Return how it may be started, the safest way first: whether in its sandbox, and in a network of its own."""
+        return [
+            (sandboxed, own_network)
+            for sandboxed in ((True, False) if self.is_sandboxed else (False,))
+            for own_network in ((True, False) if self.has_own_network else (False,))
+        ]
+
+    def _started_program(self) -> str:
+        """Return the program to start: that of the browser, or a script that gives it a network of its own."""
+        if not self.has_own_network:
+            return self.program
+        if self._programs is None:
+            self._programs = tempfile.TemporaryDirectory(prefix="adaptc-browser-")
+        script = Path(self._programs.name, "browser")
+        script.write_text(f'#!/bin/sh\nexec {shlex.join(_unshare())} -- {shlex.quote(self.program)} "$@"\n')
+        script.chmod(0o700)
+        return os.fspath(script)
 
     async def _launch_once(self) -> Browser:
         if self._playwright is None:
             self._playwright = await _start_playwright()
         with saying_why():
             return await self._playwright.chromium.launch(
-                executable_path=self.program,
+                executable_path=self._started_program(),
                 args=list(self._flags),
                 chromium_sandbox=self.is_sandboxed,
                 timeout=1000 * _PATIENCE,
@@ -133,6 +170,18 @@ class Chromium:
                 await self._browser.close()
         if self._playwright is not None:
             await self._playwright.stop()
+        if self._programs is not None:
+            self._programs.cleanup()
+
+
+@cache
+def _unshare() -> tuple[str, ...]:
+    """Return the command that starts a program in a network of its own; nothing if the system has none to give."""
+    for command in (_UNSHARE, _UNSHARE_AS_USER):
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            if subprocess.run((*command, "--", "true"), capture_output=True, timeout=_PATIENCE).returncode == 0:
+                return command
+    return ()
 
 
 async def _start_playwright() -> Playwright:

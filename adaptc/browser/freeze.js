@@ -20,6 +20,9 @@
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296
   }
 
+  // the browser may have no network at all, of which pages learn nothing
+  Object.defineProperty(Navigator.prototype, 'onLine', { get: { onLine() { return true } }.onLine, configurable: true, enumerable: true })
+
   const Clock = Date, FRAME = 16, PATIENT = 1000
   let clock = 1700000000000, reads = 0
   const moveTo = (moment) => { clock = Math.max(clock, moment); reads = 0 }
