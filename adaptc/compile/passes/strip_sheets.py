@@ -93,8 +93,11 @@ class _Labels:
             return  # the selector matches elements of some pages, which are unknown here
         evidence = {place.path: self.view.evidence(place.path) for place in places}
         uses = [_use(place, self.view) for place in places]
+        places_by_url: dict[str, list[_Place]] = {}
+        for place in places:
+            places_by_url.setdefault(place.rule.url, []).append(place)
         for use in label_page(self.path, uses, evidence, DecidedUsage(self.view.usage), rules, levels):
-            reason = self._reason(use, [place for place in places if place.rule.url == use.ref])
+            reason = self._reason(use, places_by_url[use.ref])
             if reason is not None:
                 yield use.ref, reason
 

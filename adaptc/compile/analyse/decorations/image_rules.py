@@ -188,40 +188,45 @@ def _contents(nodes: list[Any], selector: str, prelude: str, is_wide: bool) -> I
 
 
 def _declared(nodes: list[Any], selector: str, *, pseudo: bool, is_loaded: bool) -> Iterator[ImageRule]:
-    values = _values(nodes)
+    values, last = _values(nodes), {node.lower_name: node.value for node in nodes if node.type == "declaration"}
+    width, height, hides_text = _pixels(values.get("width")), _pixels(values.get("height")), _hides_text(values)
     for name, value in values.items():
-        loaded = _loaded(nodes, name) if is_loaded and _LOADING.match(name) else ()
-        for reference in css_references(f"{name}:{value}", declarations=True):
-            if _is_file(reference.url):
-                yield ImageRule(
-                    selector,
-                    reference.url,
-                    name,
-                    _word(values, name, "repeat", r"\b(?:no-repeat|repeat-[xy]|repeat|space|round)\b"),
-                    _word(values, name, "size", r"\b(?:cover|contain)\b"),
-                    _pixels(values.get("width")),
-                    _pixels(values.get("height")),
-                    pseudo,
-                    _hides_text(values),
-                    reference.url in loaded,
-                    loaded.index(reference.url) if reference.url in loaded else 0,
-                )
+        urls = [each.url for each in css_references(f"{name}:{value}", declarations=True) if _is_file(each.url)]
+        if not urls:
+            continue
+        loaded = _loaded(last[name], name) if is_loaded and _LOADING.match(name) else {}
+        repeat, size = _word(values, name, "repeat", _REPEAT), _word(values, name, "size", _SIZE)
+        for url in urls:
+            yield ImageRule(
+                selector,
+                url,
+                name,
+                repeat,
+                size,
+                width,
+                height,
+                pseudo,
+                hides_text,
+                url in loaded,
+                loaded.get(url, 0),
+            )
 
 
+_REPEAT = re.compile(r"\b(?:no-repeat|repeat-[xy]|repeat|space|round)\b")
+_SIZE = re.compile(r"\b(?:cover|contain)\b")
 # The properties whose images browsers load when an element has them
 _LOADING = re.compile(r"(?:-webkit-)?(?:background|border-image|content|cursor|list-style|mask)")
 _DENSE = re.compile(r"\b(?!1(?:\.0+)?(?:x|dppx))[\d.]+(?:x|dppx)\b", re.IGNORECASE)
 
 
-def _loaded(nodes: list[Any], name: str) -> tuple[str, ...]:
-    """Return the URLs that a browser loads of the last declaration of a property, each once."""
-    value = [node.value for node in nodes if node.type == "declaration" and node.lower_name == name][-1]
+def _loaded(value: list[Any], name: str) -> dict[str, int]:
+    """Return the URLs that a browser loads of the last declaration of a property, and their numbers."""
     text = "".join(
         _choice(token) if token.type == "function" and token.lower_name in IMAGE_SETS else token.serialize()
         for token in value
     )
     urls = (reference.url for reference in css_references(f"{name}:{text}", declarations=True))
-    return tuple(dict.fromkeys(filter(_is_file, urls)))
+    return {url: number for number, url in enumerate(dict.fromkeys(filter(_is_file, urls)))}
 
 
 def _choice(image_set: Any) -> str:
@@ -236,9 +241,9 @@ def _choice(image_set: Any) -> str:
     return f"image-set({next((text for text in texts if not _DENSE.search(text)), texts[0])})"
 
 
-def _word(values: dict[str, str], name: str, longhand: str, pattern: str) -> str:
+def _word(values: dict[str, str], name: str, longhand: str, pattern: re.Pattern[str]) -> str:
     """Return a keyword of ``background-*``, or of the shorthand."""
-    match = re.search(pattern, values.get(f"background-{longhand}", "") or values.get(name, ""))
+    match = pattern.search(values.get(f"background-{longhand}", "") or values.get(name, ""))
     return match[0] if match else ""
 
 
