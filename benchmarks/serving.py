@@ -285,6 +285,8 @@ def main() -> None:
             continue
         chosen = SETTINGS + (NGINX_ONLY if kind == "nginx" else ())
         kept = tuple(one for one in chosen if not given.only or given.only in one.name or one.settings is None)
+        if kind in SMALL:
+            kept = tuple(one for one in kept if set(one.settings or {}) <= {"access"})
         if given.instructions:
             count_instructions(kind, kept, given.requests)
         else:

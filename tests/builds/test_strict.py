@@ -247,7 +247,7 @@ def test_htaccess_says_that_it_cannot(site: BuiltSite) -> None:
 def test_the_modules_are_named(site: BuiltSite) -> None:
     site.build()
     emit(site.config(serve__freshness="strict"), ["apache", "nginx"])
-    assert "a2enmod headers lua rewrite" in (site.output / "serve" / "apache.conf").read_text()
+    assert "a2enmod actions headers lua rewrite" in (site.output / "serve" / "apache.conf").read_text()
     assert "libnginx-mod-http-js" in (site.output / "serve" / "nginx-server.conf").read_text()
 
 
