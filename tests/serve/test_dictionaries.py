@@ -237,7 +237,7 @@ MISTAKES = {
     "always a link": ("nginx-http.conf", '{{ ("~" ~ offered_is_held) | arg }} "";', ""),
     "no Vary": ("apache.conf", "Header merge Vary Available-Dictionary", "#"),
     "no condition": ("apache.conf", 'RewriteCond %{HTTP:Accept-Encoding} {{ accepts["dcz"] | regex }} [NV]', "#"),
-    "another token": ("apache.conf", "_token:dcz", "_token:zstd"),
+    "another token": ("apache.conf", '"/dcz", "dcz")', '"/dcz", "zstd")'),
 }
 
 
