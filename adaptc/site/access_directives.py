@@ -136,6 +136,8 @@ _BY_EFFECT = (
     (Effect.ALTERS, _compiled(_ALTERING)),
     (Effect.RESTRICTS, _compiled(_RESTRICTING)),
 )
+# Of modules that servers often lack: Apache refuses them then
+_OF_RARE_MODULES = frozenset({"action", "authgroupfile", "sslrequiressl", "xbithack"})
 # Directives of other modules, where a section asks whether the module is there
 _GUARDED = {
     re.compile(r"modpagespeed\w*"): re.compile(r"pagespeed"),
@@ -160,6 +162,8 @@ def effect_of(directive: Directive, filters: Sequence[str] = ()) -> Effect:
     judge = _JUDGES.get(name)
     if judge is not None:
         return judge(args)
+    if name in _OF_RARE_MODULES and not any(_asks(section, re.compile("")) for section in directive.within):
+        return Effect.UNKNOWN
     text = "\n".join(args)
     for effect, patterns in _BY_EFFECT:
         if name in patterns and patterns[name].fullmatch(text):

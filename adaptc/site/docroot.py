@@ -109,12 +109,15 @@ def _leave_out_closed(docroot: Docroot, closed: Mapping[str, str]) -> None:
 def _leave_out(docroot: Docroot, rules: ServerRules) -> None:
     """Remove the files that rules of the server apply to, and report each rule with the number of its files."""
     counts: dict[ServerRule, int] = {}
-    altering: dict[str, ServerRule] = {}
+    altering, seen = dict[str, ServerRule](), set[str]()
     for path, resource in docroot.resources.items():
         rule = rules.rule_for(path) or (rules.rule_for(resource.alias_of) if resource.alias_of else None)
-        for alters in rules.altering(path) if rule is None else ():
-            if not alters.repetition and not alters.is_removal:
-                altering.setdefault(alters.directive.file, alters)
+        directory = path.rpartition("/")[0]
+        if rule is None and directory not in seen:
+            seen.add(directory)
+            for alters in rules.altering(path):
+                if not (alters.directive.file in altering or alters.is_removal or alters.repetition):
+                    altering[alters.directive.file] = alters
         if rule is not None:
             counts[rule] = counts.get(rule, 0) + 1
             docroot.bypassing.append(path)

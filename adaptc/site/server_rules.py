@@ -114,29 +114,29 @@ class ServerRules:
         self._tree, self._prefix, self._configured, self.names = tree, prefix, configured, names
         self._ignored = frozenset(name.lower() for name in ignored)
         self._by_directory: dict[str, tuple[ServerRule, ...]] = {}
-        self._above: dict[str, tuple[ServerRule, ...]] = {}
+        self._above: dict[str, tuple[tuple[ServerRule, ...], tuple[ServerRule, ...]]] = {}
 
     def rule_for(self, path: str) -> ServerRule | None:
         """Return the first rule that keeps a file from being built, from the docroot downward."""
-        for rule in self._rules_above(path):
-            if not rule.is_harmless and rule.covers(path) and not self._is_ignored(rule):
-                return rule
-        return None
+        restricting, _ = self._rules_above(path)
+        return next((rule for rule in restricting if rule.covers(path)), None)
 
     def altering(self, path: str) -> Iterator[ServerRule]:
         """Yield the rules of the directories above a file that change fields of answers only, the docroot's first."""
-        return (rule for rule in self._rules_above(path) if rule.is_harmless and not self._is_ignored(rule))
+        return iter(self._rules_above(path)[1])
 
     def _is_ignored(self, rule: ServerRule) -> bool:
         return not self._ignored.isdisjoint({ALL_DIRECTIVES, rule.directive.name.strip("<>")})
 
-    def _rules_above(self, path: str) -> tuple[ServerRule, ...]:
-        """Return the rules that may apply to a file: those of its directory are the same for all files in it."""
+    def _rules_above(self, path: str) -> tuple[tuple[ServerRule, ...], tuple[ServerRule, ...]]:
+        """Return the rules that may apply to a file, restricting and harmless ones: the same for all in a directory."""
         directory = path.rpartition("/")[0]
         rules = self._above.get(directory)
         if rules is None:
             found = (self._configured, *map(self._rules_of, directories_above(path)))
-            rules = self._above[directory] = tuple(rule for each in found for rule in each)
+            counted = [rule for each in found for rule in each if not self._is_ignored(rule)]
+            harmless = tuple(rule for rule in counted if rule.is_harmless)
+            rules = self._above[directory] = tuple(rule for rule in counted if not rule.is_harmless), harmless
         return rules
 
     def _rules_of(self, directory: str) -> tuple[ServerRule, ...]:

@@ -232,6 +232,15 @@ def test_files_of_well_known_projects_keep_nothing_from_being_built(project: str
     assert left_out(PROJECTS[project]) == []
 
 
+def test_what_is_not_repeated_for_copies_is_said_once_for_a_file() -> None:
+    text = "ExpiresActive On\nExpiresDefault A60\nHeader set X-A b\nHeader unset ETag\nSetEnvIf Host x y"
+    tree = MemoryTree({"a.html": b"x", "b/c.html": b"x", ".htaccess": text.encode()})
+    assert [str(each) for each in load_directory(tree, rules=ServerRules(tree)).diagnostics] == [
+        ".htaccess:1: note: ExpiresActive On changes fields of answers; the emitted configuration does not repeat it "
+        "for copies in the trees [server-rule-altered]"
+    ]
+
+
 PAGE = (
     '<!DOCTYPE html><html lang=en><title>A</title><link rel="stylesheet" href="assets/site.css"><p class=a>words</html>'
 )

@@ -11,7 +11,7 @@ from tests.sites.built import BuiltSite
 from adaptc.compile.engine.state.state import last_build
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import DiskTree, MemoryTree
-from adaptc.formats.directives import apache_directives, directives_with_includes
+from adaptc.formats.directives import apache_directives, directives_with_includes, may_match, pattern_of
 from adaptc.serve.emitter import render
 from adaptc.serve.policy import Policy, policy_of
 from adaptc.serve.servers import all_servers
@@ -67,6 +67,7 @@ ALL = ["news/index.html", "news/old.html", "news/x.cgi.txt"]
         "Order allow,deny",
         "Order allow,deny\nAllow from 10.0.0.0/8",
         "Action text/html /cgi-bin/footer.pl",
+        "XBitHack off",
     ],
 )
 def test_rules_of_a_whole_directory(text: str) -> None:
@@ -81,7 +82,7 @@ def test_rules_of_a_whole_directory(text: str) -> None:
         "Order allow,deny\nAllow from all",
         "Order deny,allow",
         "AuthType None",
-        "Action x-mapfile /cgi-bin/map",
+        "<IfModule mod_actions.c>\nAction x-mapfile /cgi-bin/map\n</IfModule>",
         "SetHandler None",
         "Options -Indexes",
         "AddType application/javascript .js\nAddType text/html;charset=utf-8 .html\nAddType image/webp .webp",
@@ -111,7 +112,7 @@ def test_directives_that_concern_no_file_here(text: str) -> None:
         ("AddType application/x-httpd-php .html", ["news/index.html", "news/old.html"]),
         ("AddType text/plain .html .webp", ["news/index.html", "news/old.html"]),
         ("AddOutputFilter INCLUDES;DEFLATE html", ["news/index.html", "news/old.html"]),
-        ("XBitHack on", ["news/index.html", "news/old.html"]),
+        ("<IfModule mod_include.c>\nXBitHack on\n</IfModule>", ["news/index.html", "news/old.html"]),
         ("Redirect permanent /news/old.html /news/", ["news/old.html"]),
         ("RewriteEngine On\nRewriteRule ^old\\.html$ index.html [R]", ["news/old.html"]),
         ("RewriteEngine On\nRewriteRule ^$ start.html [L]", ["news/index.html"]),
@@ -121,6 +122,25 @@ def test_directives_that_concern_no_file_here(text: str) -> None:
 )
 def test_rules_of_some_files(text: str, files: list[str]) -> None:
     assert left_out(text) == files
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [r"a++", r"\h", r"\Qa\E", "(?|a)", "(?>a)", "(?R)", "[[:nothing:]]", "[]a]", "[^]a]&&[b]", "[a&&b]", "a{,3}",
+     "(?a)a", r"\u0061", r"\1", "(?#a)", "x**", "(", "["],
+)  # fmt: skip
+def test_patterns_of_another_meaning_are_not_read(pattern: str) -> None:
+    assert pattern_of(pattern) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [(r"\.(css|js)$", "a.css"), ("^[[:alpha:]]+$", "abc"), ("(?i)A", "a"), ("a{2,}b", "aab"), (r"^(?!b)\w", "a"),
+     ("a]", "a]")],
+)  # fmt: skip
+def test_patterns_of_the_same_meaning_are_read(pattern: str, text: str) -> None:
+    assert may_match(pattern, text)
+    assert not may_match(pattern, "-")
 
 
 def test_a_pattern_that_cannot_be_read_applies() -> None:
