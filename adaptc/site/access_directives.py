@@ -153,17 +153,11 @@ def effect_of(directive: Directive, filters: Sequence[str] = ()) -> Effect:
     ``filters`` are the names that the file declares for filters that compress (``FilterDeclare``).
     """
     name, args = directive.name, directive.args
-    if any("${" in text for text in (name, *args)):
-        return Effect.UNKNOWN
-    if name == "filterchain" and not (args and all(arg.lstrip("+=-@!").lower() in filters for arg in args)):
-        return Effect.UNKNOWN
-    if name == "filterprotocol" and args[:1] and args[0].lower() not in filters:
+    if any("${" in text for text in (name, *args)) or not _has_what_it_needs(directive, filters):
         return Effect.UNKNOWN
     judge = _JUDGES.get(name)
     if judge is not None:
         return judge(args)
-    if name in _OF_RARE_MODULES and not any(_asks(section, re.compile("")) for section in directive.within):
-        return Effect.UNKNOWN
     text = "\n".join(args)
     for effect, patterns in _BY_EFFECT:
         if name in patterns and patterns[name].fullmatch(text):
@@ -175,10 +169,17 @@ def effect_of(directive: Directive, filters: Sequence[str] = ()) -> Effect:
     return Effect.NOTHING if is_guarded else Effect.UNKNOWN
 
 
+def _has_what_it_needs(directive: Directive, filters: Sequence[str]) -> bool:
+    """Whether the file asks for a rare module, and declares the filters that a directive names."""
+    if directive.name in _OF_RARE_MODULES:
+        return any(_asks(section, re.compile("")) for section in directive.within)
+    named = {"filterchain": directive.args, "filterprotocol": directive.args[:1]}.get(directive.name, ())
+    return all(name.lstrip("+=-@!").lower() in filters for name in named)
+
+
 def _asks(section: Section, module: re.Pattern[str]) -> bool:
-    return section.name == "ifmodule" and not section.args[0].startswith("!") and bool(
-        module.search(section.args[0].lower())
-    )  # fmt: skip
+    name = "".join(section.args[:1]).lower()
+    return section.name == "ifmodule" and name[:1] not in ("", "!") and module.search(name) is not None
 
 
 def _known(condition: bool, effect: Effect = Effect.NOTHING) -> Effect:

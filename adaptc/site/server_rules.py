@@ -499,6 +499,8 @@ class Rewrite:
         return alternatives or all(self._may_one_hold(line, url) for line in self.conditions)
 
     def _may_one_hold(self, condition: Directive, url: str) -> bool:
+        if not _is_known_condition(condition):
+            return True
         subject, pattern = condition.args[0].lower(), condition.args[1]
         name = next((name for name in _FILE_NAMES if subject.startswith(name)), None)
         if subject == name and pattern in _DIRECTORY_TESTS:
