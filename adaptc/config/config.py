@@ -51,7 +51,8 @@ class BuildConfig:
     ``jobs`` 0 means as many as the CPUs that this process may use. ``identity`` is ``complete`` (the ``id``
     tree of a level holds every file of the site) or ``changed`` (only those that differ from the docroot).
     ``remote_cache`` is the URL of a cache that machines share, which is not written with ``remote_cache_readonly``.
-    ``scheduler`` is the address of a scheduler of Dask, whose workers build.
+    ``scheduler`` is the address of a scheduler of Dask, whose workers build. A unit that would take more than
+    ``unit_seconds`` of CPU time is left as it is.
     """
 
     levels: tuple[str, ...] = ("full", "lossless")
@@ -63,6 +64,7 @@ class BuildConfig:
     remote_cache_readonly: bool = False
     scheduler: str | None = None
     identity: str = "complete"
+    unit_seconds: float = 600.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,6 +168,7 @@ FIELDS: dict[str, Check] = {
     "build.remote_cache_readonly": flag,
     "build.scheduler": _scheduler,
     "build.identity": one_of("complete", "changed"),
+    "build.unit_seconds": schema.duration(0.01, 86400 * 365),
     **{f"codings.{field.name}": flag for field in fields(CodingsConfig)},
     "codings.versions_back": schema.whole(0),
     "select.logs": _logs,

@@ -137,6 +137,9 @@ KINDS: dict[str, Kind] = {
     "pass-demoted": Kind(W, "pass {name} was dropped at {level}: in a browser {reason}"),
     "level-demoted": Kind(W, "is the same at {name} as at {above}: in a browser {reason}"),
     "not-built": Kind(E, "level {name} is not built: {reason}; the next build tries again"),
+    "unit-too-slow": Kind(
+        W, "would take more than {seconds} s of CPU time at {name}; it is left as it is (build.unit_seconds)"
+    ),
     "pass-failed": Kind(E, "building {name} failed ({reason}); the original is kept. Please report this as a bug"),
     "template-source": Kind(N, "holds template directives ({mark}); the page is not rewritten"),
     # style sheets

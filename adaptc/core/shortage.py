@@ -14,6 +14,8 @@ import errno
 import os
 import re
 import resource
+import signal
+import threading
 from collections.abc import Iterator
 
 from adaptc.core.diagnostics import UsageError
@@ -34,7 +36,13 @@ _BOUND = "security limit"
 _PANIC = "PanicException"  # of pyo3; each extension has a type of its own, which derives from BaseException
 # Bytes that the largest image takes (100 million pixels), with those that it is made of
 _MARGIN = 1 << 30
-_ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+
+
+class OutOfTime(BaseException):
+    """A unit used more CPU time than it may. Handlers of damaged content, which catch ``Exception``, let it pass."""
+
+
+_ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit, OutOfTime)
 
 
 def explain_shortage(error: BaseException) -> str | None:
@@ -113,3 +121,42 @@ def recognizing_shortage() -> Iterator[None]:
         if reason is None:
             raise
         raise Shortage(reason) from error
+
+
+# ---- a bound of CPU time
+
+# Seconds of CPU time after which ``OutOfTime`` is raised again, where the code of a library lost it
+_AGAIN = 1.0
+_is_bounded = False
+
+
+@contextlib.contextmanager
+def bounding_cpu_time(seconds: float) -> Iterator[None]:
+    """Raise ``OutOfTime`` once this process has used so many seconds of CPU time in the block.
+
+    Wall time says nothing on a busy machine. The signal of a timer does it, between two steps of Python: code of a
+    library that does not return is ended by the pool (``workers.worker``). Only the main thread takes signals; in
+    others, and where a profiler has the signal, there is no bound.
+    """
+    global _is_bounded
+    if threading.current_thread() is not threading.main_thread() or not _takes_signal():
+        yield
+        return
+    _is_bounded = True
+    signal.setitimer(signal.ITIMER_PROF, seconds, _AGAIN)
+    try:
+        yield
+    finally:
+        _is_bounded = False
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def _takes_signal() -> bool:
+    if signal.getsignal(signal.SIGPROF) is signal.SIG_DFL:
+        signal.signal(signal.SIGPROF, _end_unit)
+    return signal.getsignal(signal.SIGPROF) is _end_unit
+
+
+def _end_unit(_number: int, _frame: object) -> None:
+    if _is_bounded:  # a signal may come after the block
+        raise OutOfTime

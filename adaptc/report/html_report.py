@@ -346,6 +346,7 @@ _BY_GROUP = {
 _BY_DIAGNOSTIC = {
     "file-too-large": "`site.max_file_bytes` raises the limit.",
     "image-bomb": "`site.max_pixels` raises the limit, where there is memory for it.",
+    "unit-too-slow": "`build.unit_seconds` raises the limit.",
     "server-rule": "`site.ignore_directives` builds the files all the same.",
     "server-rule-unknown": "`adaptc doctor` asks the server; `site.ignore_directives` builds the files all the same.",
     "page-needs-scripts": "`adaptc build --browser` makes such pages of what a browser saw after their scripts.",

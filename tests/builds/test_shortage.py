@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import time
 import zlib
 from collections.abc import Callable
 from typing import NoReturn
@@ -15,10 +17,18 @@ from tests.sites.plain import FILES, png
 from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.compile.analyse.decorations.evidence import image_evidence
+from adaptc.compile.engine.unit import unit_builder
 from adaptc.compile.passes import page_icons as icon
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.shortage import Shortage, explain_shortage, raise_shortage, recognizing_shortage
+from adaptc.core.shortage import (
+    OutOfTime,
+    Shortage,
+    bounding_cpu_time,
+    explain_shortage,
+    raise_shortage,
+    recognizing_shortage,
+)
 from adaptc.formats import codings, font
 from adaptc.formats.image import alternates, probe
 from adaptc.formats.image.exact import exact_png
@@ -171,6 +181,50 @@ def test_units_that_memory_is_short_for_are_reported_and_built_by_the_next(
     assert sorted(site.built()) == ["lossless/i/dot.png", "lossless/index.html", "lossless/sub/b.html"]
     assert site.trees() == clean_trees(site)
     assert not site.build().built
+
+
+@pytest.mark.parametrize("lost", ["rewrite_page", "gather"])
+def test_a_unit_that_takes_too_long_is_left_as_it_is(
+    site: BuiltSite, lost: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A handler of damaged content that catches everything once does not hold it up."""
+    original = getattr(unit_builder, lost)
+
+    def endless(path: str, *rest: object, **options: object) -> object:
+        if path != "a.html":
+            return original(path, *rest, **options)
+        with contextlib.suppress(BaseException):
+            while True:
+                pass
+        while True:
+            pass
+
+    with monkeypatch.context() as patch:
+        patch.setattr(unit_builder, lost, endless)
+        first = site.build(build__unit_seconds=2.0)
+    slow = [str(diagnostic) for diagnostic in first.diagnostics if diagnostic.id == "unit-too-slow"]
+    at = "facts" if lost == "gather" else "lossless"
+    more = f"would take more than 2 s of CPU time at {at}; it is left as it is (build.unit_seconds) [unit-too-slow]"
+    assert slow == [f"a.html: warning: {more}"]
+    assert not [diagnostic for diagnostic in first.diagnostics if diagnostic.id in ("not-built", "pass-failed")]
+    if lost == "rewrite_page":
+        assert site.read("a.html") == str(FILES["a.html"]).encode()
+    again = site.build(build__unit_seconds=2.0)
+    assert again.built == {}
+    assert [str(diagnostic) for diagnostic in again.diagnostics if diagnostic.id == "unit-too-slow"] == slow
+    site.build()  # a higher limit
+    assert site.trees() == clean_trees(site)
+
+
+def test_the_bound_of_cpu_time_ends_with_its_block() -> None:
+    with bounding_cpu_time(0.05):
+        pass
+    begun = time.process_time()
+    while time.process_time() < begun + 0.1:
+        pass
+    with pytest.raises(OutOfTime), bounding_cpu_time(0.05):
+        while True:
+            pass
 
 
 def test_nothing_of_a_lack_of_memory_is_cached(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -232,7 +232,9 @@ class Builder:
         modules = [UNIT_BUILDER, *modules_of(self.spec.levels)]
         with ExitStack() as stack:
             far = stack.enter_context(self._far_workers(state, remote))
-            yield stack.enter_context(worker_pool(jobs, lock, modules, is_isolated=isolated, far=far))
+            limit = self.spec.config.build.unit_seconds
+            pool = worker_pool(jobs, lock, modules, is_isolated=isolated, far=far, limit=limit)
+            yield stack.enter_context(pool)
 
     def _far_workers(self, state: State, remote: RemoteCache | None) -> AbstractContextManager[WorkerPool | None]:
         if self.executor is None and self.spec.config.build.scheduler is None:

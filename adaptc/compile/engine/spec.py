@@ -145,8 +145,8 @@ class BuildSpec:
 
     def _recipe_text(self, plan: Plan) -> str:
         """Everything of the configuration that a unit's bytes may depend on."""
-        site = self.config.site
-        shared = (self.settings, self.codings, codings.RECIPE, site.base_url, site.index, site.max_file_bytes)
+        site, bound = self.config.site, self.config.build.unit_seconds
+        shared = (self.settings, self.codings, codings.RECIPE, site.base_url, site.index, site.max_file_bytes, bound)
         rules = (plan.level.name, self.decorations.digest) if plan.needs_labels and self.decorations else None
         return repr((*shared, self._complete(), rules))
 
@@ -156,8 +156,8 @@ class BuildSpec:
     @property
     def facts_recipe(self) -> str:
         """The digest of everything that decides the facts of sources, except the site."""
-        site = self.config.site
-        return digest_parts(facts_recipe(), repr((site.base_url, site.index, site.max_file_bytes)))
+        site, bound = self.config.site, self.config.build.unit_seconds
+        return digest_parts(facts_recipe(), repr((site.base_url, site.index, site.max_file_bytes, bound)))
 
     def has_facts_of(self, state: State) -> bool:
         """Whether the facts in a state are as this build would find them."""
@@ -224,6 +224,7 @@ class BuildSpec:
             self.levels,
             self.codings,
             self.config.site.max_file_bytes,
+            self.config.build.unit_seconds,
             self._complete(),
             self.recipes,
             self.decorations.rules if self.decorations else None,

@@ -133,6 +133,40 @@ def test_a_worker_that_waits_without_end_is_ended(tmp_path: Path) -> None:
         pool.close()
 
 
+def test_a_library_that_does_not_return_is_ended(tmp_path: Path) -> None:
+    pool = Pool(2, tmp_path / "lock", (), limit=0.5)
+    try:
+        *built, reason = run(Workers(pool, is_isolated=True), "a", "b", "endless")
+    finally:
+        pool.close()
+    assert built == ["a", "b"]
+    assert reason == (
+        "endless: the process that built it took more CPU time than build.unit_seconds allows, in a library that did "
+        "not return, and was ended"
+    )
+
+
+def test_memory_that_is_short_for_every_unit_ends_the_work(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adaptc.compile.engine.workers.pool._MOST_SHORT", 3)
+    with pytest.raises(Shortage, match="3 files one after the other could not be built, .* not enough memory"):
+        run(workers, *(f"short{number}" for number in range(100)))
+
+
+def test_memory_that_is_short_for_heavy_units_costs_no_light_one(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptc.compile.engine.workers.pool._MOST_SHORT", 3)
+    heavy, light = [f"short{number}" for number in range(5)], list("abcdefgh")
+    assert [result for result in run(workers, *heavy, *light) if len(result) == 1] == light
+
+
+def test_memory_that_is_short_for_most_units_ends_the_work(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adaptc.compile.engine.workers.pool._MOST_SHORT_IN_ALL", 4)
+    names = [name for number in range(30) for name in (f"short{number}", f"shorter{number}", f"u{number}")]
+    with pytest.raises(Shortage, match="files could not be built, and each cost a new process; of the last, not enou"):
+        run(workers, *names)
+
+
 def test_a_unit_that_memory_is_short_for_costs_no_other(workers: Workers) -> None:
     assert run(workers, "a", "short", "b") == ["a", "b", "short: not enough memory"]
     assert run(Workers(None), "a", "short", "b") == ["a", "b", "short: not enough memory"]

@@ -31,7 +31,7 @@ class Snapshot:
     ``levels`` are those that are built. ``codings`` are the content codings. With ``complete`` the id tree of a level
     holds every file. ``recipes`` are those of the levels. ``decorations`` are the rules by which images are labelled,
     ``None`` where no level asks for labels. With ``traced`` the artifacts of each unit are noted, for a remote cache.
-    ``contents`` are those of the sources in a process that has no docroot.
+    ``contents`` are those of the sources in a process that has no docroot. A unit may take ``unit_seconds`` of CPU time.
     """
 
     docroot: Path
@@ -45,6 +45,7 @@ class Snapshot:
     levels: tuple[Level, ...]
     codings: tuple[str, ...]
     max_file_bytes: int
+    unit_seconds: float
     complete: bool
     recipes: Mapping[str, str]
     decorations: DecorationRules | None = None

@@ -47,7 +47,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_chunks
 from adaptc.core.fs import ChangedWhileRead, Contents, DiskTree
 from adaptc.core.model import IDENTITY, Action
-from adaptc.core.shortage import raise_shortage, recognizing_shortage
+from adaptc.core.shortage import OutOfTime, bounding_cpu_time, raise_shortage, recognizing_shortage
 from adaptc.core.urls import SiteAddress
 from adaptc.site.site import Site, Source
 
@@ -103,11 +103,25 @@ class UnitBuilder:
         begun = time.process_time()
         for _ in range(TRIES):
             with contextlib.suppress(ObjectGone):
-                result = self._build(level, path)
+                result, is_slow = self._build_in_time(level, path)
                 result = dataclasses.replace(result, seconds=time.process_time() - begun)
-                self._store_trace(result)
+                if not is_slow:  # other machines may be faster
+                    self._store_trace(result)
                 return result
         raise cache_loses(self.snapshot.cache)
+
+    def _build_in_time(self, level: str, path: str) -> tuple[UnitResult, bool]:
+        """Return a unit, or as it is if it would take too long, and whether it would."""
+        limit = self.snapshot.unit_seconds
+        try:
+            with bounding_cpu_time(limit):
+                return self._build(level, path), False
+        except OutOfTime:
+            view = self._view(level)
+            content = view.read(path)
+            diagnostic = diagnose("unit-too-slow", Location(path), seconds=f"{limit:g}", name=level)
+            result = self._encode(level, path, content, content, view)
+            return dataclasses.replace(result, diagnostics=(diagnostic,)), True
 
     def _store_trace(self, result: UnitResult) -> None:
         """Store a record of a unit, and note its artifacts, but for what the source is."""
@@ -391,8 +405,13 @@ def _facts(unit_builder: UnitBuilder, path: str) -> Facts:
     if source.size > unit_builder.snapshot.max_file_bytes:
         return Facts(digest_chunks(unit_builder.tree.chunks(path)))
     content = unit_builder.tree.read(path)
+    limit = unit_builder.snapshot.unit_seconds
     try:
-        return gather(path, content, source.media_type, unit_builder.site)
+        with bounding_cpu_time(limit):
+            return gather(path, content, source.media_type, unit_builder.site)
+    except OutOfTime:
+        slow = diagnose("unit-too-slow", Location(path), seconds=f"{limit:g}", name="facts")
+        return Facts(digest_bytes(content), diagnostics=(slow,))
     except Exception as bug:  # as in UnitBuilder: one page must not stop the build
         raise_shortage(bug)
         return Facts(digest_bytes(content), diagnostics=(failure(path, "facts", bug),))

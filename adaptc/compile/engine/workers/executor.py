@@ -6,6 +6,7 @@ pages of one size, at one level, one may take a hundred times as long.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -136,15 +137,24 @@ def _run_here(work: Work[T, R], snapshot: Any, units: Sequence[T], lose: Lose[T,
 
 @contextmanager
 def worker_pool(
-    jobs: int, lock: Path, modules: Sequence[str], *, is_isolated: bool, far: WorkerPool | None = None
+    jobs: int,
+    lock: Path,
+    modules: Sequence[str],
+    *,
+    is_isolated: bool,
+    far: WorkerPool | None = None,
+    limit: float = math.inf,
 ) -> Iterator[Workers]:
-    """Provide workers; each holds ``lock`` shared while it lives. ``modules`` are loaded once for all of them."""
+    """Provide workers; each holds ``lock`` shared while it lives. ``modules`` are loaded once for all of them.
+
+    A worker that uses ``limit`` seconds of CPU time for a unit, in a library that does not return, is ended.
+    """
     if jobs == 1 and not is_isolated:
         yield Workers(None, far=far)
         return
     from adaptc.compile.engine.workers.pool import Pool
 
-    pool = Pool(jobs, lock, modules)
+    pool = Pool(jobs, lock, modules, limit=limit)
     try:
         yield Workers(pool, is_isolated, far)
     finally:

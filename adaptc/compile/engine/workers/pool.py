@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import pickle
 import signal
@@ -40,6 +41,10 @@ serve(**job)
 """
 # Workers that end one after the other, without a result between: then nothing can be built
 _MOST_DEATHS = 16
+# Units that memory is short for, one after the other: then the lightest units come first, which may need less, and when
+# as many of these lack it, too, nothing can be built. Each costs a new worker, so that of a large site under a limit of
+# memory there must not be too many in all, unless more units are built than not
+_MOST_SHORT, _MOST_SHORT_IN_ALL = 16, 128
 # The largest batch, pickled, that is sent to a worker that is busy: it fits into the buffer of a socket, so that nobody
 # waits for the other
 _FITS = 32 << 10
@@ -86,16 +91,22 @@ class _Worker(Generic[T]):
 class Pool:
     """``jobs`` worker processes; each holds ``lock`` while it lives. ``modules`` are loaded once for all of them.
 
-    A worker that has work, and uses no CPU time for ``patience`` seconds, is ended.
+    A worker that has work, and uses no CPU time for ``patience`` seconds, is ended. So is one that used ``limit``
+    seconds of it for a unit, and more than it takes to notice: a library does not return.
     """
 
     jobs: int
     lock: Path
     modules: Sequence[str]
     patience: float = _STUCK_AFTER
+    limit: float = math.inf
     _servers: list[_Server] = field(default_factory=list)
     _workers: list[_Worker[Any]] = field(default_factory=list)
     _deaths: int = 0
+    _short: int = 0
+    _short_in_all: int = 0
+    _built: int = 0
+    _is_lightest_first: bool = False
 
     @property
     def is_started(self) -> bool:
@@ -119,7 +130,7 @@ class Pool:
         given = (alive_there.fileno(), control_there.fileno(), *connections)
         job: dict[str, Any] = {"path": _search_path(), "lock": os.fspath(self.lock), "modules": self.modules}
         job |= {"alive": alive_there.fileno(), "control": control_there.fileno(), "connections": connections}
-        job |= {"patience": self.patience}
+        job |= {"patience": self.patience, "limit": self.limit}
         command = [os.fsdecode(get_executable()), "-P", "-c", _PROGRAM, json.dumps(job)]
         # a library in Rust that prints a backtrace where memory is short waits for itself, for ever
         environment = {**os.environ, "RUST_BACKTRACE": "0"}
@@ -171,10 +182,13 @@ class Pool:
             self._deaths = 0
         if kind == ERROR:
             raise answer
+        if kind == SHORT:
+            self._note_shortage(answer, remaining)
         if kind == DONE:
             worker.batches.popleft()
         elif kind == RESULT:
             worker.batches[0].remove_current()
+            self._short, self._built = 0, self._built + 1
             yield answer
         else:
             yield from self._replace(worker, remaining, lose, answer)
@@ -193,6 +207,19 @@ class Pool:
         if worker.batches[0].units:
             yield lose(worker.batches[0].remove_current(), reason)
         remaining.extendleft(tuple(batch.units) for batch in worker.batches if batch.units)
+
+    def _note_shortage(self, reason: str, remaining: deque[tuple[T, ...]]) -> None:
+        """Count a unit that memory is short for. Raises ``Shortage`` when that happens again and again."""
+        self._short, self._short_in_all = self._short + 1, self._short_in_all + 1
+        if self._short == _MOST_SHORT and not self._is_lightest_first:
+            batches = [batch[::-1] for batch in reversed(remaining)]
+            remaining.clear()
+            remaining.extend(batches)
+            self._short, self._is_lightest_first = 0, True
+        in_a_row = self._short >= _MOST_SHORT
+        if in_a_row or (self._short_in_all >= _MOST_SHORT_IN_ALL and self._short_in_all > self._built):
+            count, order = (_MOST_SHORT, " one after the other") if in_a_row else (self._short_in_all, "")
+            raise Shortage(f"{count} files{order} could not be built, and each cost a new process; of the last, {reason}")
 
     def _explain_end(self, worker: _Worker[Any]) -> str:
         return f"the process that built it {_describe_end(worker.server.exit_code(worker.number))}"
@@ -219,6 +246,8 @@ def _describe_end(code: int | None) -> str:
         return "ended, and so did its parent"
     if code == STUCK:
         return "waited without end, as libraries do now and then, and was ended"
+    if code == -signal.SIGXCPU:
+        return "took more CPU time than build.unit_seconds allows, in a library that did not return, and was ended"
     if code >= 0:
         return f"ended with exit code {code}, as libraries do that lack memory"
     name = signal.Signals(-code).name

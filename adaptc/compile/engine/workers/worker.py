@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import os
+import resource
 import signal
 import threading
 import time
@@ -27,6 +29,9 @@ RESULT, SHORT, ERROR, DONE = range(4)
 
 # The exit code of a worker that waited for something that did not come
 STUCK = 75
+# How many times its limit of CPU time a unit may take until the kernel ends the worker: it mostly ends what it does
+# itself, and encodes the original
+_GRACE = 1.5
 # How often a worker looks whether it gets on, before it ends as stuck
 _LOOKS = 30
 # Seconds of CPU time that a look costs, at most
@@ -34,11 +39,18 @@ _A_LOOK = 0.001
 
 
 def serve(
-    lock: str, modules: Sequence[str], alive: int, control: int, connections: Sequence[int], patience: float
+    lock: str,
+    modules: Sequence[str],
+    alive: int,
+    control: int,
+    connections: Sequence[int],
+    patience: float,
+    limit: float = math.inf,
 ) -> None:
     """Fork a worker for each of the ``connections``, and send to ``control`` how each ended: its number and exit code.
 
-    A worker that has work and uses no CPU time for ``patience`` seconds ends with ``STUCK``.
+    A worker that has work and uses no CPU time for ``patience`` seconds ends with ``STUCK``. One that uses more than
+    ``limit`` seconds of CPU time for a unit, and does not end it itself, is ended by the kernel (``SIGXCPU``).
 
     The numbers are descriptors. A worker ends at once when the other end of the pipe ``alive`` is closed, by the kernel
     at the latest: when the build was killed or cancelled. An interrupt from the keyboard, and the end of a terminal, go
@@ -50,7 +62,7 @@ def serve(
         with contextlib.suppress(ImportError, MemoryError):  # the unit that needs the module reports it
             importlib.import_module(module)
     collect_seldom()  # what there is now is shared by all workers, and neither looked at nor copied
-    numbers = dict(_fork(lock, alive, number, (control, *connections), patience) for number in range(len(connections)))
+    numbers = dict(_fork(lock, alive, number, (control, *connections), patience, limit) for number in range(len(connections)))
     for descriptor in connections:
         os.close(descriptor)
     with Connection(control, readable=False) as build:
@@ -60,7 +72,9 @@ def serve(
                 build.send((numbers.pop(process), os.waitstatus_to_exitcode(status)))
 
 
-def _fork(lock: str, alive: int, number: int, descriptors: Sequence[int], patience: float) -> tuple[int, int]:
+def _fork(
+    lock: str, alive: int, number: int, descriptors: Sequence[int], patience: float, limit: float
+) -> tuple[int, int]:
     """Fork a worker, and return its process and its number."""
     process = os.fork()
     if process == 0:
@@ -68,26 +82,52 @@ def _fork(lock: str, alive: int, number: int, descriptors: Sequence[int], patien
         own = connections.pop(number)
         for descriptor in (control, *connections):
             os.close(descriptor)
-        _work(lock, Connection(alive, writable=False), Connection(own), patience)
+        _work(lock, Connection(alive, writable=False), Connection(own), patience, limit)
     return process, number
 
 
-def _work(lock: str, alive: Connection, build: Connection, patience: float) -> NoReturn:
+class _Turn:
+    """The unit that a worker is at: whether it has one, and the end of the CPU time that this may take.
+
+    The kernel sees to that, in seconds: code of a library may keep all threads of Python from running.
+    """
+
+    def __init__(self, limit: float) -> None:
+        self.is_at_work = False
+        self._seconds = math.ceil(_GRACE * limit) if limit < math.inf else None
+        self._soft, self._hard = resource.getrlimit(resource.RLIMIT_CPU)
+        if self._seconds is not None:  # the signal would leave the memory of the worker in a file
+            resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+    def begin(self) -> None:
+        if self._seconds is not None:
+            self._allow(math.ceil(time.process_time()) + self._seconds)
+        self.is_at_work = True
+
+    def end(self) -> None:
+        self.is_at_work = False
+
+    def _allow(self, end: int) -> None:
+        given = [each for each in (self._soft, self._hard) if each != resource.RLIM_INFINITY]
+        resource.setrlimit(resource.RLIMIT_CPU, (min([end, *given]), self._hard))
+
+
+def _work(lock: str, alive: Connection, build: Connection, patience: float, limit: float) -> NoReturn:
     """Answer until the build closes the connection. A new build waits for ``lock``, which is held until then."""
     code = 1
     try:
-        at_work = threading.Event()
-        threading.Thread(target=_watch, args=(alive, at_work, patience), daemon=True).start()
+        turn = _Turn(limit)
+        threading.Thread(target=_watch, args=(alive, turn, patience), daemon=True).start()
         hold_as_worker(lock)
         with contextlib.suppress(EOFError, BrokenPipeError, ConnectionResetError):
-            while not alive.poll() and _answer(build, at_work):
+            while not alive.poll() and _answer(build, turn):
                 pass
         code = 0
     finally:
         os._exit(code)
 
 
-def _watch(build: Connection, at_work: threading.Event, patience: float) -> None:
+def _watch(build: Connection, turn: _Turn, patience: float) -> None:
     """End this process with the build, or once its work uses no CPU time any more.
 
     Looks are counted, not seconds, so that a process that was stopped for a while gets on.
@@ -95,30 +135,30 @@ def _watch(build: Connection, at_work: threading.Event, patience: float) -> None
     looks, used = 0, 0.0
     while not build.poll(patience / _LOOKS):
         before, used = used, time.process_time()
-        looks = looks + 1 if at_work.is_set() and used - before < _A_LOOK else 0
+        looks = looks + 1 if turn.is_at_work and used - before < _A_LOOK else 0
         if looks == _LOOKS:
             os._exit(STUCK)
     os._exit(1)
 
 
-def _answer(build: Connection, at_work: threading.Event) -> bool:
+def _answer(build: Connection, turn: _Turn) -> bool:
     """Receive a batch, and send what its work yields as soon as there is any; return whether to go on after it."""
     work, snapshot, batch = build.recv()
-    at_work.set()
+    turn.begin()
     try:
         for result in work(snapshot, batch):
-            at_work.clear()  # the build may be busy when it is sent
+            turn.end()  # the build may be busy when it is sent
             build.send((RESULT, result))
-            at_work.set()
+            turn.begin()
     except (BrokenPipeError, ConnectionResetError):
         raise
     except BaseException as error:  # a panic is no Exception
         reason = explain_shortage(error)
         if reason is None:
             error.add_note(traceback.format_exc())
-        at_work.clear()
+        turn.end()
         build.send((ERROR, error) if reason is None else (SHORT, reason))
         return False
-    at_work.clear()
+    turn.end()
     build.send((DONE, None))
     return True
