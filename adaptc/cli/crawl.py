@@ -147,6 +147,8 @@ def _scope(parameters: dict[str, Any], rules: tuple[str, ...]) -> ScopeOptions:
         follow_tags=frozenset(map(str.lower, parameters["follow_tags"] or ())),
         ignore_tags=frozenset(map(str.lower, parameters["ignore_tags"] or ())),
         filters=tuple(map(parse_filter, rules)),
+        max_total=int(parameters["max_total"]) or None,
+        max_time=parameters["max_time"] or None,
         quota=int(parameters["quota"]) if parameters["quota"] else None,
         max_filesize=int(parameters["max_filesize"]) if parameters["max_filesize"] else None,
         max_url=parameters["max_url_length"],

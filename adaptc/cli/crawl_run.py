@@ -118,7 +118,9 @@ def _line(progress: CrawlProgress) -> str:
 
     rate = progress.files / progress.seconds if progress.seconds else 0.0
     files = f"{progress.files:,} files, {written_bytes(progress.received)}, {rate:,.0f} a second"
-    return f"{files}; {progress.waiting:,} URLs wait"
+    slowest = max(progress.delays.items(), key=lambda item: item[1], default=None)
+    asked = "" if slowest is None else f"; the robots.txt of {slowest[0]} asks for {slowest[1]:g} s between requests"
+    return f"{files}; {progress.waiting:,} URLs wait{asked}"
 
 
 class Bound(_ParamType):

@@ -263,6 +263,39 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
+# ---- what only its owner reads: states and records of crawls, which may hold credentials
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_PASSAGE = stat.S_IXGRP | stat.S_IXOTH
+
+
+def open_private(path: str | os.PathLike[str], flags: int) -> int:
+    """Open or create a file that nobody but its owner reads, and return its descriptor. Raises ``OSError``."""
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with contextlib.suppress(OSError):  # a file of another user is left as it is
+        mode = os.fstat(descriptor).st_mode
+        if mode & _OTHERS and stat.S_ISREG(mode):
+            os.fchmod(descriptor, stat.S_IMODE(mode) & ~_OTHERS)
+    return descriptor
+
+
+def keep_private(directory: str | os.PathLike[str], public: tuple[str, ...] = ()) -> None:
+    """Make a directory that nobody but its owner reads, or keep others from reading it.
+
+    If it has one of the entries ``public``, others may pass to that, and read no other.
+    """
+    os.makedirs(directory, 0o700, exist_ok=True)
+    has_public = any(os.path.isdir(os.path.join(directory, name)) for name in public)
+    with contextlib.suppress(PermissionError):  # a directory of another user is left as it is
+        mode = stat.S_IMODE(os.stat(directory).st_mode)
+        wanted = mode & ~_OTHERS | (_PASSAGE if has_public else 0)
+        if mode != wanted:
+            os.chmod(directory, wanted)
+        for entry in os.scandir(directory) if has_public else ():
+            if entry.name not in public and not entry.is_symlink():
+                os.chmod(entry.path, stat.S_IMODE(entry.stat().st_mode) & ~_OTHERS)
+
+
 # Trees share artifacts by hard links: a write in place would change them all.
 READ_ONLY = 0o444
 # The start of the names of temporary files; a killed build may leave one.

@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from adaptc.core.diagnostics import Busy, Diagnostic, UsageError
@@ -66,12 +66,16 @@ class CrawlResult:
 
 @dataclass(frozen=True, slots=True)
 class CrawlProgress:
-    """The progress of a crawl: files and bytes of this process, waiting URLs, and seconds since it began."""
+    """The progress of a crawl: files and bytes of this process, waiting URLs, and seconds since it began.
+
+    ``delays`` are the seconds between requests that the robots.txt of hosts asks for.
+    """
 
     files: int
     received: int
     waiting: int
     seconds: float
+    delays: Mapping[str, float] = field(default_factory=dict)
 
 
 def crawl(
@@ -110,7 +114,7 @@ def crawl(
         engine = Engine(options, frontier, network, settler, claims)
         engine.is_stopped, engine.clock = is_stopped, clock
         if watch is not None:
-            engine.on_turn = _watcher(watch, settler, frontier)
+            engine.on_turn = _watcher(watch, settler, frontier, engine.origins.delays)
         engine.run()
         diagnostics = _completed(options, settler)
         frontier.end_run()
@@ -161,7 +165,9 @@ def _converted(options: CrawlOptions, frontier: Frontier, mirror: Mirror) -> tup
     return tuple(LinkConversion(options, frontier, mirror).run())
 
 
-def _watcher(watch: Callable[[CrawlProgress], None], settler: Settler, frontier: Frontier) -> Callable[[], None]:
+def _watcher(
+    watch: Callable[[CrawlProgress], None], settler: Settler, frontier: Frontier, delays: Mapping[str, float]
+) -> Callable[[], None]:
     """Return a function that reports the progress, not too often: counting the waiting URLs takes time."""
     began = reported = time.monotonic()
 
@@ -170,7 +176,8 @@ def _watcher(watch: Callable[[CrawlProgress], None], settler: Settler, frontier:
         now = time.monotonic()
         if now - reported >= _PROGRESS_INTERVAL:
             reported = now
-            watch(CrawlProgress(settler.budget.files, settler.budget.received, frontier.waiting(), now - began))
+            files, received = settler.budget.files, settler.budget.received
+            watch(CrawlProgress(files, received, frontier.waiting(), now - began, delays))
 
     return report
 
@@ -280,7 +287,8 @@ def unpack_warc(
         archive.close()
         raise
     update = UpdateOptions(purge=True, purge_most=PurgeBound(1.0))  # the archive is the whole site
-    options = CrawlOptions(urls, output, ScopeOptions(level=0), _NAMES, update=update, robots=False, as_served=True)
+    scope = ScopeOptions(level=0, max_total=None, max_time=None)  # no server can make it larger
+    options = CrawlOptions(urls, output, scope, _NAMES, update=update, robots=False, as_served=True)
     return crawl(options, fetcher=archive, is_stopped=is_stopped, watch=watch)
 
 

@@ -45,12 +45,14 @@ class Engine:
         self.clock: Callable[[], float] = time.monotonic
         self.is_stopped: Callable[[], bool] = lambda: False
         self.on_turn: Callable[[], None] = lambda: None
+        self._begun = 0.0
         self._loaded = -1  # the rank up to which the level's rows are in ``queue``
         self._is_drained = False
         self._arrived: deque[Response] = deque()
 
     def run(self) -> None:
-        """Fetch every level. Raises ``KeyboardInterrupt`` when stopped; the frontier then holds what is left."""
+        """Fetch every level, in the time that there is. Raises ``KeyboardInterrupt`` when stopped; the frontier then holds what is left."""
+        self._begun = self.clock()
         self._begin_level()
         while True:
             self._fetch_level()
@@ -99,6 +101,9 @@ class Engine:
             if self.is_stopped():
                 self._settle_read()
                 raise KeyboardInterrupt
+            if self.budget.note_time(self.clock() - self._begun):
+                self._end_in_time()
+                return
             self._fill()
             self._start()
             if not (self.fetcher.active or self.queue or self._arrived or self.settler.reader.pending):
@@ -108,6 +113,14 @@ class Engine:
             if self._arrived or self.settler.reader.pending:
                 self._keep_busy()
                 self._settle_arrived()
+
+    def _end_in_time(self) -> None:
+        """Settle what came; what is under way is given up, since a server may send a byte now and then for ever."""
+        self.queue = TaskQueue()
+        with self.frontier:
+            while self._arrived:
+                self._settle(self._arrived.popleft())
+        self._settle_read()
 
     def _keep_busy(self) -> None:
         """Let the next requests go out before what came is settled, so that the network does not wait for it."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.fs import TEMPORARY, is_inside, outward_part, write_all, write_atomic
+from adaptc.core.fs import TEMPORARY, is_inside, keep_private, outward_part, write_all, write_atomic
 from adaptc.crawl.frontier import Frontier
 from adaptc.crawl.names import NameOptions, docroot_of
 
@@ -36,6 +36,8 @@ class Mirror:
         self.state = root / STATE
         self.spool = str(self.state / "partial")
         try:
+            os.makedirs(root, exist_ok=True)
+            keep_private(self.state)
             os.makedirs(self.spool, exist_ok=True)
         except OSError as error:
             raise UsageError(f"output {root} cannot be made: {error.strerror}") from None

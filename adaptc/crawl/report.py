@@ -6,12 +6,14 @@ A JSON line for every request and refused link, broken links, and why a URL was 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import IO, Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.fs import open_private
 from adaptc.core.quantities import written_bytes, written_plural
 from adaptc.crawl.body_job import UNPARSED
 from adaptc.crawl.discover.content import Kind, most_parsed
@@ -89,7 +91,9 @@ class Journal:
     """Writes the log ``path``; a resumed run appends to the same file."""
 
     def __init__(self, path: Path, *, anew: bool) -> None:
-        self._file: IO[str] = open(path, "w" if anew else "a", encoding="utf-8", buffering=1 << 16)  # noqa: SIM115
+        mode, flags = ("w", os.O_TRUNC) if anew else ("a", os.O_APPEND)
+        descriptor = open_private(path, os.O_WRONLY | flags)
+        self._file: IO[str] = open(descriptor, mode, encoding="utf-8", buffering=1 << 16)  # noqa: SIM115
         self._flushed = time.monotonic()
 
     def write(self, decision: str, url: str, **fields: Any) -> None:

@@ -209,6 +209,7 @@ class Budget:
 
     def __init__(self, scope: ScopeOptions) -> None:
         self.quota, self.max_pages = scope.quota, scope.max_pages
+        self.max_total, self.max_time = scope.max_total, scope.max_time
         self.is_bounded = self.quota is not None or self.max_pages is not None
         self.spent: Refusal | None = None
         self.files = self.pages = self.received = 0
@@ -230,8 +231,17 @@ class Budget:
         self.received += size
         if self.quota is not None and self.received >= self.quota:
             self.spent = Refusal("quota", f"--quota {self.quota} is used up")
+        if self.max_total is not None and self.received >= self.max_total:
+            self.spent = Refusal("max-total", f"--max-total {self.max_total} is used up")
         if self.max_pages is not None and self.pages >= self.max_pages:
             self.spent = Refusal("max-pages", f"--max-pages {self.max_pages} is reached")
+
+    def note_time(self, seconds: float) -> bool:
+        """Return whether the time is over, after ``seconds`` of this process."""
+        if self.max_time is not None and seconds >= self.max_time:
+            self.spent = self.spent or Refusal("max-time", f"--max-time {self.max_time:g} is over")
+            return True
+        return False
 
     def may_start(self, active: int) -> bool:
         """Whether a request may start while ``active`` others are under way."""

@@ -22,6 +22,7 @@ from adaptc.crawl.weburl import parts_of, resolved
 
 LONGEST = 500 * 1024  # bytes that are read of a robots.txt (RFC 9309, section 2.5)
 MOST_REDIRECTS = 5  # section 2.3.1.2
+LONGEST_DELAY = 60.0  # seconds; a robots.txt that asks for more would have a crawl of a small site take days
 _SERVER_ERROR = 500
 _MOST_RECEIVED = 5 << 20  # bytes, after which it is cut off
 _CUT = Refusal("robots", "is longer than a robots.txt is read")
@@ -46,8 +47,9 @@ class Robots:
 
     @property
     def delay(self) -> float:
-        """Seconds to leave between requests: Crawl-delay, not of the standard but in common use."""
-        return float(self.rules.crawl_delay(self.group) or 0.0) if self.rules is not None else 0.0
+        """Seconds to leave between requests: Crawl-delay, not of the standard but in common use, up to a minute."""
+        asked = float(self.rules.crawl_delay(self.group) or 0.0) if self.rules is not None else 0.0
+        return min(asked, LONGEST_DELAY) if asked > 0 else 0.0  # "nan" is no number of seconds
 
 
 def robots_of(status: int, content: bytes, token: str = product_token(USER_AGENT)) -> Robots:
@@ -102,6 +104,7 @@ class Origins:
         self.token = options.network.agent
         self.settler, self.pace = settler, pace
         self._known: dict[str, Robots] = {}
+        self.delays: dict[str, float] = {}  # what robots.txt asks for, by host
         self._requested: set[str] = set()
         self._again: dict[str, RobotsTask] = {}
 
@@ -174,6 +177,8 @@ class Origins:
 
     def _learn(self, origin: str, robots: Robots) -> None:
         self._known[origin] = robots
+        if robots.delay:
+            self.delays[parts_of(origin + "/").host] = robots.delay
         self.pace.slow_down(parts_of(origin + "/").host, robots.delay)
 
     def _sitemaps_of(self, origin: str, robots: Robots, response: Response, body: bytes) -> None:

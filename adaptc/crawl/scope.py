@@ -32,7 +32,9 @@ _REMEMBERED = 20_000  # directories
 class ScopeOptions:
     """What the user asked for, by wget's names.
 
-    ``max_filesize``, ``quota`` and ``max_pages`` are ``None`` where there is no bound; sizes are bytes. ``max_repeats``
+    ``max_filesize``, ``quota`` and ``max_pages`` are ``None`` where there is no bound; sizes are bytes. So are
+    ``max_total``, decoded bytes of all files, and ``max_time``, seconds, which end a crawl that nobody bounded.
+    ``max_repeats``
     is how often one name may stand in a path in a row or in turns, where following makes it more; ``max_url`` the
     characters of a URL: what traps exceed.
     """
@@ -58,6 +60,8 @@ class ScopeOptions:
     max_filesize: int | None = None
     quota: int | None = None
     max_pages: int | None = None
+    max_total: int | None = 10 * 10**9
+    max_time: float | None = 24 * 3600.0
     max_url: int = 2000
     max_repeats: int = 4
     strip_query: frozenset[str] = field(default=frozenset())

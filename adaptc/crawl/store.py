@@ -5,6 +5,7 @@ In WAL mode a commit takes 36 us and needs no sync; after a power cut the last c
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import zlib
 from collections.abc import Container, Iterable, Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.fs import open_private
 from adaptc.crawl.discover.link import Link
 
 SCHEMA = 2
@@ -56,6 +58,8 @@ class Store:
             raise UsageError(f"{path} is no state of a crawl ({error}): remove it to begin anew") from None
 
     def _open(self, path: Path | str) -> None:
+        if isinstance(path, Path):  # SQLite gives the files next to it the same mode
+            os.close(open_private(path, os.O_RDWR))
         self._db = sqlite3.connect(path, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")

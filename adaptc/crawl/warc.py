@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import IO, Any
 from uuid import uuid4
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.fs import open_private
 from adaptc.core.version import VERSION
 from adaptc.crawl.http import Head, Request, Response
 from adaptc.crawl.options import RecordOptions
@@ -18,6 +20,11 @@ from adaptc.crawl.weburl import resolved
 
 _CDX_HEAD = " CDX N b a m s k r M S V g\n"
 _HTTP = "application/http; msgtype="
+
+
+def _opened(path: Path) -> int:
+    """Open a file to append to: requests hold credentials and cookies, and only the owner reads them."""
+    return open_private(path, os.O_WRONLY | os.O_APPEND)
 
 
 class WarcFile:
@@ -32,7 +39,7 @@ class WarcFile:
         fields = {"software": f"adaptc/{VERSION}", "format": "WARC File Format 1.1"}
         fields |= dict(_field(line) for line in options.warc_headers)
         try:
-            self._file: IO[bytes] = open(self.path, "ab")  # noqa: SIM115
+            self._file: IO[bytes] = open(_opened(self.path), "ab")  # noqa: SIM115
         except OSError as error:
             raise UsageError(f"--warc-file {self.path}: {error.strerror}") from None
         self._writer: Any = WARCWriter(self._file, gzip=options.warc_compression, warc_version="WARC/1.1")
@@ -88,7 +95,7 @@ class WarcFile:
         if self.cdx_path is None:
             return
         is_new = not self.cdx_path.exists()
-        with open(self.cdx_path, "a", encoding="utf-8") as index:
+        with open(_opened(self.cdx_path), "a", encoding="utf-8") as index:
             index.write((_CDX_HEAD if is_new else "") + "".join(sorted(self._lines)))
 
 

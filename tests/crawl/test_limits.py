@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import time
 import zlib
 from pathlib import Path
 
@@ -10,6 +11,11 @@ import pytest
 
 from tests.servers.crawl import Answer, Resource, serving
 from tests.sites.crawl_case import Case, check, crawl
+
+from adaptc.cli.crawl_run import _line
+from adaptc.crawl.crawl import CrawlProgress
+from adaptc.crawl.robots import robots_of
+from adaptc.crawl.scope import ScopeOptions
 
 LARGE = b"x" * 5000
 LINK = '<a href="/a.html">a</a>'
@@ -112,6 +118,50 @@ def test_so_many_pages_are_asked_for_with_any_number_of_connections(tmp_path: Pa
         outcome = crawl(server, tmp_path / "m", "--max-pages 5")
         assert len(server.paths()) == 5
     assert len(outcome.files()) == 5
+
+
+def test_a_crawl_that_nobody_bounded_ends_after_so_many_decoded_bytes(tmp_path: Path) -> None:
+    assert (ScopeOptions().max_total, ScopeOptions().max_time) == (10 * 10**9, 24 * 3600)
+    with serving(MANY) as server:
+        outcome = crawl(server, tmp_path / "m", "--max-total 6000 --connections 1")
+        assert len(server.paths()) < 12
+    assert 6 <= len(outcome.files()) < 12
+
+
+def test_a_crawl_ends_in_time_even_while_a_server_goes_on_sending(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slow = Answer(b"y" * 1000, delay=20)
+    with serving({"/": "<a href=a>a</a><a href=b>b</a>", "/a": "a", "/b": slow}) as server:
+        begun = time.monotonic()
+        outcome = crawl(server, tmp_path / "m", "--max-time 2")
+        assert time.monotonic() - begun < 15
+    assert outcome.files() == {"index.html", "a"}
+    assert "; --max-time 2 is over. See " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("asked", "delay"), [("5", 5.0), ("1000000", 60.0), ("-3", 0.0)])
+def test_the_delay_that_robots_txt_asks_for_is_bounded(asked: str, delay: float) -> None:
+    assert robots_of(200, f"User-agent: *\nCrawl-delay: {asked}\n".encode()).delay == delay
+
+
+def test_who_asks_for_a_delay_is_said() -> None:
+    assert _line(CrawlProgress(1, 10, 2, 1.0)) == "1 files, 10 B, 1 a second; 2 URLs wait"
+    progress = CrawlProgress(1, 10, 2, 1.0, {"a.test": 2.0, "b.test": 60.0})
+    assert _line(progress).endswith("; 2 URLs wait; the robots.txt of b.test asks for 60 s between requests")
+
+
+def test_what_a_crawl_records_is_read_by_its_owner_only(tmp_path: Path) -> None:
+    """Also what an older version left."""
+    (tmp_path / "m/.adaptc").mkdir(parents=True)
+    for name in ("m/.adaptc/crawl.jsonl", "w.warc.gz", "w.cdx"):
+        (tmp_path / name).touch(0o644)
+    with serving({"/": "page"}) as server:
+        crawl(server, tmp_path / "m", f"--warc-file {tmp_path}/w --warc-cdx --save-cookies {tmp_path}/c")
+    names = ("m/.adaptc", "m/.adaptc/crawl.jsonl", "m/.adaptc/crawl.sqlite", "w.warc.gz", "w.cdx", "c")
+    modes = {name: (tmp_path / name).stat().st_mode & 0o777 for name in names}
+    assert modes == dict.fromkeys(names, 0o600) | {"m/.adaptc": 0o700}
+    assert next((tmp_path / "m").rglob("index.html")).stat().st_mode & 0o044
 
 
 # ---- tries

@@ -90,7 +90,7 @@ class Builder:
         private = self.spec.private
         for name in (private.name, TIMES, *self.spec.recipes):
             refuse_outward(os.fspath(self.spec.output / name), os.fspath(self.spec.output))
-        private.mkdir(parents=True, exist_ok=True)
+        keep_private(private, (os.path.basename(MIRRORS),))
         with ExitStack() as stack:
             stack.enter_context(output_lock(private / "lock"))
             wait_for_workers(private / _WORKERS)

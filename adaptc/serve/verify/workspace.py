@@ -98,12 +98,15 @@ def workspace_for(config: Config, server: Server) -> Iterator[Workspace]:
     """Create a workspace and remove it at the end. Raises ``UsageError`` when the server is not installed."""
     program_of(server)
     _docroot(config)
-    root = Path(tempfile.mkdtemp(prefix="verify-", dir=os.path.abspath(config.output / PRIVATE)))
+    private = Path(os.path.abspath(config.output / PRIVATE))
+    root = Path(tempfile.mkdtemp(prefix="verify-", dir=private))
     root.chmod(0o755)
+    keep_private(private, (root.name, MIRRORS.rpartition("/")[2]))  # the server's user passes, and reads nothing else
     try:
         yield Workspace(root, config, server)
     finally:
         shutil.rmtree(root, ignore_errors=True)
+        keep_private(private, (MIRRORS.rpartition("/")[2],))
 
 
 def _docroot(config: Config) -> Path:
