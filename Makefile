@@ -2,6 +2,7 @@
 # make test    run the tests
 # make recipes the recipes of docs/static-hosts.md that need Node.js 20 and npm
 # make check   format, lint, types, direction of imports
+# make lock    renew the versions and hashes of all libraries (requirements.lock, requirements-ci.lock)
 # make docs    the documentation as a site, adapted by adaptc, in documentation/public
 # make papers  repeat the papers, docs/papers; PART=gopshtein one of them. An hour, root, Debian's apache2
 #
@@ -16,7 +17,7 @@ SOURCES := $(shell find adaptc rules templates -type f -not -name '*.pyc') setup
 SITE := examples/newsroom/site
 LEVELS := full lossless moderate extreme text
 
-.PHONY: demo test recipes check docs papers clean
+.PHONY: demo test recipes check lock docs papers clean
 
 demo: $(VENV)/installed
 	$(BIN)/adaptc build $(SITE) -o demo $(LEVELS:%=--level %)
@@ -35,6 +36,14 @@ check: $(VENV)/checks-installed
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# For Python 3.11 and newer, on all systems. The container takes the first, .ci/run the second
+lock = $(VENV)/lock/bin/uv pip compile --upgrade --universal --python-version 3.11 --generate-hashes --no-header --quiet
+LOCK_HEAD := \# Versions of all libraries with their hashes, for the container and CI, from setup.cfg. To renew them: make lock
+lock: $(BIN)/python
+	$(PYTHON) -m venv $(VENV)/lock && $(VENV)/lock/bin/pip install --quiet 'uv >=0.5,<1'
+	echo '$(LOCK_HEAD)' > requirements.lock && $(lock) setup.cfg >> requirements.lock
+	echo '$(LOCK_HEAD)' > requirements-ci.lock && $(lock) --extra test --extra check --extra browser setup.cfg >> requirements-ci.lock
 
 docs: $(VENV)/docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir documentation/site

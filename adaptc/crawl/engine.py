@@ -51,7 +51,7 @@ class Engine:
         self._arrived: deque[Response] = deque()
 
     def run(self) -> None:
-        """Fetch every level, in the time that there is. Raises ``KeyboardInterrupt`` when stopped; the frontier then holds what is left."""
+        """Fetch every level. Raises ``KeyboardInterrupt`` when stopped; the frontier then holds what is left."""
         self._begun = self.clock()
         self._begin_level()
         while True:

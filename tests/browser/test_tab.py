@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
+import json
+import select
 import socket
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from tests.sites.shown import URL, site, visit
 from tests.waiting import PATIENCE
 
 from adaptc.browser.answers import Answer
-from adaptc.browser.chromium import Chromium, _end, find_chromium, in_chromium, names_tried
+from adaptc.browser.chromium import Chromium, _end, _unshare, find_chromium, in_chromium, names_tried
 from adaptc.browser.tab import BrowserError, Load, Tab
 
 pytestmark = pytest.mark.chromium
@@ -121,7 +124,7 @@ def test_timers_and_loads_without_end_are_ended(chromium: str) -> None:
       setInterval(() => fetch('gone.js'), LOADING)
     </script>"""
 
-    async def look(tab: Tab) -> tuple[str, bool]:
+    async def look(tab: Tab) -> str:
         await asyncio.sleep(0.3)
         return await text(tab), tab.seen.is_late
 
@@ -296,11 +299,16 @@ def test_a_browser_that_cannot_be_started_says_so() -> None:
         visit("/gone/chromium", "", text)
 
 
+@pytest.mark.parametrize("unshare", [(), ("env",)])
 @pytest.mark.parametrize(("user", "sandboxed"), [(1000, [True, False]), (0, [False])])
 def test_the_browser_runs_in_its_sandbox_unless_it_cannot(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, sandboxed: list[bool]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, user: int, sandboxed: list[bool], unshare: tuple[str, ...]
 ) -> None:
+    """And in a network of its own, if the system has any, before it is tried without."""
     monkeypatch.setattr("os.geteuid", lambda: user)
+    monkeypatch.setattr("adaptc.browser.chromium._unshare", lambda: unshare)
+    if unshare:
+        sandboxed = [each for each in sandboxed for _ in range(2)]
     starts = arguments_of_starts(tmp_path, reaches_loopback=False)
     assert ["--no-sandbox" not in arguments for arguments in starts] == sandboxed
 
@@ -308,6 +316,7 @@ def test_the_browser_runs_in_its_sandbox_unless_it_cannot(
 @pytest.mark.parametrize(("reaches", "excluded"), [(False, ""), (True, ", EXCLUDE 127.0.0.1")])
 def test_the_browser_knows_no_host(tmp_path: Path, reaches: bool, excluded: str) -> None:
     for arguments in arguments_of_starts(tmp_path, reaches_loopback=reaches):
+        assert "--webrtc-ip-handling-policy=disable_non_proxied_udp" in arguments
         assert f"--host-resolver-rules=MAP * ~NOTFOUND{excluded}" in arguments
         assert "--mute-audio" in arguments
 
@@ -347,6 +356,98 @@ def test_no_page_reaches_a_server(chromium: str) -> None:
         assert visit(chromium, page, text) == "words"
         with pytest.raises(BlockingIOError):
             listener.accept()
+
+
+# What a page may try, each by itself; HOST stands for an address with a port
+EVERYTHING = """<!doctype html><body><p>words</p><script>
+document.querySelector('p').append(' ', navigator.onLine)
+for (const host of HOSTS) {
+  const attempt = (work) => { try { Promise.resolve(work()).catch(() => 0) } catch { /* refused */ } }
+  const peer = (servers, candidate) => attempt(async () => {
+    const iceServers = servers.map((urls) => ({ urls, username: 'u', credential: 'p' }))
+    const peer = new RTCPeerConnection({ iceServers })
+    peer.createDataChannel('x')
+    await peer.setLocalDescription(await peer.createOffer())
+    if (!candidate) return
+    const sdp = peer.localDescription.sdp.replace('actpass', 'active')
+    await peer.setRemoteDescription({ type: 'answer', sdp })
+    await peer.addIceCandidate({ candidate, sdpMid: '0', sdpMLineIndex: 0 })
+  })
+  const [address, port] = host.split(':')
+  peer(['stun:' + host])
+  peer(['turn:' + host + '?transport=udp', 'turn:' + host + '?transport=tcp', 'turns:' + host + '?transport=tcp'])
+  peer([], 'candidate:1 1 udp 2122260223 ' + address + ' ' + port + ' typ host')
+  attempt(() => fetch('http://' + host + '/', { mode: 'no-cors', keepalive: true }))
+  attempt(() => new WebSocket('ws://' + host + '/'))
+  attempt(() => new WebSocket('wss://' + host + '/'))
+  attempt(() => new EventSource('http://' + host + '/'))
+  attempt(() => new WebTransport('https://' + host + '/').ready)
+  attempt(() => navigator.sendBeacon('http://' + host + '/', 'x'))
+  attempt(() => window.open('http://' + host + '/'))
+  const inner = "const c = new RTCPeerConnection({ iceServers: [{ urls: 'stun:" + host + "' }] });" +
+    "c.createDataChannel('x'); c.createOffer().then((offer) => c.setLocalDescription(offer))"
+  const frame = document.body.appendChild(document.createElement('iframe'))
+  frame.srcdoc = '<script>' + inner + '</' + 'script>'
+  const worker = "fetch('http://" + host + "/').catch(() => 0); new WebSocket('wss://" + host + "/');" +
+    "new WebTransport('https://" + host + "/').ready.catch(() => 0)"
+  attempt(() => new Worker(URL.createObjectURL(new Blob([worker]))))
+  for (const rel of ['prefetch', 'preconnect', 'dns-prefetch', 'prerender', 'modulepreload', 'preload']) {
+    const link = document.head.appendChild(document.createElement('link'))
+    Object.assign(link, { rel, as: 'script', href: 'http://' + host + '/' + rel })
+  }
+  const rules = document.createElement('script')
+  rules.type = 'speculationrules'
+  rules.text = JSON.stringify({ prefetch: [{ source: 'list', urls: ['http://' + host + '/s'] }] })
+  document.head.append(rules)
+  const tags = '<img src=U><object data=U></object><embed src=U><video src=U></video><iframe src=U></iframe>'
+  document.body.insertAdjacentHTML('beforeend', tags.replaceAll('U', 'http://' + host + '/'))
+}
+</script>"""
+
+
+def own_addresses() -> list[str]:
+    """Return addresses of this machine that are not the usual one of loopback."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # sends nothing
+            outward = [probe.getsockname()[0]]
+        except OSError:
+            outward = []
+    return ["127.0.0.2", *outward]
+
+
+@pytest.mark.parametrize("has_namespaces", [True, False])
+def test_nothing_of_a_page_arrives_at_another_address(
+    chromium: str, has_namespaces: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page sent a file's content by WebRTC. Neither by the network that the browser lacks, nor by its switches."""
+    if not has_namespaces:
+        monkeypatch.setattr("adaptc.browser.chromium._unshare", tuple)
+    with contextlib.ExitStack() as stack:
+        listeners, hosts = [], []
+        for address in own_addresses():
+            stream = stack.enter_context(socket.create_server((address, 0)))
+            packets = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            packets.bind(stream.getsockname())
+            listeners += [stream, packets]
+            hosts.append("{}:{}".format(*stream.getsockname()))
+
+        async def look(tab: Tab) -> tuple[str, bool]:
+            await asyncio.sleep(1.5)  # ICE sends its first packets after half a second
+            return await text(tab)
+
+        page = EVERYTHING.replace("HOSTS", json.dumps(hosts))
+        assert visit(chromium, page, look) == "words true"
+        assert select.select(listeners, [], [], 0.5)[0] == []
+
+
+def test_the_browser_has_a_network_of_its_own_where_the_system_has_them(chromium: str) -> None:
+    async def work(browser: Chromium) -> bool:
+        await browser.start()
+        return browser.has_own_network
+
+    assert in_chromium(chromium, work) is bool(_unshare())
+    assert in_chromium(chromium, work, reaches_loopback=True) is False
 
 
 def test_pages_done_are_said_in_the_thread_of_the_caller(chromium: str) -> None:

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import click
 import pytest
 import yaml
 
-from tests.places import EXAMPLES
+from tests.places import EXAMPLES, ROOT
 from tests.servers import web
 from tests.sites.built import BuiltSite
 
@@ -239,6 +240,34 @@ def test_containers_share_the_trees_and_the_run_directory(place: Path) -> None:
     assert "opt:/srv/opt" in services["build"]["volumes"] and "opt" in compose["volumes"]
     file = (RECIPES / "docker/Dockerfile").read_text()
     assert "WORKDIR /srv\n" in file and 'ENTRYPOINT ["adaptc"]' in file
+    assert "--require-hashes -r requirements.lock" in file
+
+
+LOCKS = {"requirements.lock": (), "requirements-ci.lock": ("test", "check", "browser")}
+
+
+@pytest.mark.parametrize(("name", "extras"), LOCKS.items(), ids=LOCKS)
+def test_locked_versions_are_those_that_setup_cfg_allows(name: str, extras: tuple[str, ...]) -> None:
+    """The command that renews them: make lock."""
+    from packaging.requirements import Requirement
+
+    config = ConfigParser()
+    config.read(ROOT / "setup.cfg")
+    wanted = [config["options"]["install_requires"], *(config["options.extras_require"][extra] for extra in extras)]
+    locked = dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
+    for line in "".join(wanted).split("\n"):
+        if line:
+            requirement = Requirement(line)
+            version = locked[re.sub(r"[-_.]+", "-", requirement.name).lower()]
+            assert version in requirement.specifier, line
+    for entry in re.split(r"\n(?=\S)", (ROOT / name).read_text().partition("\n")[2]):
+        assert "--hash=sha256:" in entry, entry[:80]
+
+
+def test_third_party_notices_name_all_libraries() -> None:
+    locked = set(re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(), re.MULTILINE)) - {"colorama"}
+    named = re.findall(r"^\| ([\w.-]+) \| [A-Z]", (ROOT / "THIRD_PARTY_NOTICES.md").read_text(), re.MULTILINE)
+    assert set(named) == locked
 
 
 @pytest.mark.servers

@@ -39,10 +39,11 @@ from adaptc.compile.engine.trees.trees import Trees, note_boot
 from adaptc.compile.engine.workers.executor import available_cpus, worker_pool
 from adaptc.compile.engine.workers.task import UNIT_BUILDER
 from adaptc.compile.pipeline import modules_of
+from adaptc.config.config import MIRRORS
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.digest import digest_chunks
-from adaptc.core.fs import TEMPORARY, ChangedWhileRead, DiskTree, Tree, refuse_outward
+from adaptc.core.fs import TEMPORARY, ChangedWhileRead, DiskTree, Tree, keep_private, refuse_outward
 from adaptc.core.model import Resource
 from adaptc.core.shortage import Shortage, has_memory_limit
 from adaptc.site.selection import with_ancestors

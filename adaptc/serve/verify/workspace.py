@@ -16,8 +16,9 @@ from pathlib import Path
 
 from adaptc.compile.engine.state.state import last_build
 from adaptc.compile.engine.trees.output import TIMES
-from adaptc.config.config import Config
+from adaptc.config.config import MIRRORS, Config
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.fs import keep_private
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, MEDIA_TYPES, PRIVATE, TOKENS, is_negotiable, name_in_tree
 from adaptc.report.manifest import BuiltResource
 from adaptc.serve.emitter import create_state, render

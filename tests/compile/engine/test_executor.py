@@ -148,7 +148,7 @@ def test_a_library_that_does_not_return_is_ended(tmp_path: Path) -> None:
 
 def test_memory_that_is_short_for_every_unit_ends_the_work(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adaptc.compile.engine.workers.pool._MOST_SHORT", 3)
-    with pytest.raises(Shortage, match="3 files one after the other could not be built, .* not enough memory"):
+    with pytest.raises(Shortage, match=r"3 files one after the other could not be built, .* not enough memory"):
         run(workers, *(f"short{number}" for number in range(100)))
 
 

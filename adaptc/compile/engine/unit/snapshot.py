@@ -31,7 +31,8 @@ class Snapshot:
     ``levels`` are those that are built. ``codings`` are the content codings. With ``complete`` the id tree of a level
     holds every file. ``recipes`` are those of the levels. ``decorations`` are the rules by which images are labelled,
     ``None`` where no level asks for labels. With ``traced`` the artifacts of each unit are noted, for a remote cache.
-    ``contents`` are those of the sources in a process that has no docroot. A unit may take ``unit_seconds`` of CPU time.
+    ``contents`` are those of the sources in a process that has no docroot. A unit may take
+    ``unit_seconds`` of CPU time.
     """
 
     docroot: Path

@@ -219,7 +219,9 @@ class Pool:
         in_a_row = self._short >= _MOST_SHORT
         if in_a_row or (self._short_in_all >= _MOST_SHORT_IN_ALL and self._short_in_all > self._built):
             count, order = (_MOST_SHORT, " one after the other") if in_a_row else (self._short_in_all, "")
-            raise Shortage(f"{count} files{order} could not be built, and each cost a new process; of the last, {reason}")
+            raise Shortage(
+                f"{count} files{order} could not be built, and each cost a new process; of the last, {reason}"
+            )
 
     def _explain_end(self, worker: _Worker[Any]) -> str:
         return f"the process that built it {_describe_end(worker.server.exit_code(worker.number))}"

@@ -62,7 +62,9 @@ def serve(
         with contextlib.suppress(ImportError, MemoryError):  # the unit that needs the module reports it
             importlib.import_module(module)
     collect_seldom()  # what there is now is shared by all workers, and neither looked at nor copied
-    numbers = dict(_fork(lock, alive, number, (control, *connections), patience, limit) for number in range(len(connections)))
+    numbers = dict(
+        _fork(lock, alive, number, (control, *connections), patience, limit) for number in range(len(connections))
+    )
     for descriptor in connections:
         os.close(descriptor)
     with Connection(control, readable=False) as build:
