@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -133,6 +135,35 @@ def test_the_diagnostic_of_a_deep_sheet() -> None:
     assert [str(each) for each in outcome.diagnostics] == [
         "s.css: warning: blocks are nested more than 100 deep; the style sheet is not rewritten [css-malformed]"
     ]
+
+
+# Repetitions in a style sheet: four times as many may take about four times as long. What is quadratic takes 16
+REPETITIONS = {
+    "urls": lambda n: ".x{background:" + ",".join(f"url(b.png?{k})" for k in range(n)) + "}",
+    "quoted": lambda n: ".x{background:" + ",".join(f'url("b.png?{k}")' for k in range(n)) + "}",
+    "image sets": lambda n: ".x{background:" + ",".join(f'image-set("b.png?{k}" 1x)' for k in range(n)) + "}",
+    "declarations": lambda n: ".x{" + "".join(f"--p{k}:url(b.png?{k});" for k in range(n)) + "}",
+    "rules": lambda n: "".join(f".x{k}{{background:url(b.png)}}" for k in range(n)),
+    "comments": lambda n: ".x{background:" + "/**/" * 4 * n + "url(b.png)}",
+    "comments between": lambda n: "/**/".join(f".x{{background:url(b.png?{k})}}" for k in range(n)),
+    "selectors": lambda n: ",".join(f".x{k}" for k in range(n)) + "{background:url(b.png)}",
+}
+
+
+@pytest.mark.parametrize("repeat", REPETITIONS.values(), ids=REPETITIONS)
+def test_repetitions_take_time_in_proportion(repeat: Callable[[int], str]) -> None:
+    def seconds(text: str) -> float:
+        begun = time.process_time()
+        assert not sheet_images(text).imports
+        css_references(text)
+        drop_fonts_and_images(text)
+        clear_backgrounds(text, lambda url: RemovableImage(None))
+        minify_sheet(text)
+        return time.process_time() - begun
+
+    seconds(repeat(10))  # what is imported and compiled once
+    few = min(seconds(repeat(1000)), seconds(repeat(1001)))
+    assert seconds(repeat(4000)) < 10 * max(few, 0.02)
 
 
 def test_no_level_fails(tmp_path: Path) -> None:

@@ -216,6 +216,22 @@ def test_a_unit_that_takes_too_long_is_left_as_it_is(
     assert site.trees() == clean_trees(site)
 
 
+def test_nobody_else_reads_the_private_directory(site: BuiltSite) -> None:
+    """Others may pass to a mirror in it, which a server may serve, and read nothing else."""
+    private = site.output / ".adaptc"
+    private.mkdir(parents=True)
+    private.chmod(0o755)
+    site.build()
+    assert private.stat().st_mode & 0o777 == 0o700
+    (private / "mirrors/m").mkdir(parents=True)
+    site.build()
+    modes = {entry.name: entry.stat().st_mode & 0o077 for entry in private.iterdir()}
+    assert private.stat().st_mode & 0o777 == 0o711
+    assert modes.pop("mirrors") & 0o011
+    assert {name for name, mode in modes.items() if mode} <= {"last-build.json"}
+    assert (site.output / "lossless/id/a.html").stat().st_mode & 0o044
+
+
 def test_the_bound_of_cpu_time_ends_with_its_block() -> None:
     with bounding_cpu_time(0.05):
         pass

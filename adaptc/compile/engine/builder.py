@@ -95,6 +95,7 @@ class Builder:
         with ExitStack() as stack:
             stack.enter_context(output_lock(private / "lock"))
             wait_for_workers(private / _WORKERS)
+            stack.callback(keep_private, private, (os.path.basename(MIRRORS),))  # what was written meanwhile
             (private / "tmp").mkdir(exist_ok=True)
             for leftover in (*(private / "tmp").iterdir(), *self.spec.output.glob(TEMPORARY + "*")):
                 leftover.unlink()
