@@ -394,7 +394,7 @@ def store_last_build(output: Path, docroot: Path, options: Mapping[str, Any]) ->
     """
     settings = {key: _plain(options[key]) for key in _KEYS if key in options}
     record = {"docroot": os.path.relpath(os.path.realpath(docroot), os.path.realpath(output)), "options": settings}
-    write_atomic(str(output / LAST_BUILD), json.dumps(record, indent=1).encode(), keep_equal=True)
+    write_atomic(str(output / LAST_BUILD), json.dumps(record, indent=1).encode(), 0o600, keep_equal=True)
 
 
 def _plain(value: Any) -> Any:
