@@ -149,29 +149,11 @@ def _rendered(server: Server, file: EmittedFile, policy: Policy) -> str:
 
     try:
         template = _environment(server, policy).get_template(f"{file.name}.j2")
-        return file.finish(template.render(_variables(server, policy))) + _repeated(file, policy)
+        return file.finish(template.render(_variables(server, policy)))
     except (TemplateError, ArithmeticError, TypeError) as error:
         raise UsageError(f"template {file.name}.j2: {error}") from error
     except ValueError as error:
         raise UsageError(f"{file.name} cannot be written: something in it holds {error}") from error
-
-
-def _repeated(file: EmittedFile, policy: Policy) -> str:
-    """Return what .htaccess files say about fields of answers and HTTPS, for copies.
-
-    Raises ``ValueError`` for a path that has no escape.
-    """
-    if file.name != "apache.conf" or not policy.repeated:
-        return ""
-    sections = ["", "# What .htaccess files say about answers, for the copies of their files."]
-    for directory, lines in policy.repeated:
-        place = f"/[^/]+/[^/]+/{literal(directory)}(?:/|$)" if directory else "/"
-        pattern = f"^{literal(policy.output)}{place}"
-        if "${" in pattern or "\n" in pattern:
-            raise ValueError(f"a path that Apache reads otherwise ({directory})")
-        escaped = pattern.replace("\\", "\\\\").replace('"', '\\"')
-        sections += [f'<DirectoryMatch "{escaped}">', *(f"    {line}" for line in lines), "</DirectoryMatch>"]
-    return "\n".join((*sections, ""))
 
 
 def _environment(server: Server, policy: Policy) -> Environment:

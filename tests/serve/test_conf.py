@@ -18,7 +18,7 @@ from tests.servers import web
 from tests.sites.built import BuiltSite
 
 from adaptc.cli.main import run
-from adaptc.config.config import FRESHNESS, SERVERS, Config, ServeConfig, SiteConfig
+from adaptc.config.config import ACCESS, FRESHNESS, SERVERS, Config, ServeConfig, SiteConfig
 from adaptc.config.rulebook import Level
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve import servers as servers_of_adaptc
@@ -72,6 +72,7 @@ def policy(root: Path, site: SiteConfig | None = None, **serve: object) -> Polic
         }
     ),
     freshness=st.sampled_from(FRESHNESS),
+    access=st.sampled_from(ACCESS),
     nginx_classes=st.sampled_from(["markers", "geo"]),
 )
 def test_the_servers_take_whatever_is_emitted(
@@ -83,6 +84,7 @@ def test_the_servers_take_whatever_is_emitted(
     index: str,
     switches: dict[str, bool],
     freshness: str,
+    access: str,
     nginx_classes: str,
 ) -> None:
     with tempfile.TemporaryDirectory() as scratch:
@@ -97,6 +99,7 @@ def test_the_servers_take_whatever_is_emitted(
             htaccess_trees=trees,
             nginx_classes=nginx_classes,
             freshness=freshness,
+            access=access,
             docroot=root,
             trusted_proxies=("10.0.0.0/8", "2001:db8::1/128"),
             poor_level="poorer",
@@ -131,7 +134,8 @@ def check_apache(emitted_policy: Policy, scratch: Path) -> None:
     (Path(emitted_policy.output) / "serve").mkdir(exist_ok=True)
     for name in set(texts) - {"apache.conf"}:
         (Path(emitted_policy.output) / "serve" / name).write_text(texts[name], "utf-8")
-    if set("\n\r") & set(emitted_policy.index) or emitted_policy.index.endswith("\\"):
+    index = "" if emitted_policy.server_checks else emitted_policy.index  # the server finds it by itself
+    if set("\n\r") & set(index) or index.endswith("\\"):
         with pytest.raises(UsageError, match="htaccess cannot be written"):
             render(HTACCESS, emitted_policy)
         local = ""

@@ -499,7 +499,7 @@ HARMLESS = {
     "charset": "AddDefaultCharset iso-8859-2",
     "charsets": "AddCharset utf-8 .css .js",
     "language": "AddLanguage de .html",
-    "type": "AddType application/x-own .txt",
+    "type": "AddType text/markdown .txt",
     "https": "RewriteEngine On\nRewriteCond %{HTTPS} !=on\nRewriteRule ^ https://%{HTTP_HOST}%{REQUEST_URI} [R=301,L]",
     "not-https": "RewriteEngine On\nRewriteCond %{HTTPS} on\nRewriteRule ^ https://x%{REQUEST_URI} [R=301,L]",
     "proxy": "RewriteEngine On\nRewriteCond %{HTTP:X-Forwarded-Proto} !https\nRewriteRule (.*) "

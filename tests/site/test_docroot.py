@@ -64,7 +64,7 @@ def test_hidden_names_are_left_out_but_for_the_one_that_servers_publish(tmp_path
     assert list(load(tmp_path).resources) == [".well-known/security.txt", "a/b"]
     found = load(tmp_path, hidden=True)
     assert len(found.resources) == 5
-    assert said(found) == [("private-name", ".htaccess")]
+    assert said(found) == [("private-name", ".htpasswd")]
 
 
 @pytest.mark.parametrize(

@@ -97,9 +97,23 @@ def variables(policy: Policy) -> dict[str, Any]:
         "hashed_path": hashed_path(),
         "plain_path": plain_path(),
         "kept": _kept(policy),
+        "repeated": list(_repeated(policy)),
         "contexts": ", ".join(map(expression_string, dict.fromkeys(("", "/", policy.prefix, f"{policy.prefix}/")))),
         "sent_types": SENT_TYPES,
     }
+
+
+def _repeated(policy: Policy) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield what .htaccess files say about fields of answers and HTTPS: a pattern of directories of copies, and lines.
+
+    Raises ``ValueError`` for a path that has no escape.
+    """
+    for directory, lines in policy.repeated:
+        place = f"/[^/]+/[^/]+/{literal(directory)}(?:/|$)" if directory else "/"
+        pattern = f"^{literal(policy.output)}{place}"
+        if "${" in pattern or "\n" in pattern:
+            raise ValueError(f"a path that Apache reads otherwise ({directory})")
+        yield pattern.replace("\\", "\\\\").replace('"', '\\"'), lines
 
 
 def _kept(policy: Policy) -> list[str]:

@@ -117,7 +117,7 @@ class UnitBuilder:
             with bounding_cpu_time(limit):
                 return self._build(level, path), False
         except OutOfTime:
-            view = self._view(level)
+            view = self._view(level, path)
             content = view.read(path)
             diagnostic = diagnose("unit-too-slow", Location(path), seconds=f"{limit:g}", name=level)
             result = self._encode(level, path, content, content, view)
