@@ -16,12 +16,13 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.sites.built import BuiltSite
 from tests.sites.watched import save, watched
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 from adaptc.cli.status import status_text
 from adaptc.compile.engine.outdated import aliases_of
@@ -186,6 +187,22 @@ def test_what_others_may_read_no_longer_is_withdrawn(site: BuiltSite, path: str)
         running.wait_until(lambda: not (site.output / "lossless/id/deep/a.html").exists())
         (site.docroot / path).chmod(0o644 if path.endswith("html") else 0o755)
         running.wait_until(lambda: (site.output / "lossless/id/deep/a.html").exists())
+
+
+def test_a_change_of_modes_is_an_event(tmp_path: Path) -> None:
+    """Without one only the comparison of the whole docroot finds it, a minute later."""
+    directory, file = tmp_path / "directory", tmp_path / "file"
+    directory.mkdir()
+    file.write_text("words")
+    noted: set[str] = set()
+    checks = dict.fromkeys(("check_file", "check_directory", "check_mode"), noted.add)
+    observer = FileObserver(SimpleNamespace(docroot=str(tmp_path), **checks), lambda: None)  # type: ignore[arg-type]
+    try:
+        directory.chmod(0o700)
+        file.chmod(0o600)
+        wait_until(lambda: {str(directory), str(file)} <= noted)
+    finally:
+        observer.close()
 
 
 def test_a_file_that_may_be_run_is_withdrawn(site: BuiltSite) -> None:

@@ -8,6 +8,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 
+from watchdog import events
 from watchdog.events import (
     DirCreatedEvent,
     DirDeletedEvent,
@@ -37,7 +38,10 @@ _EVENTS: list[type[FileSystemEvent]] = [
     FileDeletedEvent,
     FileModifiedEvent,
     FileMovedEvent,
+    # of modes; those of version 6 are modifications
+    *(getattr(events, name) for name in ("DirAttribEvent", "FileAttribEvent") if hasattr(events, name)),
 ]
+_OF_MODES = ("modified", "attrib")
 
 
 class FileObserver:
@@ -82,7 +86,7 @@ class _Handler(FileSystemEventHandler):
 
     def on_any_event(self, event: FileSystemEvent) -> None:
         check = self._invalidator.check_directory if event.is_directory else self._invalidator.check_file
-        if isinstance(event, DirModifiedEvent):  # of its mode, or by a file in it, which has an event of its own
+        if event.is_directory and event.event_type in _OF_MODES:  # or by a file in it, which has an event of its own
             check = self._invalidator.check_mode
         for path in (event.src_path, event.dest_path):
             if path:
