@@ -44,30 +44,13 @@ from adaptc.site.server_rules import ServerRule, ServerRules
 # What Apache may call the types of files that it sends as they are. Types that are handlers (application/x-httpd-php)
 # are none of them, so what they name is run, and not exchanged.
 _ALIASES = (
-    *(
-        "application/javascript",
-        "application/x-javascript",
-        "application/ecmascript",
-        "text/xml",
-        "image/vnd.microsoft.icon",
-    ),
-    *(
-        "application/font-woff",
-        "application/font-woff2",
-        "application/x-font-ttf",
-        "application/x-font-otf",
-        "font/sfnt",
-    ),
-    *(
-        "application/vnd.ms-opentype",
-        "application/xslt+xml",
-        "text/x-component",
-        "application/ld+json",
-        "application/yaml",
-    ),
-    *("application/geo+json", "application/vnd.geo+json", "text/x-markdown", "application/x-web-app-manifest+json"),
-    *("application/octet-stream", "image/x-ms-bmp", "text/vcard", "text/vnd.wap.wml"),
-)
+    "application/javascript", "application/x-javascript", "application/ecmascript", "text/xml",
+    "image/vnd.microsoft.icon", "application/font-woff", "application/font-woff2", "application/x-font-ttf",
+    "application/x-font-otf", "font/sfnt", "application/vnd.ms-opentype", "application/xslt+xml",
+    "text/x-component", "application/ld+json", "application/yaml", "application/geo+json",
+    "application/vnd.geo+json", "text/x-markdown", "application/x-web-app-manifest+json",
+    "application/octet-stream", "image/x-ms-bmp", "text/vcard", "text/vnd.wap.wml",
+)  # fmt: skip
 SENT_TYPES = tuple(sorted({*BY_EXTENSION.values(), *_ALIASES}))
 
 # The combined log format, followed by: the time when the request came, how long it took, what was served to which class
