@@ -151,7 +151,7 @@ KINDS: dict[str, Kind] = {
     "image-bomb": Kind(W, "would need {pixels} pixels decoded, more than the limit of {limit}; it is copied as it is"),
     "image-wrong-extension": Kind(N, "is called {extension} but holds {media_type}"),
     "image-unchanged": Kind(N, "is copied as it is: {reason}"),
-    "image-codec-missing": Kind(W, "has no alternate in {format}, which this libvips cannot write ({problem})"),
+    "image-codec-missing": Kind(W, "has no alternate in {format}, which this libvips cannot write or read ({problem})"),
     "svg-entity": Kind(W, "declares entities or an external DTD; it is copied as it is, and nothing is resolved"),
     "svg-malformed": Kind(W, "is not well-formed XML ({problem}); it is copied as it is"),
     "svg-unchanged": Kind(N, "is copied as it is: {reason}"),

@@ -149,7 +149,7 @@ def test_a_missing_codec_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     site = BuiltSite(tmp_path).write({"drawing.png": FILES["drawing.png"]})
     said = {str(one) for one in site.build(**FORMATS).diagnostics}
     assert said == {
-        "drawing.png: warning: has no alternate in avif, which this libvips cannot write (no av1 encoder) "
+        "drawing.png: warning: has no alternate in avif, which this libvips cannot write or read (no av1 encoder) "
         "[image-codec-missing]"
     }
     assert set(in_formats(site)) == {"lossless/webp/drawing.png.webp"}
@@ -167,6 +167,11 @@ def test_a_libvips_without_the_operation_lacks_the_codec(monkeypatch: pytest.Mon
     encoder = Encoder(lambda image, _effort, quality: image.no_such_save_buffer(Q=quality))
     monkeypatch.setitem(made_by.ENCODERS, "no", encoder)
     assert lacks_codec("no") == "no reason given"
+
+
+def test_what_is_written_must_be_readable_to_be_scored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(made_by.ENCODERS, "unread", Encoder(lambda _image, _effort, _quality: b"no image"))
+    assert lacks_codec("unread") == "unable to load from buffer"
 
 
 def test_an_unknown_format_is_refused(site: BuiltSite) -> None:

@@ -69,10 +69,11 @@ def alternates(
 
 @cache
 def lacks_codec(name: str) -> str | None:
-    """Return why libvips cannot write a format, ``None`` if it can."""
+    """Return why a format cannot be written, or what was written not read to score it; ``None`` if both can."""
+    encoder = ENCODERS[name]
     try:
-        ENCODERS[name].encode(vips().Image.black(16, 16, bands=3), "fast", 50)
-    except (vips().Error, AttributeError) as problem:  # AttributeError: it was built without the operation
+        encoder.decode(encoder.encode(vips().Image.black(16, 16, bands=3), "fast", 50))
+    except (vips().Error, AttributeError, *BROKEN) as problem:  # AttributeError: built without the operation
         raise_shortage(problem)
         return (str(problem).strip() or "no reason given").splitlines()[0]
     return None

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adaptc.core import media
 from adaptc.core.model import Effort
@@ -24,6 +24,9 @@ from adaptc.formats.image.vips import (
     to_pillow,
     vips,
 )
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 # ---- The search for the lowest quality that reaches a score, in three encodings at most, each of which is measured
 # The loss, 1 - score, grows about like a power of the step of the encoder's quantizer. On a scale of logarithms two
@@ -75,18 +78,25 @@ def av1_step(quality: int) -> float:
     return 6.27 - 0.056 * quality
 
 
+def decode(content: bytes) -> Image.Image:
+    """Return what a browser shows of an encoding, with libvips. Raises ``pyvips.Error``."""
+    return to_pillow(load(content))
+
+
 @dataclass(frozen=True, slots=True)
 class Encoder:
     """Encodes a libvips image of sRGB pixels with an effort and a quality of 0 to 100; ``step`` falls with it.
 
     ``finish`` makes an encoding smaller that has the quality wanted; its pixels stay. An encoder that ``is_local``
-    encodes a part of an image as it encodes the whole, but for a few pixels.
+    encodes a part of an image as it encodes the whole, but for a few pixels. ``decode`` reads an encoding to score it;
+    a format that libvips cannot read brings its own.
     """
 
     encode: Callable[[Any, Effort, int], bytes]
     step: Callable[[int], float] = jpeg_step
     finish: Callable[[bytes, Effort], bytes] | None = None
     is_local: bool = False
+    decode: Callable[[bytes], Image.Image] = decode
 
 
 def search_quality(
@@ -189,7 +199,7 @@ def _search(image: Any, effort: Effort, target: float, encoder: Encoder) -> Sear
     searched = from_pillow(sample).copy(interpretation="srgb") if is_part else image
 
     def score(encoded: bytes) -> float:
-        decoded = to_pillow(load(encoded))
+        decoded = encoder.decode(encoded)
         return reference.score(decoded if is_part else sample_rows(decoded, pixels))
 
     search = search_quality(partial(encoder.encode, searched, effort), score, target, step=encoder.step)

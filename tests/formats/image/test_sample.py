@@ -15,7 +15,9 @@ from tests.samples.drawn import encoded
 from adaptc.core.model import Effort
 from adaptc.formats.image.lossy import JPEG, PNG, WEBP, Encoder, Search, lossy
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
+from adaptc.formats.image.refusal import Refusal
 from adaptc.formats.image.score import Reference
+from adaptc.formats.image.vips import to_pillow
 
 GRAIN = np.random.default_rng(3).normal(0, 12, (700, 900, 1))
 SLOPE = np.linspace((60, 120, 40), (200, 90, 180), 900)[None]
@@ -82,3 +84,22 @@ def test_only_the_result_is_finished() -> None:
     result = search(SMALL, replace(JPEG, finish=finish))
     assert len(result.points) > 1
     assert [result.content] == [content + b"!" for content in finished]
+
+
+def test_an_encoder_may_bring_its_decoder() -> None:
+    """Pillow writes JPEG 2000; the libvips of pyvips-binary reads none, so nothing could be scored."""
+    content = encoded(SMALL, "PNG")
+    facts = probe(content, LIMIT_PIXELS)
+    assert isinstance(facts, ImageFacts)
+    unread = Encoder(jpeg_2000)
+    assert isinstance(lossy(content, facts, "fast", 0.9, unread), Refusal)
+    found = lossy(content, facts, "fast", 0.9, replace(unread, decode=shown))
+    assert isinstance(found, Search)
+    assert found.content is not None
+    assert found.content[4:8] == b"jP  "
+
+
+def jpeg_2000(image: Any, _effort: Effort, quality: int) -> bytes:
+    output = io.BytesIO()
+    to_pillow(image).save(output, "JPEG2000", quality_mode="dB", quality_layers=[20 + quality / 3])
+    return output.getvalue()
