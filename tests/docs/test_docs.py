@@ -28,7 +28,7 @@ from adaptc.config.rulebook import load_levels
 from adaptc.config.toml import TomlSource, parse_toml
 from adaptc.core.diagnostics import KINDS, Location, diagnose
 from adaptc.formats.html.edit import Editor
-from adaptc.workflow.check.ci_formats import Problem, Summary
+from adaptc.workflow.check.ci_formats import FORMATS, Problem, Summary
 
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *DOCS.glob("*.md")])
 
@@ -111,6 +111,19 @@ def test_the_examples_of_the_documentation_are_sound() -> None:
             assert set(source.below("diagnostics").values) <= set(KINDS)
 
 
+def test_every_level_is_in_the_table_of_the_readme() -> None:
+    rows = re.findall(r"^\| (`[^|]+`) \|", text("README.md").partition("| level | promise |")[2], re.MULTILINE)
+    levels = [file.stem for file in ROOT.glob("rules/*.toml") if "[level]\n" in file.read_text("utf-8")]
+    assert sorted(re.findall(r"`(\w+)`", " ".join(rows))) == sorted(levels)
+
+
+def test_every_format_of_a_check_is_documented_and_no_other() -> None:
+    table = text("docs/freshness.md").partition("| format | for |")[2].partition("\n\n")[0]
+    wanted = ["text", "json", *FORMATS]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE) == wanted
+    assert f"may be {', '.join(wanted[:-1])} or {wanted[-1]}." in manual("adaptc-check")
+
+
 # ---- recipes for contributors
 
 # What one may come to add, and the heading under which it stands
@@ -122,7 +135,7 @@ EXERCISES = {
     "a sensor": "A sensor",
     "an output format": "A format of `adaptc check` and `adaptc prove`",
 }
-# What the worked examples add, in places that exist
+# What the worked examples add, in places that exist; when one of them is added in earnest, the recipe takes another
 ADDED = {
     "rules/quiet.toml",
     "adaptc/compile/passes/prefetch.py",
@@ -144,7 +157,7 @@ def test_files_that_a_recipe_names_exist(name: str) -> None:
     for path in set(named) - {"adaptc.toml"}:  # the user's
         if path in ADDED:
             assert (ROOT / path).parent.is_dir()
-            assert not (ROOT / path).exists()
+            assert not (ROOT / path).exists(), f"{path} is no example any more: give the recipe another"
         else:
             pattern = path.replace("NAME", "*")
             assert list(ROOT.glob(pattern)) or list(ROOT.glob(f"adaptc/**/{pattern}")), path

@@ -1,7 +1,7 @@
 """The problems that a check or a proof found in the formats of CI systems and code scanners.
 
 ``FORMATS`` is the table that ``adaptc check --format`` and ``adaptc prove --format`` offer. To add a format, add a
-function and its line here, its name in the manual pages (docs/man/adaptc-check.1 and adaptc-prove.1) and a test.
+function and its line here, its name in docs/man/adaptc-check.1 and docs/freshness.md, and a test.
 """
 
 from __future__ import annotations
