@@ -186,16 +186,9 @@ RULES = {
     "front": "RewriteEngine On\nRewriteCond %{REQUEST_FILENAME} !-f\nRewriteCond %{REQUEST_FILENAME} !-d\n"
     "RewriteRule . /index.php [L]",
 }
-APACHE = """
-<Location "/location">
-    Require all denied
-</Location>
-<LocationMatch "(?i)^/match/.*\\.html$">
-    Require all denied
-</LocationMatch>
-<Directory "{docroot}/directory">
-    Require all denied
-</Directory>
+APACHE = (
+    web.DENYING
+    + """\
 <Directory "{docroot}">
     <Files "note.txt">
         Header set X-Own note
@@ -206,7 +199,8 @@ RewriteEngine On
 RewriteRule ^/ruled/.*\\.txt$ - [F]
 Alias /alias {docroot}/open
 """
-CONFIGURED = ("location", "match", "directory", "moved", "ruled", "alias")
+)
+CONFIGURED = (*web.DENIED, "moved", "ruled", "alias")
 
 
 def combinations(count: int) -> dict[str, str]:

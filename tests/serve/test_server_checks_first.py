@@ -161,16 +161,9 @@ HTACCESS = {
     "owninherit": "RewriteEngine On\nRewriteOptions Inherit\nRewriteRule style - [F]",
     "engineoff": "RewriteEngine Off",
 }
-APACHE = """
-<Location "/location">
-    Require all denied
-</Location>
-<LocationMatch "(?i)^/match/.*\\.html$">
-    Require all denied
-</LocationMatch>
-<Directory "{docroot}/directory">
-    Require all denied
-</Directory>
+APACHE = (
+    web.DENYING
+    + """\
 <Directory "{docroot}/parent">
     RewriteEngine On
     RewriteRule ^page - [F]
@@ -181,10 +174,11 @@ RewriteRule ^/ruled/.*\\.txt$ - [F]
 RewriteRule ^/passed/page.html$ /denied/page.html [PT]
 Alias /aliased "{root}/other"
 """
+)
 LATER = """
 RewriteRule ^/later/.*\\.txt$ - [F]
 """
-CONFIGURED = ("location", "match", "directory", "parent", "moves", "ruled", "passed", "aliased", "later")
+CONFIGURED = (*web.DENIED, "parent", "moves", "ruled", "passed", "aliased", "later")
 
 
 def test_apache_checks_first(tmp_path: Path) -> None:

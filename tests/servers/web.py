@@ -23,6 +23,19 @@ MODULES = """
     setenvif autoindex filter deflate brotli env lua actions access_compat cgid
 """
 APACHE_MODULES = Path("/usr/lib/apache2/modules")
+# What an Apache's own configuration denies by path, pattern and directory, and these directories of the docroot
+DENYING = """
+<Location "/location">
+    Require all denied
+</Location>
+<LocationMatch "(?i)^/match/.*\\.html$">
+    Require all denied
+</LocationMatch>
+<Directory "{docroot}/directory">
+    Require all denied
+</Directory>
+"""
+DENIED = ("location", "match", "directory")
 NGINX_SCRIPTS = Path("/usr/lib/nginx/modules/ngx_http_js_module.so")
 # Below those that the system gives to whoever asks for any port, as other tests do all the time
 _PORTS = range(20000, 32768)
