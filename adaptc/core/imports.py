@@ -26,20 +26,20 @@ _COMMENT = re.compile(r"#[^\n]*")
 
 @cache
 def code_digest(*modules: str) -> str:
-    """Return the digest of the code behind modules: their sources, and the versions of libraries."""
-    sources = (part for name in sorted(modules_behind(*modules)) for part in (name, _file_of(name).read_bytes()))
-    return digest_parts(identify(libraries_behind(*modules)), *sources)
+    """Return the digest of all code that modules reach: their sources, and the versions of libraries."""
+    sources = (part for name in sorted(reachable_modules(*modules)) for part in (name, _file_of(name).read_bytes()))
+    return digest_parts(identify(reachable_libraries(*modules)), *sources)
 
 
 @cache
-def libraries_behind(*modules: str) -> frozenset[str]:
-    """Return the distributions that modules, and the modules of adaptc behind them, import."""
-    packages = frozenset[str]().union(*(packages_of(name) for name in modules_behind(*modules)))
+def reachable_libraries(*modules: str) -> frozenset[str]:
+    """Return the distributions that modules import, and the modules of adaptc that they reach."""
+    packages = frozenset[str]().union(*(packages_of(name) for name in reachable_modules(*modules)))
     return frozenset(name for package in packages for name in distributions_of(package))
 
 
-def modules_behind(*modules: str) -> frozenset[str]:
-    """Return modules, and those of adaptc that they import, directly or not."""
+def reachable_modules(*modules: str) -> frozenset[str]:
+    """Return modules with those of adaptc that they reach: that they import, directly or not."""
     known, pending = set[str](), list(modules)
     while pending:
         name = pending.pop()

@@ -83,8 +83,8 @@ def test_imports_are_those_that_python_parses() -> None:
 
 def test_a_digest_of_code_has_what_is_imported_inside_functions_too() -> None:
     """A scan of scripts imports turbohtml in a function."""
-    assert "turbohtml" in imports.libraries_behind("adaptc.formats.script.facts")
-    assert "adaptc.formats.html.document" in imports.modules_behind("adaptc.compile.page.skeleton")
+    assert "turbohtml" in imports.reachable_libraries("adaptc.formats.script.facts")
+    assert "adaptc.formats.html.document" in imports.reachable_modules("adaptc.compile.page.skeleton")
 
 
 # ---- declarations
@@ -148,7 +148,7 @@ def test_a_pass_declares_the_libraries_that_it_imports(each: Pass) -> None:
     modules = {f"adaptc.compile.passes.{name.partition(':')[0]}" for name in each.function_names()}
     imported = libraries_of(*modules, without=_CODINGS)
     if is_kept_by_content(each):
-        assert not _CODINGS & imports.modules_behind(*modules)
+        assert not _CODINGS & imports.reachable_modules(*modules)
         assert imported - EVERY_PASS == each.libraries - EVERY_PASS
     else:
         everything = libraries_of(*modules)

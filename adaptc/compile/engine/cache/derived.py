@@ -17,7 +17,7 @@ from adaptc.compile.view import WOFF2, DerivedFile, Options, Settings
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.facts import BoundedCache, FactKind, pack_facts, unpack_facts
-from adaptc.core.imports import code_digest, libraries_behind
+from adaptc.core.imports import code_digest, reachable_libraries
 from adaptc.core.libraries import identify
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.version import VERSION
@@ -147,7 +147,7 @@ class ImageCopier:
 
 @cache
 def _libraries_of(module: str) -> str:
-    return identify(libraries_behind(module))
+    return identify(reachable_libraries(module))
 
 
 def describe_copy(image: ImageCopy) -> DerivedFile:
