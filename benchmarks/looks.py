@@ -37,7 +37,8 @@ async def look_at_pages(browser: Chromium, docroot: Path, site: Site, pages: lis
     async def lane() -> None:
         for path in left:
             try:
-                look = await look_at(browser, server, site.address.url_of(path), lambda url: file_at(site, url))
+                url, home = site.url_for_readers(path), site.address.base
+                look = await look_at(browser, server, url, lambda url: file_at(site, url), home)
             except NotSeen as reason:
                 seen[path] = f"not seen: {reason}"
                 continue

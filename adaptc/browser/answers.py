@@ -11,7 +11,7 @@ from pathlib import Path
 from adaptc.core import media
 from adaptc.core.model import IDENTITY, MEDIA_TYPES, is_negotiable, name_in_tree
 from adaptc.core.urls import Reach
-from adaptc.site.site import PAGE_SUFFIX, Site
+from adaptc.site.site import Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _server(readers: tuple[Reader, ...], read_format: FormatReader, site: Site, 
         target = site.address.resolve(site.address.base, url)
         if target.reach is not Reach.LOCAL:
             return None
-        path = _file_of(site, target.path)
+        path = site.send(target.path)
         if path is not None and path.startswith(target.path + "/"):
             return Answer(b"", "", (("Location", site.address.url_of(target.path) + "/"),), status=301)
         path = path or target.path
@@ -102,13 +102,7 @@ def _no_format(name: str, path: str) -> None:
 def file_at(site: Site, url: str) -> str | None:
     """Return the file of the docroot that static hosts send for an absolute URL."""
     target = site.address.resolve(site.address.base, url)
-    return _file_of(site, target.path) if target.reach is Reach.LOCAL else None
-
-
-def _file_of(site: Site, path: str) -> str | None:
-    """Return the file that static hosts send for a path: ``news.html`` for ``news``, too."""
-    found = site.find(path)
-    return path + PAGE_SUFFIX if found is None and path + PAGE_SUFFIX in site.sources else found
+    return site.send(target.path) if target.reach is Reach.LOCAL else None
 
 
 def _first(readers: Iterable[Reader], path: str) -> bytes | None:

@@ -26,6 +26,7 @@ from adaptc.browser.script_coverage import (
 )
 from adaptc.browser.tab import RESTLESS, BrowserError, Load, Tab, script
 from adaptc.core import media
+from adaptc.core.urls import join
 
 # What libraries make of the clock that freeze.js shows: names that no other load has
 _TIME = re.compile(r"1700000\d{6}")
@@ -66,8 +67,8 @@ class NotSeen(Exception):
         self.urls, self.is_final = frozenset(urls), is_final
 
 
-async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf) -> Look:
-    """Look at a page. Raises ``NotSeen``, and ``BrowserError`` where the browser ended."""
+async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf, home: str) -> Look:
+    """Look at a page; ``home`` is the site's first URL. Raises ``NotSeen``, and ``BrowserError`` where it ended."""
     phone, laptop = WIDTHS
     found, urls = await _visit(browser, server, laptop, lambda tab: _in_one_tab(browser, tab, server, url, path_of))
     views, bare = found
@@ -78,6 +79,7 @@ async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf) 
     scripts = script_coverage(view.scripts for view in views)
     if bare is None:
         return Look(PageEvidence(widths), view.document, urls, scripts)
+    urls |= await _refuse_lost(browser, server, url, home, _words(view.shown), _words(bare.shown))
     widths = tuple(replace(seen, covers=bare.covers[seen.width]) for seen in widths)
     return Look(PageEvidence(widths, None, bare.shown == view.shown), view.document, urls, scripts)
 
@@ -101,6 +103,57 @@ async def _in_one_tab(
     tab.serve(server)
     await tab.resize(WIDTHS[0], HEIGHTS[WIDTHS[0]])
     return [*await _views(tab, server, url, path_of), *views], bare
+
+
+# An address that no site has; words that make a page, and the share of them that two pages have in common to be alike
+_NOWHERE, _FEWEST_WORDS, _ALIKE = "no-such-page-here-1700000000", 5, 0.8
+_WORD = re.compile(r"[^\W\d_]{3,}")
+
+
+async def _refuse_lost(
+    browser: Chromium, server: Server, url: str, home: str, shown: frozenset[str], own: frozenset[str]
+) -> frozenset[str]:
+    """Refuse what a client-side router shows where it knows no page: ``NotSeen``. Return the URLs that were asked for.
+
+    The page shows the words ``shown`` with its scripts, and its markup has the words ``own``. Where scripts wrote most
+    of what is shown, the page is opened under an address that there is not: a router that does not know the real one
+    shows the same there. So does a page without a router, but it loses no word of its own, and the first page shows it.
+    """
+    has_own, common = len(own) >= _FEWEST_WORDS, len(own & shown)
+    is_own = 2 * common >= (len(own) if has_own else len(shown)) or (url == home and not has_own)
+    if is_own or len(shown - own) < _FEWEST_WORDS:
+        return frozenset()
+    lost, urls = await _shown_at(browser, server, url, join(url, _NOWHERE) or url)
+    if not _are_alike(shown, lost):
+        return urls
+    if not has_own and server(home) is not None:
+        first, others = await _shown_at(browser, server, home, home)
+        urls |= others
+        if _are_alike(shown, first):
+            return urls
+    raise NotSeen("its scripts show what they show at an address that there is not", urls, is_final=True)
+
+
+async def _shown_at(browser: Chromium, server: Server, url: str, address: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the words that the page of ``url`` shows under another address, and the URLs that were asked for."""
+
+    def answer(asked: str) -> Answer | None:
+        return server(url if asked == address else asked)
+
+    async def words(tab: Tab) -> frozenset[str]:
+        async with asyncio.timeout(tab.patience):
+            await tab.load(address)
+            return _words(str(await tab.run(script("show"))))
+
+    return await _visit(browser, answer, WIDTHS[-1], words)
+
+
+def _words(shown: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(shown))
+
+
+def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return len(one & other) >= _ALIKE * len(one | other)
 
 
 async def _bare(browser: Chromium, tab: Tab, server: Server, url: str, view: _View) -> BarePage | None:

@@ -233,7 +233,7 @@ class DocumentWriter:
 
         spec, config = self.spec, self.spec.config
         levels = tuple(level.name for level in spec.levels)
-        site = site_of(config, self.report.resources)
+        site = site_of(config, self.report.resources, self.state.linked_paths())
         trees = Trees(spec.output, spec.docroot, levels, site, config.site.csp, config.browser.program)
         pages = sample_pages(ledger.pages(), levels[0], self.screenshots)
         shots, diagnostics = take_screenshots(trees, pages, self.progress)

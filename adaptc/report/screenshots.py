@@ -75,7 +75,7 @@ def take_screenshots(
 
 
 async def _page_shots(browser: Chromium, trees: Trees, path: str, figures: Mapping[str, PageFigures]) -> PageShots:
-    url = trees.site.address.url_of(path)
+    url = trees.site.url_for_readers(path)
     shots = {level: await take_picture(browser, url, server) for level, server in trees.servers().items()}
     alike: dict[bytes, list[str]] = {}
     for level, png in shots.items():

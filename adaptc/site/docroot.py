@@ -12,7 +12,7 @@ import os
 import stat
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
@@ -176,9 +176,10 @@ def load_site(config: Config) -> tuple[Tree, Site]:
     return tree, site_of(config, load_directory(tree, selection, types_of(config.docroot), rules).resources)
 
 
-def site_of(config: Config, resources: Mapping[str, Resource]) -> Site:
-    """Return the site of loaded resources, without digests."""
-    return Site.of(ResourceSources(resources, lambda _: ""), SiteAddress(config.site.base_url), config.site.index)
+def site_of(config: Config, resources: Mapping[str, Resource], linked: Container[str] = frozenset()) -> Site:
+    """Return the site of loaded resources, without digests; ``linked`` as in ``Site``."""
+    sources, address = ResourceSources(resources, lambda _: ""), SiteAddress(config.site.base_url)
+    return Site.of(sources, address, config.site.index, linked=linked)
 
 
 class _Walk:

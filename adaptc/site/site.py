@@ -36,6 +36,7 @@ class Site:
     """Files by path, the site's address, and the names of directory indexes in order.
 
     ``withheld`` are files and directories that exist and are not built: rules, modes or names keep them from it.
+    ``linked`` are the URL paths that the site's pages refer to, as far as somebody asks under which URL one is read.
     """
 
     sources: Mapping[str, Source]
@@ -43,6 +44,7 @@ class Site:
     index_names: tuple[str, ...]
     directories: Container[str] = field(default=frozenset())
     withheld: frozenset[str] = frozenset()
+    linked: Container[str] = field(default=frozenset())
 
     @classmethod
     def of(
@@ -51,9 +53,10 @@ class Site:
         address: SiteAddress,
         index_names: tuple[str, ...],
         withheld: frozenset[str] = frozenset(),
+        linked: Container[str] = frozenset(),
     ) -> Site:
         """Make a site; its directories are those that hold a file."""
-        return cls(sources, address, index_names, directories_of(sources), withheld)
+        return cls(sources, address, index_names, directories_of(sources), withheld, linked)
 
     def is_withheld(self, path: str) -> bool:
         """Whether a file that the site lacks may exist all the same: it, or a directory above it, is not built."""
@@ -76,6 +79,22 @@ class Site:
             if candidate in self.sources:
                 return candidate
         return None
+
+    def send(self, path: str) -> str | None:
+        """Return the file that a static host sends for a decoded URL path: ``news.html`` for ``news``, too."""
+        found = self.find(path)
+        return path + PAGE_SUFFIX if found is None and path + PAGE_SUFFIX in self.sources else found
+
+    def url_for_readers(self, page: str) -> str:
+        """Return the URL under which readers open a page: scripts read it, and a router shows another page at another.
+
+        An index is read as its directory, ``news.html`` as ``news`` where that is what the site's links say.
+        """
+        directory, slash, name = page.rpartition("/")
+        shorter = directory + slash if name in self.index_names else page.removesuffix(PAGE_SUFFIX)
+        is_read_so = page not in self.linked and (name in self.index_names or shorter in self.linked)
+        is_read_so |= not directory and name in self.index_names  # visitors enter there
+        return self.address.url_of(shorter if is_read_so and self.send(shorter) == page else page)
 
     def leads_somewhere(self, path: str) -> bool:
         """Whether a link to ``path`` is answered: by a file, or by the listing of a directory.

@@ -81,14 +81,14 @@ def prove(
         resources = {path: resource for path, (resource, _) in state.resources().items()}
         traffic, built = last_traffic(state), state.levels()
         dropped = demotions_of(state.decisions())
-    site = site_of(config, resources)
+        site = site_of(config, resources, state.linked_paths())
     sizes = {path: source.size for path, source in site.sources.items() if source.media_type == HTML}
     pages = [_page(site, sizes, name) for name in names]
     pages = pages or sample_pages(sizes, traffic.hits if traffic else {}, count)
     chosen = _levels(config, built, levels)
     store = Store(config.build.cache or config.output / ".adaptc/cache")
     program, servers = _browser(config.browser.program), _servers(config, config.docroot, site, chosen)
-    urls = {page: site.address.url_of(page) for page in dict.fromkeys(pages)}
+    urls = {page: site.url_for_readers(page) for page in dict.fromkeys(pages)}
     try:
         verdicts = Prover(program, servers, VerdictStore(store)).prove(urls, progress)
         paints = Painter(program, servers, line, store).measure(urls, progress) if line else []

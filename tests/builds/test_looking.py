@@ -260,7 +260,7 @@ def test_a_page_without_scripts_is_loaded_once_for_both_widths(
     assert {path for path, _ in sizes[0].items()} == {"a.gif", "b.gif"}
     assert {path for path, _ in sizes[1].items()} == {"a.gif", "c.gif"}
     assert sizes[0]["a.gif"][0] < 210 and sizes[1]["a.gif"][0] > 600
-    assert sum(url.endswith("index.html") for url in asked) == answers
+    assert sum(url.endswith("/") for url in asked) == answers
 
 
 # ---- when a page is looked at again
@@ -326,6 +326,61 @@ def test_some_pages_of_each_template(chromium: str, tmp_path: Path) -> None:
     site.write({"p9.html": PAGE.format("<p>9")})
     look(site, browser__pages=2)
     assert len(evidence(site).keys() & seen.keys()) >= 2
+
+
+# ---- the address at which a page is looked at
+
+ROUTER = """<!DOCTYPE html><html lang=en><title>t</title><nav>{}</nav><main id=app></main><script>
+const known = {{'/': 'Words that welcome visitors of this home', '{}': 'Words that tell about the old society'}}
+const words = known[location.pathname] ?? 'Sorry, there is nothing under this address'
+document.getElementById('app').innerHTML = `<p>${{words}}</p>`
+</script>"""
+
+
+def document_of(site: BuiltSite, page: str) -> bytes:
+    """Return the markup of a page after its scripts."""
+    return Store(site.output / ".adaptc/cache").content(evidence(site)[page].document or "") or b""
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize(
+    ("page", "link", "address"),
+    [
+        ("about/index.html", "about/", "/about/"),
+        ("about/index.html", "", "/about/"),
+        ("about/index.html", "about/index.html", "/about/index.html"),
+        ("about.html", "about", "/about"),
+        ("about.html", "about.html", "/about.html"),
+        ("about.html", "", "/about.html"),
+    ],
+)
+def test_a_page_is_looked_at_where_its_readers_open_it(
+    chromium: str, tmp_path: Path, page: str, link: str, address: str
+) -> None:
+    shown = ROUTER.format(f"<a href='/{link}'>About</a>" if link else "", address)
+    site = BuiltSite(tmp_path).write({"index.html": shown, page: shown})
+    assert look(site) == []
+    assert b"the old society" in document_of(site, page)
+    assert b"welcome" in document_of(site, "index.html")
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("own", ["", "<p>Founded long ago, the society meets every second Thursday evening"])
+def test_what_a_router_shows_at_an_unknown_address_is_no_evidence(chromium: str, tmp_path: Path, own: str) -> None:
+    shown = ROUTER.format("", "/repository/about/").replace("<main id=app>", f"<main id=app>{own}")
+    site = BuiltSite(tmp_path).write({"index.html": shown, "about/index.html": shown})
+    assert look(site) == ["page-not-seen"]
+    assert list(evidence(site)) == ["index.html"]
+    assert look(site, site__base_url="https://example.org/repository") == ["page-not-seen"] * bool(own)
+    assert b"the old society" in document_of(site, "about/index.html")
+
+
+@pytest.mark.chromium
+def test_a_page_without_a_router_shows_the_same_everywhere(chromium: str, tmp_path: Path) -> None:
+    shown = PAGE.format("<script>document.body.append('The words that scripts of every page write')</script>")
+    site = BuiltSite(tmp_path).write({"index.html": shown, "about/index.html": shown, "s.css": ""})
+    assert look(site) == []
+    assert b"every page" in document_of(site, "about/index.html")
 
 
 # ---- what goes wrong

@@ -81,7 +81,7 @@ class LookRecords:
         return outcome
 
     def _key(self, path: str) -> str:
-        return digest_parts("look", self.recipe, path, self.site.sources[path].digest)
+        return digest_parts("look", self.recipe, self.site.url_for_readers(path), self.site.sources[path].digest)
 
     def _loads(self, urls: Iterable[str]) -> dict[str, str]:
         return {url: self._file_digest(self.path_of(url)) for url in urls}

@@ -64,7 +64,8 @@ class LookStage:
         except BrowserError as error:
             self._note_failure(error)
             return
-        own = Site.of(self.sources, SiteAddress(site.base_url), site.index)
+        linked = self.state.linked_paths()
+        own = Site.of(self.sources, SiteAddress(site.base_url), site.index, linked=linked)
         self._records = LookRecords(Store(self.spec.cache), own, recipe)
 
     def expected(self) -> dict[str, EvidenceKey]:
@@ -177,8 +178,9 @@ class Visit:
     async def _outcome(self, browser: Chromium, path: str) -> Outcome:
         while True:
             try:
-                url = self.records.site.address.url_of(path)
-                return self.records.put(path, await look_at(browser, self._server_of(path), url, self.records.path_of))
+                site, path_of = self.records.site, self.records.path_of
+                url, home = site.url_for_readers(path), site.address.base
+                return self.records.put(path, await look_at(browser, self._server_of(path), url, path_of, home))
             except NotSeen as reason:
                 if reason.is_final:
                     self.records.put_failure(path, reason.urls, str(reason))

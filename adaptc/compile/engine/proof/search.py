@@ -99,7 +99,7 @@ class _PageSearch:
         self, search: Search, browser: Chromium, original: Answers, page: str, levels: Mapping[str, CandidateLevel]
     ) -> None:
         self.search, self.page, self.levels = search, page, levels
-        url = search.proof_site.site.address.url_of(page)
+        url = search.proof_site.site.url_for_readers(page)
         self.provers = [PageProver(browser, search.store, original, url, width) for width in WIDTHS]
         self.above = levels_above(plan.level for plan in search.proof_site.plans.values())
 

@@ -113,7 +113,8 @@ class ProofStage:
         config, headers = self.spec.config, {}
         if config.site.csp:
             headers["Content-Security-Policy"] = config.site.csp
-        site = Site.of(self.sources, SiteAddress(config.site.base_url), config.site.index)
+        address, linked = SiteAddress(config.site.base_url), self.state.linked_paths()
+        site = Site.of(self.sources, address, config.site.index, linked=linked)
         original = docroot_server(self.spec.docroot, site, headers)
         plans = {level.name: plan_level(level) for level in self.spec.levels}
         return Search(ProofSite(original, site, plans, headers), candidates, VerdictStore(candidates.store), self.pages)

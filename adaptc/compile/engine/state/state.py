@@ -226,6 +226,11 @@ class State:
         rows = self.db.execute("SELECT path, targets FROM facts")
         return [os.fsdecode(path) for path, packed in rows if not wanted.isdisjoint(_split(packed))]
 
+    def linked_paths(self) -> frozenset[str]:
+        """Return the URL paths that any source refers to."""
+        rows = self.db.execute("SELECT targets FROM facts")
+        return frozenset(os.fsdecode(target) for (packed,) in rows for target in _split(packed))
+
     # ---- units
 
     def set_unit(self, result: UnitResult, recipe: str) -> None:
