@@ -224,6 +224,7 @@ _CONNECTIONS = {"preconnect": Option(True), "speculation": Option("none", "none"
 # The fonts for text to remove: all, or those that other sites serve; and the families to keep
 _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
 # The scripts that build a prerendered page once more in the browser
+_THIRD_PARTIES = {"hosts": Option([]), "frames": Option([])}
 _PRERENDERED = {"hydration": Option("keep", "keep", "drop")}
 # The largest size of a page's files together, in bytes, at which they are bundled
 _LIMIT = {"limit": Option(5_000_000)}
@@ -312,6 +313,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("half-objects", 3, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
     EditPass("strip", 9, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
+    EditPass("third-parties", 1, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
         11,
