@@ -15,9 +15,11 @@ from adaptc.cli.crawl_run import PURGE_BOUND, crawl_code, crawl_record, crawl_su
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, watching
 from adaptc.cli.site_options import overrides, site_options, with_mirror
 from adaptc.config.config import ALL_PAGES, MIRRORS, PROVED_PAGES
-from adaptc.core.diagnostics import UsageError, printable
+from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from adaptc.compile.engine.outdated import Reason
     from adaptc.config.config import Config
     from adaptc.crawl.crawl import CrawlResult
@@ -109,7 +111,10 @@ def build(
     config = invocation.load(settings, repeats=False)
     if config.docroot is None:
         config = invocation.load(settings)
-    config = with_mirror(config)
+    given = config
+    config = with_mirror(given)
+    if config.docroot == given.docroot and config.site.base_url != given.site.base_url:
+        display = replace(display, notes=(diagnose("base-url-read", url=config.site.base_url),))
     return _dry_run(invocation, config, allow_empty) if dry_run else _build(invocation, config, display)
 
 
@@ -148,13 +153,14 @@ def _fetch(invocation: Invocation, source: _Source, output: Path) -> CrawlResult
 class _RunOptions:
     """What a build shows in addition to its summary, and accepts; ``crawl`` is the crawl that fetched the site.
 
-    ``allow_empty`` says that a site without pages is built, too.
+    ``allow_empty`` says that a site without pages is built, too. ``notes`` are shown with what the build has to say.
     """
 
     screenshots: int
     explain: bool
     allow_empty: bool
     crawl: CrawlResult | None = None
+    notes: tuple[Diagnostic, ...] = ()
 
 
 def _build_fetched(invocation: Invocation, source: _Source, settings: dict[str, Any], display: _RunOptions) -> ExitCode:
@@ -179,15 +185,17 @@ def _build(invocation: Invocation, config: Config, display: _RunOptions) -> Exit
     collect_seldom()
     with watching(invocation) as progress:
         result = run(config, progress, display.screenshots, requires_pages=not display.allow_empty, isolated=False)
-    crawl_diagnostics = display.crawl.diagnostics if display.crawl is not None else ()
+    said = (*display.notes, *(display.crawl.diagnostics if display.crawl is not None else ()), *result.diagnostics)
     if invocation.format == "json":
-        print_json(_record(result, display.crawl))
-        return exit_code((*crawl_diagnostics, *result.diagnostics))
+        print_json(_record(result, display.crawl, said))
+        return exit_code(said)
     if display.explain:
         _explain(invocation, result.built)
-    print_diagnostics((*crawl_diagnostics, *result.diagnostics), invocation)
+    print_diagnostics(said[len(display.notes) :], invocation)
+    for note in display.notes:
+        print_text(f"{note.message}\n", invocation)
     _show(invocation, result, config)
-    return exit_code((*crawl_diagnostics, *result.diagnostics))
+    return exit_code(said)
 
 
 def _show(invocation: Invocation, result: BuildResult, config: Config) -> None:
@@ -228,7 +236,7 @@ def _plan_record(planned: Plan) -> dict[str, Any]:
     return {"dry_run": True, "built": _reason_records(planned.reasons), "removed": planned.removed}
 
 
-def _record(result: BuildResult, crawl: CrawlResult | None) -> dict[str, Any]:
+def _record(result: BuildResult, crawl: CrawlResult | None, said: Sequence[Diagnostic]) -> dict[str, Any]:
     import dataclasses
 
     figures = dataclasses.asdict(dataclasses.replace(result.figures, diagnostics=()))
@@ -239,6 +247,6 @@ def _record(result: BuildResult, crawl: CrawlResult | None) -> dict[str, Any]:
         "built": _reason_records(result.built),
         "removed": result.removed,
         "figures": {key: value for key, value in figures.items() if key not in ("diagnostics", "screenshots")},
-        "diagnostics": diagnostic_records((*(crawl.diagnostics if crawl else ()), *result.diagnostics)),
+        "diagnostics": diagnostic_records(said),
         **({"crawl": crawl_record(crawl)} if crawl is not None else {}),
     }

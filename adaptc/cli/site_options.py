@@ -69,15 +69,24 @@ def overrides(parameters: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_mirror(config: Config) -> Config:
-    """Return the configuration with what a crawl knows of its docroot, where the user did not set it."""
+    """Return the configuration with what a crawl, or its pages, know of its docroot, where the user did not set it."""
     from adaptc.site.crawled import find_mirror
 
     mirror = find_mirror(config.docroot) if config.docroot is not None else None
     if mirror is None:
-        return config
+        return with_base_url(config)
     site = replace(
         config.site,
         base_url=config.site.base_url or mirror.base_url,
         csp=config.site.csp if config.site.csp is not None else mirror.csp,
     )
     return replace(config, docroot=mirror.docroot, site=site)
+
+
+def with_base_url(config: Config) -> Config:
+    """Return the configuration with the URL below which the pages of the site say that it is, if nobody set one."""
+    from adaptc.site.published import find_base_url
+
+    if config.docroot is None or config.site.base_url is not None:
+        return config
+    return replace(config, site=replace(config.site, base_url=find_base_url(config.docroot, config.site.index)))

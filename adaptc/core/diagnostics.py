@@ -119,6 +119,9 @@ KINDS: dict[str, Kind] = {
     "changed-while-read": Kind(W, "changed while it was read; it is left out until the next build"),
     "file-too-large": Kind(W, "is larger than the limit ({size} bytes, limit {limit}); it is not rewritten"),
     # references
+    "base-url-read": Kind(
+        N, "built as published at {url}, where the addresses of its pages lead (--base-url says otherwise)"
+    ),
     "missing-target": Kind(W, "{where} points to {url}, but there is no such file"),
     "outside-docroot": Kind(N, "{where} points to {url}, above the docroot"),
     "bad-url": Kind(W, "{where} is not a URL: {url}"),

@@ -1,0 +1,129 @@
+"""Under which path a site is published, as its pages say: project pages are at user.github.io/repository/.
+
+Their addresses that begin with a slash lead to files below that path, none of which are where the docroot would have
+them. What the pages are sure of is read; else the user has to say it (``site.base_url``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from html import unescape
+from pathlib import Path
+
+from adaptc.core.urls import NOWHERE, host_and_path, unquote_path
+from adaptc.site.site import PAGE_SUFFIX
+
+# Pages that are read, bytes of each, and addresses that are enough to tell
+_PAGES, _BYTES, _FEWEST = 12, 1 << 18, 3
+# The share of the addresses below a path that must lead to a file, and the most steps that a path has
+_SURE, _STEPS = 0.9, 3
+_ADDRESS = re.compile(r"""\s(?:href|src|action)\s*=\s*(?:"(/[^"]*)"|'(/[^']*)'|(/[^\s>"']*))""", re.IGNORECASE)
+_DECLARED = re.compile(
+    r"<(?:link\b[^>]*\brel=[\"']?canonical\b|meta\b[^>]*\bproperty=[\"']?og:url\b)[^>]*", re.IGNORECASE
+)
+_URL = re.compile(r"""\b(?:href|content)=["']?(https?://[^"'\s>]+)""", re.IGNORECASE)
+
+
+def find_base_url(docroot: Path, index_names: Iterable[str]) -> str | None:
+    """Return the URL under which a docroot is published, if it is not at the root of its host, as its pages say.
+
+    The host is that of the address that a page gives for itself (``rel=canonical``, ``og:url``), or made up. ``None``
+    where the addresses of pages lead to files as they are, or do not agree, and where nothing can be read.
+    """
+    names = tuple(index_names)
+    pages = dict(_sample(docroot, names))
+    written = {path for text in pages.values() for path in _root_relative(text)}
+    missing = {path for path in written if not _leads_somewhere(docroot, path, names)}
+    if len(missing) < _FEWEST or 2 * len(missing) < len(written):
+        return None
+    for steps in range(1, _STEPS + 1):
+        prefix = _commonest(missing, steps)
+        below = {path for path in missing if path.startswith(prefix)} if prefix else set()
+        led = sum(_leads_somewhere(docroot, path[len(prefix) - 1 :], names) for path in below)
+        if len(below) >= _FEWEST and 2 * len(below) >= len(written) and led >= _SURE * len(below):
+            return next(filter(None, (_declared(page, text, prefix) for page, text in pages.items())), _at(prefix))
+    return None
+
+
+def _at(prefix: str) -> str:
+    return NOWHERE.rstrip("/") + prefix
+
+
+def _sample(docroot: Path, index_names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield (path, text) of some pages: those in the docroot itself, then one of each directory below it."""
+    found = 0
+    for directory in ("", *_directories(docroot)):
+        pages = [*index_names, *_pages(docroot / directory)]
+        for name in dict.fromkeys(pages) if not directory else dict.fromkeys(pages[: len(index_names) + 1]):
+            text = _read(docroot / directory / name)
+            if text is not None:
+                yield f"{directory}/{name}".lstrip("/"), text
+                found += 1
+            if found == _PAGES:
+                return
+
+
+def _directories(docroot: Path) -> list[str]:
+    try:
+        with os.scandir(docroot) as entries:
+            return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+    except OSError:
+        return []
+
+
+def _pages(directory: Path) -> list[str]:
+    try:
+        with os.scandir(directory) as entries:
+            return sorted(entry.name for entry in entries if entry.name.endswith(PAGE_SUFFIX))
+    except OSError:
+        return []
+
+
+def _read(path: Path) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return None
+
+
+def _root_relative(text: str) -> Iterator[str]:
+    """Yield the paths of addresses that begin with one slash."""
+    for groups in _ADDRESS.findall(text):
+        path = re.split(r"[?#]", unescape("".join(groups)))[0]
+        if not path.startswith("//") and path != "/":
+            yield unquote_path(path)
+
+
+def _leads_somewhere(docroot: Path, path: str, index_names: tuple[str, ...]) -> bool:
+    relative = path.strip("/")
+    if {"..", "."} & set(relative.split("/")) or "\0" in relative:
+        return False
+    place = os.path.join(docroot, relative)
+    if os.path.isdir(place):
+        return any(os.path.isfile(os.path.join(place, name)) for name in index_names)
+    return os.path.isfile(place) or os.path.isfile(place + PAGE_SUFFIX)
+
+
+def _commonest(paths: Iterable[str], steps: int) -> str:
+    """Return the path of so many steps, which ends in a slash, below which most paths are; ``""`` without one."""
+    counts: dict[str, int] = {}
+    for path in paths:
+        parts = path.split("/")[1:]
+        if len(parts) > steps or (len(parts) == steps and parts[-1]):
+            prefix = "/" + "/".join(parts[:steps]) + "/"
+            counts[prefix] = counts.get(prefix, 0) + 1
+    return max(counts, key=lambda prefix: (counts[prefix], prefix), default="")
+
+
+def _declared(page: str, text: str, prefix: str) -> str | None:
+    """Return the URL of the site by what a page gives as its own address, if that is below ``prefix``."""
+    shorter = page.removesuffix("index.html"), page.removesuffix(PAGE_SUFFIX), page
+    for element in _DECLARED.findall(text):
+        for url in _URL.findall(element):
+            host, path = host_and_path(unescape(url))
+            if host and path.rstrip("/") in {(prefix + each).rstrip("/") for each in shorter}:
+                return f"{url.partition('://')[0].lower()}://{host}{prefix}"
+    return None
