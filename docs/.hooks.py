@@ -12,6 +12,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from adaptc.cli.crawl_options import ALL_OPTIONS
 from adaptc.cli.main import COMMANDS, cli
 
 ROOT = Path(__file__).parent.parent
@@ -64,11 +65,16 @@ def _in_site(path: str) -> str:
 
 
 def _commands() -> str:
-    parts = ["# Commands\n", "What `adaptc COMMAND --help` says. Manual pages, `man adaptc-COMMAND`, say more.\n"]
+    parts = [
+        "# Commands\n",
+        "What `adaptc COMMAND --help` says, of `crawl` `--help-all`. Manual pages, `man adaptc-COMMAND`, say more.\n",
+    ]
     context = click.Context(cli, info_name="adaptc")
     for name in COMMANDS:
         command = cli.get_command(context, name)
         assert command is not None
-        text = command.get_help(click.Context(command, parent=context, info_name=name))
+        own = click.Context(command, parent=context, info_name=name)
+        own.meta[ALL_OPTIONS] = True
+        text = command.get_help(own)
         parts.append(f"## adaptc {name}\n\n```text\n{text}\n```\n")
     return "\n".join(parts)

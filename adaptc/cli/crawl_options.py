@@ -242,8 +242,18 @@ _ALREADY = ("-r", "--recursive", "-x", "--force-directories")
 _RULES = ("+", "-*", "-mime:")  # how arguments begin that are HTTrack's filters, and no options
 
 
+# What --help shows, a screen of it; --help-all shows the rest
+_USUAL = frozenset(
+    {
+        "-l", "-p", "-np", "-H", "-D", "-X", "-A", "-R", "--max-pages", "--no-robots", "-k", "-E", "-w", "--limit-rate",
+        "--connections", "-U", "--header", "-N", "--purge", "--explain", "-o", "-i",
+    }
+)  # fmt: skip
+ALL_OPTIONS = "--help-all"
+
+
 class GroupedCommand(click.Command):
-    """A command whose ``--help`` shows the options of ``GROUPS`` under their headings."""
+    """A command whose ``--help-all`` shows the options of ``GROUPS`` under headings, ``--help`` the usual ones."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse a command line that mixes filters and URLs, as HTTrack's do; the order of filters counts."""
@@ -256,16 +266,25 @@ class GroupedCommand(click.Command):
         remaining = [
             option for option in self.get_params(ctx) if isinstance(option, click.Option) and not option.hidden
         ]
+        shows_all = ctx.meta.get(ALL_OPTIONS, False)
         for heading, rows in GROUPS.items():
-            first = {flags[0] for flags, _ in rows}
+            first = {flags[0] for flags, _ in rows if shows_all or flags[0] in _USUAL}
             _write_options(
                 heading,
                 [option for option in remaining if first & {*option.opts, *option.secondary_opts}],
                 ctx,
                 formatter,
             )
-            remaining = [option for option in remaining if not first & {*option.opts, *option.secondary_opts}]
-        _write_options("Other options", remaining, ctx, formatter)
+            every = {flags[0] for flags, _ in rows}
+            remaining = [option for option in remaining if not every & {*option.opts, *option.secondary_opts}]
+        _write_options("Help", remaining, ctx, formatter)
+
+
+def _show_all(ctx: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[ALL_OPTIONS] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
 
 
 def _with_filters(arguments: list[str], valued: set[str]) -> list[str]:
@@ -292,6 +311,10 @@ def crawl_options(function: Callable[..., Any]) -> Callable[..., Any]:
     function = _refuse_missing(function)
     already: dict[str, Any] = {"is_flag": True, "hidden": True, "expose_value": False}
     function = click.option(*_ALREADY, "already", **already)(function)
+    shown: dict[str, Any] = {"is_flag": True, "is_eager": True, "expose_value": False, "callback": _show_all}
+    function = click.option(ALL_OPTIONS, help="Show all options, those of wget and HTTrack, and exit.", **shown)(
+        function
+    )
     for rows in reversed(GROUPS.values()):
         for flags, attributes in reversed(rows):
             function = click.option(*flags, **attributes)(function)

@@ -28,42 +28,56 @@ class Entry:
     summary: str
 
 
-# In the order that --help shows them.
-COMMANDS: dict[str, Entry] = {
-    "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
-    "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
-    "crawl": Entry("adaptc.cli.crawl:crawl", "Mirror a site from its server, with wget's options."),
-    "check": Entry("adaptc.cli.check:check", "Say whether trees are fresh and within budgets."),
-    "prove": Entry("adaptc.cli.prove:prove", "Say what levels do not keep of pages, with a browser."),
-    "watch": Entry("adaptc.cli.watch:watch", "Keep the trees fresh while files change."),
-    "emit": Entry("adaptc.cli.emit:emit", "Write server configuration for the last build."),
-    "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
-    "preview": Entry("adaptc.cli.preview:preview", "Show two levels side by side in a browser."),
-    "verify-server": Entry(
-        "adaptc.cli.verify_server:verify_server", "Verify on a real server that every URL gets the right file."
-    ),
-    "doctor": Entry("adaptc.cli.doctor:doctor", "Report what keeps a server from adapting."),
-    "export": Entry("adaptc.cli.export:export", "Write the whole site at LEVEL into DEST."),
-    "publish": Entry("adaptc.cli.publish:publish", "Publish the whole site at one level to URL."),
-    "classify-images": Entry(
-        "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
-    ),
-    "popular": Entry("adaptc.cli.popular:popular", "List the pages that make up most page views."),
-    "calibrate": Entry("adaptc.cli.calibrate:calibrate", "Measure what the work of a server costs."),
-    "drill": Entry("adaptc.cli.drill:drill", "Pull every knob on a test server, and say what it buys."),
-    "capacity": Entry("adaptc.cli.capacity:capacity", "Compute the load that each level of a build can carry."),
-    "plan": Entry("adaptc.cli.plan:plan", "Compose a level for a goal, with the least harm to readers."),
-    "switch": Entry("adaptc.cli.switch:switch", "Serve the optimized site while the server is overloaded."),
-    "classify": Entry("adaptc.cli.classify:classify", "Tell poor, normal and rich clients apart by the access log."),
-    "control": Entry("adaptc.cli.control:control", "Adapt content to keep the utilization at a bound."),
-    "force": Entry("adaptc.cli.force:force", "Serve LEVEL for some time, whatever the load."),
-    "auto": Entry("adaptc.cli.force:auto", "Let the daemons decide again, after adaptc force."),
-    "status": Entry("adaptc.cli.status:status", "Show the state of the daemons."),
-    "unit": Entry("adaptc.cli.unit:unit", "Print a systemd unit for a daemon."),
-    "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
-    "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
-    "completion": Entry("adaptc.cli.completion:completion", "Print the completion script of a shell."),
+# In the order that --help shows them, under their headings.
+GROUPS: dict[str, dict[str, Entry]] = {
+    "The site": {
+        "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
+        "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
+        "watch": Entry("adaptc.cli.watch:watch", "Keep the trees fresh while files change."),
+        "check": Entry("adaptc.cli.check:check", "Say whether trees are fresh and within budgets."),
+        "prove": Entry("adaptc.cli.prove:prove", "Say what levels do not keep of pages, with a browser."),
+        "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
+        "preview": Entry("adaptc.cli.preview:preview", "Show two levels side by side in a browser."),
+        "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
+        "plan": Entry("adaptc.cli.plan:plan", "Compose a level for a goal, with the least harm to readers."),
+        "classify-images": Entry(
+            "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
+        ),
+    },
+    "Fetch and publish": {
+        "crawl": Entry("adaptc.cli.crawl:crawl", "Mirror a site from its server, with wget's options."),
+        "export": Entry("adaptc.cli.export:export", "Write the whole site at LEVEL into DEST."),
+        "publish": Entry("adaptc.cli.publish:publish", "Publish the whole site at one level to URL."),
+    },
+    "The server": {
+        "emit": Entry("adaptc.cli.emit:emit", "Write server configuration for the last build."),
+        "verify-server": Entry(
+            "adaptc.cli.verify_server:verify_server", "Verify on a real server that every URL gets the right file."
+        ),
+        "doctor": Entry("adaptc.cli.doctor:doctor", "Report what keeps a server from adapting."),
+        "popular": Entry("adaptc.cli.popular:popular", "List the pages that make up most page views."),
+        "calibrate": Entry("adaptc.cli.calibrate:calibrate", "Measure what the work of a server costs."),
+        "drill": Entry("adaptc.cli.drill:drill", "Pull every knob on a test server, and say what it buys."),
+        "capacity": Entry("adaptc.cli.capacity:capacity", "Compute the load that each level of a build can carry."),
+    },
+    "While it is served": {
+        "switch": Entry("adaptc.cli.switch:switch", "Serve the optimized site while the server is overloaded."),
+        "classify": Entry(
+            "adaptc.cli.classify:classify", "Tell poor, normal and rich clients apart by the access log."
+        ),
+        "control": Entry("adaptc.cli.control:control", "Adapt content to keep the utilization at a bound."),
+        "force": Entry("adaptc.cli.force:force", "Serve LEVEL for some time, whatever the load."),
+        "auto": Entry("adaptc.cli.force:auto", "Let the daemons decide again, after adaptc force."),
+        "status": Entry("adaptc.cli.status:status", "Show the state of the daemons."),
+        "unit": Entry("adaptc.cli.unit:unit", "Print a systemd unit for a daemon."),
+    },
+    "adaptc itself": {
+        "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
+        "completion": Entry("adaptc.cli.completion:completion", "Print the completion script of a shell."),
+    },
 }
+COMMANDS: dict[str, Entry] = {name: entry for group in GROUPS.values() for name, entry in group.items()}
+_HELP = "help"
 
 
 class LazyGroup(click.Group):
@@ -82,6 +96,10 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse a command line; ``help``, and ``help build``, are the same as ``--help``, and ``build --help``."""
+        return super().parse_args(ctx, [*args[1:], "--help"] if args[:1] == [_HELP] else args)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
@@ -94,8 +112,10 @@ class LazyGroup(click.Group):
 
     def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands from the table, without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+        widest = max(map(len, COMMANDS))
+        for heading, commands in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(name.ljust(widest), entry.summary) for name, entry in commands.items()])
 
 
 def _print_version(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
@@ -112,7 +132,10 @@ def _print_version(context: click.Context, _parameter: click.Parameter, value: b
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
 )
 def cli() -> None:
-    """Build smaller representations of a static site and the server rules that pick them."""
+    """Build smaller representations of a static site and the server rules that pick them.
+
+    "adaptc help COMMAND" shows the options of a command.
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -14,6 +14,7 @@ import click
 import pytest
 
 from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.crawl_options import GROUPS
 from adaptc.cli.init import starting_text, toml_value, usual_docroot
 from adaptc.cli.main import COMMANDS, cli, run
 from adaptc.cli.render import (
@@ -93,6 +94,26 @@ def test_help_lists_every_command(output: Output) -> None:
     assert run(["--help"]) is ExitCode.DONE
     shown = output()[0]
     assert all(name in shown and entry.summary in shown for name, entry in COMMANDS.items())
+
+
+@pytest.mark.parametrize(("words", "same"), [(["help"], ["--help"]), (["help", "build"], ["build", "--help"])])
+def test_help_is_a_word_too(output: Output, words: list[str], same: list[str]) -> None:
+    assert run(words) is ExitCode.DONE
+    shown = output()[0]
+    assert shown.startswith("Usage: adaptc")
+    assert run(same) is ExitCode.DONE
+    assert output()[0] == shown
+    assert run(["help", "biuld"]) is ExitCode.USAGE
+
+
+def test_the_many_options_of_crawl_are_shown_on_request(output: Output) -> None:
+    assert run(["crawl", "--help"]) is ExitCode.DONE
+    usual = output()[0]
+    assert "--no-parent" in usual and "--warc-cdx" not in usual and "--help-all" in usual
+    assert run(["crawl", "--help-all"]) is ExitCode.DONE
+    every = output()[0]
+    assert all(rows[0][-1] in every for group in GROUPS.values() for rows in group if rows[0][-1][:2] == "--")
+    assert len(usual.splitlines()) * 2 < len(every.splitlines())
 
 
 # ---- exit codes
