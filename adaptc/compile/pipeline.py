@@ -272,7 +272,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass(
         "styles",
-        9,
+        10,
         _CSS,
         "styles:rewrite_sheet",
         {"flatten": Option(True), **_MINIFY},
@@ -354,7 +354,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("bundle", 3, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 2, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 5, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
-    EditPass("embedded", 6, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
+    EditPass("embedded", 7, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 17, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 4, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),

@@ -37,6 +37,8 @@ _FAMILY_KEYWORDS = frozenset({
     "ui-sans-serif", "ui-monospace", "ui-rounded", "math", "emoji", "fangsong", "inherit",
     "initial", "unset", "revert", "revert-layer", "default",
 })  # fmt: skip
+# Those that a name of several words must not have either (CSS Values 4, section 3.2)
+_ANYWHERE = frozenset({"inherit", "initial", "unset", "revert", "revert-layer", "default"})
 _FAMILY_WORD = r"-?[^\x00-^`{-\x7f][^\x00-,./:-@\[-^`{-\x7f]*"
 _FAMILY = re.compile(rf"{_FAMILY_WORD}(?: {_FAMILY_WORD})*")
 # Properties in which a name may look like a colour.
@@ -73,7 +75,7 @@ def declare(name: str, value: Entry, important: bool) -> Iterator[Declaration]:
         for side, token in zip(_SIDES, _sides(value), strict=True):
             yield (_FOUR_SIDED[name] % side, (token,), important)
     else:
-        yield (name, _KEYWORDS.get((name, value), value), important)
+        yield (name, _canonical_value(name, _KEYWORDS.get((name, value), value)), important)
 
 
 def _sides(value: Entry) -> Entry:
@@ -174,7 +176,7 @@ def _ident(token: Any, name: str) -> Entry:
         colour = parse_color(token) if token.lower_value != "currentcolor" else None
         if colour is not None:
             return _colour(colour)
-    return ("ident", token.value)
+    return ("ident", "currentcolor" if token.lower_value == "currentcolor" else token.value)
 
 
 def _hash(token: Any, name: str) -> Entry:
@@ -188,8 +190,17 @@ def _colour(colour: Any) -> Entry:
 
 def _parsed_colour(token: Any) -> Any:
     """Parse ``rgb()`` and ``rgba()``, or ``hsl()`` and ``hsla()``, as aliases (CSS Color 4, section 5.1)."""
-    name = token.lower_name.rstrip("a") + ("a" if sum(part == "," for part in token.arguments) == 3 else "")
-    return parse_color(FunctionBlock(token.source_line, token.source_column, name, token.arguments))
+    parts, commas = list(token.arguments), [place for place, part in enumerate(token.arguments) if part == ","]
+    if len(commas) == 3:  # tinycss2 knows Color 3, in which the fourth is a number
+        parts[commas[2] :] = map(_as_number, parts[commas[2] :])
+    name = token.lower_name.rstrip("a") + ("a" if len(commas) == 3 else "")
+    return parse_color(FunctionBlock(token.source_line, token.source_column, name, parts))
+
+
+def _as_number(token: Any) -> Any:
+    if token.type != "percentage":
+        return token
+    return NumberToken(token.source_line, token.source_column, token.value / 100, None, token.representation)
 
 
 def _function(token: Any, name: str) -> Entry:
@@ -272,7 +283,10 @@ def _unquoted_family(token: Entry) -> Entry:
     if token[0] != "string":
         return token
     folded = token[1].lower()
-    is_valid = _FAMILY.fullmatch(folded) and not _FAMILY_KEYWORDS.intersection(folded.split(" "))
+    words = folded.split(" ")
+    is_valid = _FAMILY.fullmatch(folded) and not (_FAMILY_KEYWORDS if len(words) == 1 else _ANYWHERE).intersection(
+        words
+    )
     return ("family", token[1]) if is_valid else token
 
 
@@ -288,6 +302,209 @@ _KEYWORDS: dict[tuple[str, Entry], Entry] = {
     ("flex", _words(0, 0, "auto")): _words("none"),
     ("flex", _words(1, 1, "auto")): _words("auto"),
 }
+
+
+# ---- values of which parts may be left out, by property
+
+_ZERO, _HALF, _COMMA, _SLASH = ("number", 0.0), ("percentage", 50.0), ("literal", ","), ("literal", "/")
+_AUTO, _NONE, _CURRENT = ("ident", "auto"), ("ident", "none"), ("ident", "currentcolor")
+# Names with a prefix that mean the same: "-webkit-border-radius: 1px 2px" and "-webkit-background-size: 1px" do not
+_PREFIXED = {f"-webkit-{name}": name for name in ("box-shadow", "flex", "transform")}
+_SIZES = ("number", "dimension", "percentage")
+
+
+def _canonical_value(name: str, value: Entry) -> Entry:
+    """Return a value with the parts that its property adds (CSS Backgrounds 3, Flexbox 1, Transforms 1)."""
+    form = _FORMS.get(name) or _FORMS.get(_PREFIXED.get(name, ""))
+    if form is None or any(token[0] == "function" and token[1] in ("var", "env") for token in value):
+        return _folded(name, value)
+    return form(_folded(name, value))
+
+
+def _layers(form: Callable[[Entry], Entry]) -> Callable[[Entry], Entry]:
+    """Return what applies a form to each part of a list with commas."""
+
+    def apply(value: Entry) -> Entry:
+        layers: list[list[Any]] = [[]]
+        for token in value:
+            if token == _COMMA:
+                layers.append([])
+            else:
+                layers[-1].append(token)
+        return tuple(form(tuple(layer)) for layer in layers)
+
+    return apply
+
+
+_ACROSS = {"left": _ZERO, "center": _HALF, "right": ("percentage", 100.0)}
+_DOWN = {"top": _ZERO, "center": _HALF, "bottom": ("percentage", 100.0)}
+
+
+def _is_place(token: Entry) -> bool:
+    return token[0] in _SIZES or (token[0] == "ident" and token[1].lower() in _ACROSS | _DOWN)
+
+
+def _position(value: Entry) -> Entry:
+    """Return two distances in place of one or two words or distances."""
+    if not 0 < len(value) <= 2 or not all(map(_is_place, value)):
+        return value
+    words = [token[1].lower() if token[0] == "ident" else None for token in value]
+    places = [token if token != ("percentage", 0.0) else _ZERO for token in value]
+    if len(value) == 1:
+        places, words = [*places, _HALF], [*words, None]
+        if words[0] in ("top", "bottom"):
+            places, words = places[::-1], words[::-1]
+    elif words[0] in ("top", "bottom") or words[1] in ("left", "right"):
+        places, words = places[::-1], words[::-1]
+    across, down = (table.get(word or "") for table, word in zip((_ACROSS, _DOWN), words, strict=True))
+    return (across or places[0], down or places[1])
+
+
+def _size(value: Entry) -> Entry:
+    return value[:1] if value[1:] == (_AUTO,) else value
+
+
+def _background(value: Entry) -> Entry:
+    """Return a layer of ``background`` without what it has anyway, its position as two distances."""
+    first = next((place for place, token in enumerate(value) if _is_place(token)), len(value))
+    last = first + len(list(takewhile(_is_place, value[first:])))
+    if any(map(_is_place, value[last:])) and value[last : last + 1] != (_SLASH,):
+        return value
+    position, rest = _position(value[first:last]) if first < last else (), value[last:]
+    if rest[:1] == (_SLASH,):
+        size = tuple(takewhile(lambda token: _is_place(token) or token == _AUTO, rest[1:]))
+        rest = (_SLASH, *_size(size), *rest[1 + len(size) :])
+    elif position == (_ZERO, _ZERO):
+        position = ()
+    others = (token for token in value[:first] if token not in (_NONE, ("colour", 0, 0, 0, 0)))
+    after = (token for token in rest if token not in (_NONE, ("colour", 0, 0, 0, 0)))
+    return (*others, *position, *after)
+
+
+def _shadow(most: int) -> Callable[[Entry], Entry]:
+    """Return the form of shadows of so many lengths, of which those after the second are zero if they are left out."""
+
+    def form(value: Entry) -> Entry:
+        first = next((place for place, token in enumerate(value) if token[0] in _SIZES), len(value))
+        lengths = tuple(takewhile(lambda token: token[0] in _SIZES, value[first:]))
+        rest = value[first + len(lengths) :]
+        if not 2 <= len(lengths) <= most or any(token[0] in _SIZES for token in rest):
+            return value
+        kept = len(lengths)
+        while kept > 2 and lengths[kept - 1] == _ZERO:
+            kept -= 1
+        return (*value[:first], *lengths[:kept], *rest)
+
+    return form
+
+
+def _border(value: Entry) -> Entry:
+    """Return a border without the colour of its text, and without the style of none that its width has anyway."""
+    left = tuple(token for token in value if token != _CURRENT)
+    shorter = tuple(token for token in left if token != _NONE)
+    return shorter if any(token[0] in _SIZES for token in shorter) and len(shorter) == 1 else left or value
+
+
+def _radius(value: Entry) -> Entry:
+    """Return eight radii, across and down."""
+    place = value.index(_SLASH) if _SLASH in value else len(value)
+    across, down = value[:place], value[place + 1 :] or value[:place]
+    if not all(0 < len(part) <= 4 and all(token[0] in _SIZES for token in part) for part in (across, down)):
+        return value
+    return (*_sides(across), *_sides(down))
+
+
+def _flex(value: Entry) -> Entry:
+    """Return growth, shrinkage and basis."""
+    if len(value) == 1 and value[0][0] == "ident":
+        return _FLEX_WORDS.get(value[0][1].lower(), value)
+    numbers = tuple(takewhile(lambda token: token[0] == "number", value))
+    rest = value[len(numbers) :]
+    if not 0 < len(numbers) <= 3 or len(rest) > 1 or len(value) > 3:
+        return value
+    one, basis = ("number", 1.0), rest or ((numbers[2],) if len(numbers) == 3 else (("percentage", 0.0),))
+    return (numbers[0], numbers[1] if len(numbers) > 1 else one, *basis)
+
+
+_FLEX_WORDS: dict[str, Entry] = {
+    "none": (_ZERO, _ZERO, _AUTO),
+    "auto": (("number", 1.0), ("number", 1.0), _AUTO),
+    "initial": (_ZERO, ("number", 1.0), _AUTO),
+}
+
+
+def _transform(value: Entry) -> Entry:
+    return tuple(map(_transform_function, value))
+
+
+def _transform_function(token: Entry) -> Entry:
+    if token[0] == "function" and token[1] in ("scale", "translate") and len(token[2]) == 3:
+        first, _, second = token[2]
+        if second == (first if token[1] == "scale" else _ZERO):
+            return ("function", token[1], (first,))
+    return token
+
+
+def _border_colour(value: Entry) -> Entry:
+    return (("ident", "initial"),) if value == (_CURRENT,) else value
+
+
+_FORMS: dict[str, Callable[[Entry], Entry]] = {
+    "background": _layers(_background),
+    "background-position": _layers(_position),
+    "background-size": _layers(_size),
+    "mask-position": _layers(_position),
+    "object-position": _position,
+    "perspective-origin": _position,
+    "box-shadow": _layers(_shadow(4)),
+    "text-shadow": _layers(_shadow(3)),
+    "border-radius": _radius,
+    "flex": _flex,
+    "transform": _transform,
+    "border": _border,
+    **{f"border-{side}": _border for side in _SIDES},
+    **{f"border-{side}-color": _border_colour for side in _SIDES},
+}
+
+# Properties that may be negative: in others calc() is cut at zero, and a negative length is a mistake
+_SIGNED = re.compile(r"margin|top|right|bottom|left|inset|text-indent|letter-spacing|word-spacing|background-position")
+
+
+def _folded(name: str, value: Entry) -> Entry:
+    """Return a value whose sums of one unit in ``calc()`` are computed."""
+    if not any(token[0] == "function" and token[1] == "calc" for token in value):
+        return value
+    is_signed = _SIGNED.match(name) is not None
+    return tuple(_computed(token, is_signed) if token[:2] == ("function", "calc") else token for token in value)
+
+
+def _computed(token: Entry, is_signed: bool) -> Entry:
+    """Return a sum of products as the sum of each unit, in order of units; what is not understood stays."""
+    terms: dict[str, float] = {}
+    amount, unit, sign, operator = 1.0, "", 1.0, "*"
+    for part in (*token[2], ("literal", "+")):
+        if part[0] == "literal" and part[1] in ("+", "-") and operator == "":
+            terms[unit] = terms.get(unit, 0.0) + sign * amount
+            amount, unit, sign, operator = 1.0, "", 1.0 if part[1] == "+" else -1.0, "*"
+        elif part[0] == "literal" and part[1] in ("*", "/") and operator == "":
+            operator = part[1]
+        elif part[0] in _SIZES and operator:
+            own = {"number": "", "percentage": "%"}.get(part[0]) or (part[2] if part[0] == "dimension" else "")
+            if (own and (unit or operator == "/")) or (operator == "/" and not part[1]):
+                return token
+            amount, unit = amount * part[1] if operator == "*" else amount / part[1], unit or own
+            operator = ""
+        else:
+            return token
+    if operator != "*" or "" in terms:
+        return token
+    sums = {unit: round(amount, 9) for unit, amount in sorted(terms.items())}
+    if len(sums) > 1:
+        return ("function", "calc", tuple(sums.items()))
+    ((unit, amount),) = sums.items()
+    if amount < 0 and not is_signed:
+        return token
+    return ("percentage", amount) if unit == "%" else ("dimension", amount, unit) if amount else token
 
 
 Colour = tuple[int, int, int]  # sRGB, 0 to 255
