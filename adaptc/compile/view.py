@@ -163,8 +163,8 @@ class View(Protocol):
     def page_document(self, path: str) -> bytes | None:
         """Return the markup (UTF-8) of the page at ``path`` after its scripts, ``None`` if no browser saw any."""
 
-    def is_pinned(self, path: str) -> bool:
-        """Whether a page fixes the bytes of ``path`` with an ``integrity`` attribute."""
+    def pinned(self, path: str) -> str | None:
+        """Return what fixes the bytes of ``path``: an ``integrity`` attribute, or its digest in a text of the site."""
 
     def is_unused(self, path: str) -> bool:
         """Whether no page, style sheet or SVG file refers to the JPEG at ``path``."""

@@ -145,6 +145,12 @@ KINDS: dict[str, Kind] = {
     ),
     "pass-failed": Kind(E, "building {name} failed ({reason}); the original is kept. Please report this as a bug"),
     "template-source": Kind(N, "holds template directives ({mark}); the page is not rewritten"),
+    "pinned-by-digest": Kind(N, "holds the digests of {count} files of the site: their bytes stay as they are"),
+    "versions-outdated": Kind(
+        N,
+        "lists {count} files of the site by versions (MD5) or lengths, which may be others at lower levels: a service "
+        "worker may keep what it has, or refuse what it gets. Make the list of the files that are published",
+    ),
     # style sheets
     "css-malformed": Kind(W, "{problem}; the style sheet is not rewritten"),
     "css-import-cycle": Kind(W, "@import of {url} closes a cycle; it is ignored, as in browsers"),

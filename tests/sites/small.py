@@ -62,7 +62,7 @@ class SmallSite:
         self.site = Site.of(sources, SiteAddress(self.base_url), ("index.html",))
         placements = defaultdict(lambda: _INLINE, dict.fromkeys(self.shared, _SHARED))
         facts = [gather(path, self.contents[path], sources[path].media_type, self.site) for path in sources]
-        pinned = frozenset(path for one in facts for path in one.pinned)
+        pinned = {path: "an integrity attribute fixes its bytes" for one in facts for path in one.pinned}
         imported = frozenset(path for one in facts for role, path in one.embeds if role == Role.IMPORT.value)
         evidence = {path: EvidenceKey(path) for path in self.evidence}
         self.decisions = Decisions(_Placements(placements), pinned, twofold=imported, evidence=evidence)
@@ -85,7 +85,7 @@ class SmallSite:
         view, made = self.view(), self.contents[path]
         media_type = self.site.sources[path].media_type
         for step in lossless().steps_for(media_type):
-            if not isinstance(step.pass_, AssetPass) or view.is_pinned(path):
+            if not isinstance(step.pass_, AssetPass) or view.pinned(path) is not None:
                 continue
             outcome = step.pass_.run(Asset(path, media_type, made), view, step.options)
             made = made if outcome.content is None else outcome.content

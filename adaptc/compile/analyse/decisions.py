@@ -24,16 +24,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from posixpath import normpath
 
 from adaptc.compile.analyse.decorations.evidence import SiteUsage
 from adaptc.compile.analyse.demotions import Demotions, demotion_rows
 from adaptc.compile.analyse.import_budget import sheets_over_budget
 from adaptc.compile.analyse.site_sums import SiteSums
 from adaptc.core import media
-from adaptc.core.digest import digest_parts
+from adaptc.core.digest import WHOLE_DIGITS, DigestsWritten, digest_parts
 from adaptc.formats.characters import used_icons
 from adaptc.site.site import Source
 
@@ -48,6 +49,8 @@ CHARACTERS = "/characters/"
 WITHHELD = "/withheld/"
 # On what a browser saw of a page
 EVIDENCE = "/evidence/"
+# On how many files of the site a text lists, by what they can be checked by
+LISTING = "/listing/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,16 @@ class EvidenceKey:
     like: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """How many files of the site a text lists: by digests that fix their bytes, and by versions (MD5) or lengths."""
+
+    pinned: int = 0
+    versions: int = 0
+
+
+NO_LISTING = Listing()
+
 NOT_SHARED = Placement(False, "it is used in a way that the cost model does not cover")
 
 
@@ -76,7 +89,7 @@ NOT_SHARED = Placement(False, "it is used in a way that the cost model does not 
 class Decisions:
     """Decisions about the whole site.
 
-    Where assets are placed, which have their bytes fixed by integrity attributes, how images are used, which sheets
+    Where assets are placed, which files have their bytes fixed, and why (``pinned``), how images are used, which sheets
     are loaded by a single other sheet only, which by a page and another sheet (``twofold``), and which keep their
     imports, since those of all would be too much; and the ``unused`` JPEGs, to which no page, style sheet or SVG file
     refers.
@@ -84,10 +97,11 @@ class Decisions:
     ``evidence`` is what a browser saw of pages, or of others like them.
     ``demotions`` are the passes that a proof in a browser drops.
     ``withheld`` are the files and directories that exist and are not built: nobody may tell what is in them.
+    ``listings`` are what texts other than pages list of the site.
     """
 
     placements: Mapping[str, Placement]
-    pinned: frozenset[str]
+    pinned: Mapping[str, str]
     usages: Mapping[str, SiteUsage] = field(default_factory=dict)
     sole: frozenset[str] = frozenset()
     twofold: frozenset[str] = frozenset()
@@ -97,9 +111,10 @@ class Decisions:
     demotions: Demotions = field(default_factory=dict)
     characters: str = ""
     withheld: frozenset[str] = frozenset()
+    listings: Mapping[str, Listing] = field(default_factory=dict)
 
 
-NO_DECISIONS = Decisions({}, frozenset())
+NO_DECISIONS = Decisions({}, {})
 """No decisions yet, for the stage that reads."""
 
 
@@ -182,10 +197,12 @@ def decide(
     cost: DeliveryCost,
     largest_image: int,
     limits: Mapping[str, float] | None = None,
+    digests: Callable[[], Iterable[tuple[str, str]]] = tuple,
 ) -> Decisions:
     """Decide where each shared asset lives and which are pinned. Images above ``largest_image`` bytes stay files.
 
-    With the ``limits`` of the classifier the usages of images are decided, too.
+    With the ``limits`` of the classifier the usages of images are decided, too. ``digests`` yields (path, digests) of
+    every file, and is only called where a text writes any.
     """
     uses = {}
     for path, pages in sorted(sums.uses.items()):
@@ -199,10 +216,51 @@ def decide(
     sizes = {path: sources[path].size for path in imported}
     loaded = _counted(sums.loaded)
     excess = sheets_over_budget(sums.imports, sizes, loaded)
-    pinned, placements = _counted(sums.pinned), place_assets(uses, sums.pages, cost)
+    placements = place_assets(uses, sums.pages, cost)
+    pinned, listings = _pins(sums, sources, digests)
     unused, characters = _unused(sums, sources), _characters(sums)
     twofold = frozenset(path for path in loaded & imported if sources[path].media_type == media.CSS)
-    return Decisions(placements, pinned, usages, _sole(sums), twofold, excess, unused, characters=characters)
+    shown = (usages, _sole(sums), twofold, excess, unused)
+    return Decisions(placements, pinned, *shown, characters=characters, listings=listings)
+
+
+_INTEGRITY = "an integrity attribute fixes its bytes"
+
+
+def _pins(
+    sums: SiteSums, sources: Mapping[str, Source], digests: Callable[[], Iterable[tuple[str, str]]]
+) -> tuple[dict[str, str], dict[str, Listing]]:
+    """Return the files whose bytes are fixed, and why; and what each text other than pages lists.
+
+    A shortened digest in the name of a file is a part of the name: tables of such names check nothing.
+    """
+    places: dict[str, list[str]] = defaultdict(list)
+    for (digits, place), count in sums.written.items():
+        if count:
+            places[digits].append(place)
+    pinned = dict.fromkeys(_counted(sums.pinned), _INTEGRITY)
+    by_digest, by_version = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
+    written = DigestsWritten(places)
+    for path, digest in digests() if places else ():
+        for algorithm, digits in written.matches(digest) if path in sources and sources[path].size else ():
+            if len(digits) < WHOLE_DIGITS and digits in path.rpartition("/")[2].lower():
+                continue
+            for place in sorted(places[digits], reverse=True):
+                (by_version if algorithm == "md5" else by_digest)[place].add(path)
+                if algorithm != "md5":
+                    pinned.setdefault(path, f"its digest stands in {place or 'a page'}")
+    for place, lengths in sums.lengths.items():
+        by_version[place].update(path for pair in lengths for path in _of_length(place, *pair, sources))
+    names = sorted((by_digest.keys() | by_version.keys()) - {""})
+    listings = {name: Listing(len(by_digest[name]), len(by_version[name] - pinned.keys())) for name in names}
+    return pinned, {name: listing for name, listing in listings.items() if listing != NO_LISTING}
+
+
+def _of_length(place: str, address: str, size: int, sources: Mapping[str, Source]) -> Iterator[str]:
+    """Yield the files that an address in the text ``place`` may lead to, if they have this size."""
+    for path in {address.lstrip("/"), normpath(f"{place.rpartition('/')[0]}/{address}").lstrip("/")}:
+        if path in sources and sources[path].size == size:
+            yield path
 
 
 def _characters(sums: SiteSums) -> str:
@@ -259,7 +317,8 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
         PLACEMENT + path: (int(decision.inline), decision.reason) for path, decision in decisions.placements.items()
     }
     usages = {USAGE + path: (decision.value, "") for path, decision in decisions.usages.items()}
-    pins = {PIN + path: (1, "an integrity attribute fixes its bytes") for path in decisions.pinned}
+    pins = {PIN + path: (_number(reason), reason) for path, reason in decisions.pinned.items()}
+    listings = {LISTING + path: (_number(str(listing)), "") for path, listing in decisions.listings.items()}
     soles = {SOLE + path: (1, "one style sheet alone imports it") for path in decisions.sole}
     twofold = {TWOFOLD + path: (1, "a page and another style sheet load it") for path in decisions.twofold}
     excess = {EXCESS + path: (1, "the imports of all sheets are too much") for path in decisions.excess}
@@ -268,8 +327,13 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     dropped = demotion_rows(decisions.demotions, _KEY_DIGITS)
     withheld = {WITHHELD + path: (1, "it exists, and is not built") for path in decisions.withheld}
     characters = decisions.characters
-    written = {CHARACTERS: (int(digest_parts(characters)[:_KEY_DIGITS], 16), "")} if characters else {}
-    return placements | usages | pins | soles | twofold | excess | unused | seen | dropped | written | withheld
+    written = {CHARACTERS: (_number(characters), "")} if characters else {}
+    fixed = pins | listings
+    return placements | usages | fixed | soles | twofold | excess | unused | seen | dropped | written | withheld
+
+
+def _number(text: str) -> int:
+    return int(digest_parts(text)[:_KEY_DIGITS], 16)
 
 
 def _evidence_row(evidence: EvidenceKey) -> Row:

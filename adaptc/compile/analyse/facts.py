@@ -6,19 +6,36 @@ and a file is read again only when one of the two changed.
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from adaptc.compile.analyse.styling import NO_STYLING, Styling
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
-from adaptc.core.digest import digest_bytes
+from adaptc.core.digest import content_digests, digest_bytes, written_digests
 from adaptc.core.model import EMBEDDED, Reference, Role
 from adaptc.core.urls import Reach, Target, document_base
 from adaptc.formats.characters import NOTHING_WRITTEN, Writing, page_writing, sheet_writing, text_writing
 from adaptc.site.site import PAGE_SUFFIX, Site
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What others may check a file by, its ``digests``, and the digests and lengths of others that it writes.
+
+    Digests are as ``adaptc.core.digest`` has them. ``lengths`` are pairs of an address as written, without a query, and
+    a number of bytes, in the lists of scripts and JSON.
+    """
+
+    digests: str = ""
+    written: tuple[str, ...] = ()
+    lengths: tuple[tuple[str, int], ...] = ()
+
+
+NO_CHECKS = Checks()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +48,7 @@ class Facts:
     script. ``images`` are the image files that a page's markup or a sheet shows, each once, and ``first_image`` is the
     first of a page; ``photographs`` are the JPEGs that it refers to in any way. ``writing`` are the characters that a
     text writes. ``embeds`` of a page has the images of its own styles; ``styling`` is what decides which images of its
-    sheets it loads.
+    sheets it loads. ``checks`` are what others may check the file by, and by what it may check others.
     """
 
     digest: str
@@ -45,6 +62,7 @@ class Facts:
     photographs: tuple[str, ...] = ()
     writing: Writing = NOTHING_WRITTEN
     styling: Styling = NO_STYLING
+    checks: Checks = field(default_factory=lambda: NO_CHECKS)
 
 
 def affected_targets(changed: Iterable[str], index_names: Iterable[str]) -> frozenset[str]:
@@ -81,6 +99,11 @@ class _References:
 
 def gather(path: str, content: bytes, media_type: str, site: Site) -> Facts:
     """Return the facts of one file of ``site``."""
+    facts = _read(path, content, media_type, site)
+    return replace(facts, checks=checks_of(content, media_type, facts.digest))
+
+
+def _read(path: str, content: bytes, media_type: str, site: Site) -> Facts:
     reader = _READERS.get(media_type)
     transfer = len(zlib.compress(content, _ESTIMATE_LEVEL)) if media_type in _ESTIMATED else 0
     if reader is None:
@@ -212,3 +235,41 @@ _READERS: dict[str, Callable[[bytes, str], _References]] = {
     media.CSS: _read_sheet,
     media.SVG: _read_svg,
 }
+
+
+# ---- what checks a file
+
+# A list of what a service worker or a loader fetches: {"url": "/app.js", "size": 1234}, {"app.wasm": 1234}
+_LENGTH = re.compile(rb"(?:[sS]ize|[bB]ytes|[lL]ength)[\"']?\s*:\s*(\d{2,12})(?![\w.])")
+_LENGTH_OF = re.compile(rb"[\"']([^\"'\s]{1,200}\.\w{1,12})[\"']\s*:\s*(\d{2,12})(?![\w.])")
+_ADDRESS = re.compile(rb"[\"']([^\"'\s]{1,200})[\"']\s*(?!\s*:)")
+_LISTING = frozenset({media.JS, "application/json"})
+_ENTRY = 400  # bytes of an entry on either side of its length
+# Texts whose names tell no type, such as "_headers", have no zero byte
+_START = 4096
+
+
+def checks_of(content: bytes, media_type: str, digest: str) -> Checks:
+    """Return the checks of a file, given its SHA-256."""
+    is_text = _is_text(media_type) or media_type == media.BINARY or media_type.endswith("javascript")
+    is_text = (is_text or media_type == media.SVG) and (
+        b"\0" not in content[:_START] or content.startswith((b"\xff\xfe", b"\xfe\xff"))
+    )
+    written = written_digests(content) if is_text else ()
+    lengths = tuple(dict.fromkeys(_lengths(content))) if media_type in _LISTING else ()
+    return Checks(content_digests(content, digest), written, lengths)
+
+
+def _lengths(text: bytes) -> Iterator[tuple[str, int]]:
+    for match in _LENGTH_OF.finditer(text):
+        yield _address(match[1]), int(match[2])
+    for match in _LENGTH.finditer(text):
+        begin = text.rfind(b"{", max(0, match.start() - _ENTRY), match.start())
+        end = text.find(b"}", match.end(), match.end() + _ENTRY)
+        for address in _ADDRESS.findall(text[begin:end]) if begin >= 0 and end >= 0 else ():
+            if b"." in address or b"/" in address:
+                yield _address(address), int(match[1])
+
+
+def _address(written: bytes) -> str:
+    return re.split(r"[?#]", written.decode("utf-8", "replace").replace("\\/", "/"))[0]

@@ -65,7 +65,8 @@ class SiteSums:
     ``uses`` are the pages that embed a file which may be placed in them, ``pinned`` those that fix its bytes,
     ``loaded`` those that load it by themselves. ``transfer`` and ``imports`` are those of each sheet and script.
     ``photographs`` are the files that refer to a JPEG in any way. ``characters`` are the files that write a character,
-    ``classes`` the pages that have a class, ``icons`` the rules of sheets.
+    ``classes`` the pages that have a class, ``icons`` the rules of sheets. ``written`` counts what may be a
+    digest, with the path of the file that writes it, empty for pages; ``lengths`` are the lengths that a file writes.
     """
 
     pages: int = 0
@@ -79,10 +80,15 @@ class SiteSums:
     characters: Counter[str] = field(default_factory=Counter)
     classes: Counter[str] = field(default_factory=Counter)
     icons: dict[str, tuple[IconRule, ...]] = field(default_factory=dict)
+    written: Counter[tuple[str, str]] = field(default_factory=Counter)
+    lengths: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
 
     def add(self, path: str, facts: Facts, media_type: str) -> None:
         """Add the facts of a file."""
         self._count_file(facts, 1)
+        self._count_checks(path, facts, media_type, 1)
+        if facts.checks.lengths:
+            self.lengths[path] = facts.checks.lengths
         if facts.writing.icons:
             self.icons[path] = facts.writing.icons
         if media_type == media.HTML:
@@ -95,6 +101,8 @@ class SiteSums:
     def remove(self, path: str, facts: Facts, media_type: str) -> None:
         """Take away facts that were added."""
         self._count_file(facts, -1)
+        self._count_checks(path, facts, media_type, -1)
+        self.lengths.pop(path, None)
         self.icons.pop(path, None)
         if media_type == media.HTML:
             self._count_page(facts, -1)
@@ -122,6 +130,11 @@ class SiteSums:
             for item in items:
                 counter[item] += times
 
+    def _count_checks(self, path: str, facts: Facts, media_type: str, times: int) -> None:
+        place = "" if media_type == media.HTML else path
+        for digits in facts.checks.written:
+            self.written[digits, place] += times
+
     # ---- as JSON
 
     def pack(self) -> dict[str, Any]:
@@ -130,7 +143,9 @@ class SiteSums:
         counters |= {"photographs": self.photographs, "characters": self.characters, "classes": self.classes}
         shown = sorted([*key, count] for key, count in self.images.pages.items() if count)
         texts = {path: [self.transfer[path], self.imports[path], self.images.of_sheets[path]] for path in self.transfer}
-        return {"pages": self.pages, "shown": shown, "texts": texts, "icons": self.icons} | {
+        written = [[*key, count] for key, count in self.written.items() if count]
+        checks = {"written": written, "lengths": self.lengths}
+        return {"pages": self.pages, "shown": shown, "texts": texts, "icons": self.icons, **checks} | {
             name: _present(counter) for name, counter in counters.items()
         }
 
@@ -147,7 +162,10 @@ class SiteSums:
         photographs, characters, classes = (Counter(values[name]) for name in ("photographs", "characters", "classes"))
         icons: dict[str, Any] = {path: unpack_facts(rules, ()) for path, rules in values["icons"].items()}
         counts = (uses, pinned, loaded)
-        return cls(values["pages"], *counts, transfer, imports, images, photographs, characters, classes, icons)
+        written = Counter({(digits, place): count for digits, place, count in values["written"]})
+        lengths = {path: tuple((name, size) for name, size in pairs) for path, pairs in values["lengths"].items()}
+        writing = (photographs, characters, classes, icons, written, lengths)
+        return cls(values["pages"], *counts, transfer, imports, images, *writing)
 
 
 def sum_up(facts: Iterable[tuple[str, Facts]], media_type_of: Callable[[str], str]) -> SiteSums:

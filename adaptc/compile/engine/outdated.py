@@ -15,6 +15,7 @@ from adaptc.compile.analyse.decisions import (
     CHARACTERS,
     EVIDENCE,
     EXCESS,
+    LISTING,
     PIN,
     PLACEMENT,
     SOLE,
@@ -366,7 +367,7 @@ def _turned(key: str) -> Reason:
 
 
 def _subject(key: str) -> str:
-    for prefix in (PLACEMENT, PIN, USAGE, SOLE, TWOFOLD, EXCESS, UNUSED):
+    for prefix in (PLACEMENT, PIN, USAGE, SOLE, TWOFOLD, EXCESS, UNUSED, LISTING):
         key = key.removeprefix(prefix)
     return key
 

@@ -101,9 +101,9 @@ class Session:
         sums = sum_up(site.facts.items(), lambda path: site.sources[path].media_type)
         # what was seen of a page that changed is outdated; a full build looks and proves again
         evidence = {path: key for path, key in evidence_of(self._rows).items() if path not in pending.paths}
-        decisions = self.builder.spec.decide(
-            sums, site.sources, evidence, demotions_of(self._rows), withheld_of(self._rows)
-        )
+        known = (evidence, demotions_of(self._rows), withheld_of(self._rows))
+        digests = ((path, facts.checks.digests) for path, facts in sorted(site.facts.items()))
+        decisions = self.builder.spec.decide(sums, site.sources, *known, lambda: digests)
         rows = decision_rows(decisions)
         changes = dataclasses.replace(site.changes, decisions=frozenset(changed_decisions(self._rows, rows)))
         reasons = self._reasons(pending, changes, site)

@@ -194,16 +194,17 @@ class BuildSpec:
         evidence: Mapping[str, EvidenceKey],
         demotions: Demotions = NO_DEMOTIONS,
         withheld: Iterable[str] = (),
+        digests: Callable[[], Iterable[tuple[str, str]]] = tuple,
     ) -> Decisions:
         """Decide what concerns the whole site, from the sums of the facts of all its files.
 
         ``evidence`` are the keys of what a browser saw of pages, ``demotions`` the passes that its proof drops,
-        ``withheld`` the files and directories that exist and are not built.
+        ``withheld`` the files and directories that exist and are not built; ``digests`` yields those of all files.
         """
         # an image may shrink to half before it becomes a data URI
         largest = 2 * self.config.cost.data_uri_max
         limits = self.decorations.rules.limits if self.decorations else None
-        decisions = decide(sums, sources, self.cost, largest, limits)
+        decisions = decide(sums, sources, self.cost, largest, limits, digests)
         return replace(decisions, evidence=evidence, demotions=demotions, withheld=frozenset(withheld))
 
     def shared_snapshot(self, sources: Mapping[str, Source], decisions: Decisions) -> SharedSnapshot:

@@ -125,7 +125,8 @@ def _decide(build: Build) -> None:
     build.looking, build.proving = _look_stage(build), _proof_stage(build)
     evidence = build.looking.expected() if build.looking else {}
     demotions = build.proving.expected() if build.proving else {}
-    build.decisions = build.spec.decide(build.sums, build.sources, evidence, demotions, build.report.withheld)
+    known = (evidence, demotions, build.report.withheld)
+    build.decisions = build.spec.decide(build.sums, build.sources, *known, build.state.digests)
 
 
 def _look_stage(build: Build) -> LookStage | None:

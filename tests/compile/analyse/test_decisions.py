@@ -77,7 +77,7 @@ def test_what_could_not_be_read_is_not_placed() -> None:
 def test_pinned_files() -> None:
     known, facts = sources("a.html", "s.css"), {"a.html": page("s.css", pinned=("s.css",))}
     decisions = decide(sums_of(facts, known), known, COST, 0)
-    assert decisions.pinned == {"s.css"}
+    assert decisions.pinned == {"s.css": "an integrity attribute fixes its bytes"}
     assert decision_rows(decisions)["/pin/s.css"][0]
 
 
@@ -142,7 +142,7 @@ def test_a_sheet_that_a_page_loads_by_itself_and_a_sheet_imports_is_noticed() ->
     facts = {"a.html": shows(sheets=("a.css", "b.css")), "b.html": shows(sheets=("a.css",))}
     facts["b.css"] = Facts("", (("import", "a.css"), ("import", "c.css")))
     assert decide(sums_of(facts, known), known, COST, 4096).twofold == {"a.css"}
-    rows = decision_rows(Decisions({}, frozenset(), twofold=frozenset(("a.css",))))
+    rows = decision_rows(Decisions({}, {}, twofold=frozenset(("a.css",))))
     assert changed_decisions({}, rows) == {"/twofold/a.css"}
 
 
@@ -153,7 +153,7 @@ def test_the_imports_of_all_sheets_have_a_budget() -> None:
     assert sheets_over_budget(imports, sizes, {"z.css"}, 200_000) == frozenset()
     assert sheets_over_budget(imports, sizes, {"z.css"}, 100_000) == {"b.css", "c.css"}
     assert sheets_over_budget(imports, sizes, {"b.css"}, 61_000) == {"a.css", "c.css", "z.css"}
-    rows = decision_rows(Decisions({}, frozenset(), excess=frozenset(("a.css",))))
+    rows = decision_rows(Decisions({}, {}, excess=frozenset(("a.css",))))
     assert changed_decisions({}, rows) == {"/excess/a.css"}
 
 

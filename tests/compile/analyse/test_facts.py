@@ -8,7 +8,7 @@ import pytest
 
 from adaptc.compile.analyse.facts import Facts, affected_targets, gather
 from adaptc.core import media
-from adaptc.core.digest import digest_bytes
+from adaptc.core.digest import content_digests, digest_bytes
 from adaptc.core.urls import SiteAddress
 from adaptc.site.site import Site, Source
 
@@ -120,8 +120,21 @@ def test_a_sheet() -> None:
 
 
 def test_a_script_and_an_image_have_a_digest_and_a_size() -> None:
-    assert facts("let a", "a.js", media.JS) == Facts(digest_bytes(b"let a"), transfer=len(zlib.compress(b"let a", 6)))
-    assert facts("...", "i.png", media.PNG) == Facts(digest_bytes(b"..."))
+    script, image = facts("let a", "a.js", media.JS), facts("...", "i.png", media.PNG)
+    transfer = len(zlib.compress(b"let a", 6))
+    assert script == Facts(digest_bytes(b"let a"), transfer=transfer, checks=script.checks)
+    assert image == Facts(digest_bytes(b"..."), checks=image.checks)
+
+
+def test_what_others_may_check_a_file_by_and_what_it_checks() -> None:
+    digest = digest_bytes(b"...")
+    worker = f'files = [{{url: "/i.png?v=1", size: 30}}, {{"a.js": 50}}, "{digest}"]; text.length = 12'
+    found = facts(worker, "sw.js", media.JS).checks
+    assert found.written == (digest[:12],) and found.lengths == (("a.js", 50), ("/i.png", 30))
+    assert found.digests == content_digests(worker.encode(), digest_bytes(worker.encode()))
+    assert facts(digest, "i.png", media.PNG).checks.written == ()
+    assert facts(digest, "_headers", media.BINARY).checks.written == (digest[:12],)
+    assert facts(f"{digest}\0", "x", media.BINARY).checks.written == ()
 
 
 def test_a_drawing() -> None:
@@ -131,7 +144,7 @@ def test_a_drawing() -> None:
 
 def test_a_page_that_cannot_be_decoded_has_no_references() -> None:
     found = gather("index.html", b'<meta charset="utf-8"><img src=gone.png>\xff', media.HTML, SITE)
-    assert found == Facts(digest_bytes(b'<meta charset="utf-8"><img src=gone.png>\xff'))
+    assert found == Facts(digest_bytes(b'<meta charset="utf-8"><img src=gone.png>\xff'), checks=found.checks)
 
 
 @pytest.mark.parametrize(

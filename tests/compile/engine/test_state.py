@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.analyse.facts import Checks, Facts
 from adaptc.compile.engine.outdated import (
     Changes,
     DecisionChanged,
@@ -71,6 +71,13 @@ def test_facts(state: State) -> None:
     found = dict(state.facts())
     assert list(found) == ["a", STRANGE]
     assert found[STRANGE] == Facts(facts.digest, facts.embeds, facts.pinned, (), facts.transfer, facts.diagnostics)
+
+
+def test_digests_of_sources(state: State) -> None:
+    checks = Checks("ab" * 30, ("cd" * 6,), (("a.js", 5),))
+    state.set_facts(STRANGE, Facts("d", checks=checks))
+    assert dict(state.facts())[STRANGE].checks == checks
+    assert list(state.digests()) == [(STRANGE, "ab" * 30)]
 
 
 def test_who_refers_to_a_target(state: State) -> None:

@@ -29,7 +29,7 @@ from adaptc.workflow.api import build_spec
 CONTENT = b"<!DOCTYPE html><title>a</title><link rel=stylesheet href=a.css>"
 STRANGE = "latin-\udce9.html"
 KEYS = ("a.html", "a.css", PRESENCE + "missing.css", "/placement/a.css", "/pin/a.css", "/characters/", STRANGE)
-DECISIONS = Decisions({"a.css": Placement(True, "small")}, frozenset(), characters="é")
+DECISIONS = Decisions({"a.css": Placement(True, "small")}, {}, characters="é")
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_what_is_not_the_same_is_not_found(records: UnitRecords) -> None:
         with_source("missing.css", Source("new", 9, media.CSS)),
         with_decisions(placements={"a.css": Placement(False, "large")}),
         with_decisions(placements={"a.css": Placement(True, "smaller")}),
-        with_decisions(pinned=frozenset(["a.css"])),
+        with_decisions(pinned={"a.css": "its digest stands in a.json"}),
         with_decisions(characters="à"),
         with_decisions(demotions={("moderate", "a.css"): (Demotion("css", "it breaks the layout"),)}),
     ],
@@ -123,7 +123,7 @@ def test_a_change_of_what_it_depends_on(records: UnitRecords, change: Callable[[
     "change",
     [
         with_source("other.html", Source("new", 9, media.HTML)),
-        with_decisions(pinned=frozenset(["b.css"])),
+        with_decisions(pinned={"b.css": "its digest stands in a.json"}),
         with_decisions(evidence={"a.html": EvidenceKey("12")}),
         with_decisions(demotions={("lossless", "b.css"): (Demotion("css", "it breaks the layout"),)}),
     ],

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.analyse.facts import NO_CHECKS, Facts
 from adaptc.compile.analyse.styling import NO_STYLING, Background
 from adaptc.core.diagnostics import Diagnostic, Location, Severity
 from adaptc.core.facts import pack_facts, unpack_facts
@@ -204,6 +204,7 @@ def source_values(facts: Facts) -> dict[str, Any]:
         "photographs": facts.photographs,
         "writing": pack_facts(facts.writing),
         "styling": pack_facts(facts.styling),
+        "checks": pack_facts(facts.checks),
     }
 
 
@@ -221,4 +222,5 @@ def source_facts(values: dict[str, Any], targets: tuple[str, ...] = ()) -> Facts
         tuple(values["photographs"]),
         unpack_facts(values["writing"], NOTHING_WRITTEN),
         unpack_facts(values["styling"], NO_STYLING),
+        unpack_facts(values["checks"], NO_CHECKS),
     )

@@ -210,8 +210,8 @@ class State:
     def set_facts(self, path: str, facts: Facts) -> None:
         """Store the facts of a source."""
         targets = zlib.compress(_join(facts.targets), 1)
-        row = (os.fsencode(path), pack_source(facts), targets)
-        self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?)", row)
+        row = (os.fsencode(path), pack_source(facts), targets, facts.checks.digests)
+        self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?, ?, ?)", row)
 
     def facts(self, path: str | None = None) -> Iterator[tuple[str, Facts]]:
         """Yield (path, facts) of every source in order of paths, or of one; ``targets`` are left out."""
@@ -219,6 +219,11 @@ class State:
         where = "WHERE path = ?" if only else "ORDER BY path"
         for name, packed in self.db.execute(f"SELECT path, facts FROM facts {where}", only):
             yield os.fsdecode(name), unpack_source(packed)
+
+    def digests(self) -> Iterator[tuple[str, str]]:
+        """Yield (path, digests) of every source, as ``adaptc.core.digest.content_digests`` has them."""
+        for name, digests in self.db.execute("SELECT path, digests FROM facts ORDER BY path"):
+            yield os.fsdecode(name), digests
 
     def affected_by_targets(self, affected: frozenset[str]) -> list[str]:
         """Return the sources that refer to one of the URL paths ``affected``."""

@@ -13,13 +13,13 @@ from pathlib import Path
 from adaptc.compile.engine.state.damage import DamagedState, check_values, has_schema
 
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 17
+SCHEMA = 18
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE sources (path BLOB PRIMARY KEY, size INTEGER, mtime_ns INTEGER, inode INTEGER, media_type TEXT,
                       alias_of BLOB, is_executable INTEGER, digest TEXT) WITHOUT ROWID;
-CREATE TABLE facts (path BLOB PRIMARY KEY, facts BLOB, targets BLOB) WITHOUT ROWID;
+CREATE TABLE facts (path BLOB PRIMARY KEY, facts BLOB, targets BLOB, digests TEXT) WITHOUT ROWID;
 CREATE TABLE units (level TEXT, path BLOB, recipe TEXT, outputs TEXT, notes TEXT,
                     PRIMARY KEY (path, level)) WITHOUT ROWID;
 CREATE INDEX units_by ON units (level, recipe);
@@ -97,7 +97,7 @@ _TYPES = {
     "meta": "key text, value text",
     "sources": "path path, size integer, mtime_ns integer, inode integer, media_type text, alias_of path?, "
     "is_executable integer, digest text",
-    "facts": "path path, facts blob, targets blob",
+    "facts": "path path, facts blob, targets blob, digests text",
     "units": "level level, path path, recipe text, outputs text, notes text",
     "extras": "level level, path path, owner path",
     "decisions": "key blob, choice integer, figures text",

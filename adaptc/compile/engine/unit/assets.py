@@ -230,8 +230,8 @@ def demotion_diagnostics(level: str, path: str, demotions: Iterable[Demotion]) -
 
 def _reason_to_keep(path: str, media_type: str, view: RecordingView) -> str | None:
     """Return why a file keeps its bytes, whatever the passes would make of them."""
-    if view.is_pinned(path):
-        return "an integrity attribute fixes its bytes"
+    if (reason := view.pinned(path)) is not None:
+        return reason
     # photographs take most of the time of a build, and templates come with dozens that no page shows
     if media_type == media.JPEG and view.settings.effort == "fast" and view.is_unused(path):
         return 'no file refers to it, and the effort is "fast"'

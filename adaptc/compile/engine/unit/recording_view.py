@@ -13,6 +13,8 @@ from adaptc.compile.analyse.decisions import (
     CHARACTERS,
     EVIDENCE,
     EXCESS,
+    LISTING,
+    NO_LISTING,
     NOT_SHARED,
     PIN,
     PLACEMENT,
@@ -22,6 +24,7 @@ from adaptc.compile.analyse.decisions import (
     USAGE,
     WITHHELD,
     Decisions,
+    Listing,
     Placement,
 )
 from adaptc.compile.analyse.demotions import Demotion
@@ -209,9 +212,14 @@ class RecordingView:
         source = self.site.sources[path]
         return self.decisions.demotions.get((level, source.alias_of or path), ())
 
-    def is_pinned(self, path: str) -> bool:
+    def pinned(self, path: str) -> str | None:
         self.dependencies[PIN + path] = None
-        return path in self.decisions.pinned
+        return self.decisions.pinned.get(path)
+
+    def listing(self, path: str) -> Listing:
+        """Return what the text at ``path`` lists of the site."""
+        self.dependencies[LISTING + path] = None
+        return self.decisions.listings.get(path, NO_LISTING)
 
     def is_unused(self, path: str) -> bool:
         self.dependencies[UNUSED + path] = None

@@ -55,6 +55,9 @@ from adaptc.site.site import Site, Source
 # Results that the next level of the same page is compared with: a batch has all levels of a page in sequence
 _CACHED_PAGES = 64
 
+# Media types of files that list no others
+_UNWRITTEN = ("image/", "font/", "audio/", "video/")
+
 # The encodings in which a page may contain the ASCII name of a file
 _ENCODINGS = ("ascii", "utf-16-le", "utf-16-be")
 
@@ -247,9 +250,11 @@ class UnitBuilder:
         """Return the page of a level as a plan makes it, and why it must stay as it is at the level above, if so."""
         original = view.read(path)
         steps = with_budget(plan.steps_for(media.HTML), budget)
-        if not steps:
+        reason = view.pinned(path) if steps else None
+        if not steps or reason is not None:
             result = self._encode(level, path, original, original, view)
-            return MadePage(plan.level.name, result, original), None
+            actions = () if reason is None else (Action(level, KEPT, "the page", reason),)
+            return MadePage(plan.level.name, dataclasses.replace(result, actions=actions), original), None
         demotions = view.demotions(level, path)
         names = [demotion.name for demotion in demotions]
         kept = tuple(step for step in steps if level not in names and step.name not in names)
@@ -296,6 +301,7 @@ class UnitBuilder:
         result = self._encode(level, path, content, original, view)
         alternates = self.assets.alternates(level, path, original, content, view)
         diagnostics = (*outcome.diagnostics, *alternates.diagnostics, *self._not_rewritten(level, path))
+        diagnostics = (*diagnostics, *self._listed(level, path, view))
         return dataclasses.replace(
             result,
             outputs=(*result.outputs, *self._outputs(alternates)),
@@ -317,6 +323,16 @@ class UnitBuilder:
         if self.site.sources[path].media_type != media.XHTML or not self.plans[level].steps_for(media.HTML):
             return ()
         return (diagnose("page-not-html", Location(path), media_type=media.XHTML),)
+
+    def _listed(self, level: str, path: str, view: RecordingView) -> Iterator[Diagnostic]:
+        """Report that a text lists files of the site by what a level may change."""
+        if self.site.sources[path].media_type.startswith(_UNWRITTEN) or not self.plans[level].steps_for(media.HTML):
+            return
+        listing = view.listing(path)
+        if listing.pinned:
+            yield diagnose("pinned-by-digest", Location(path), count=listing.pinned)
+        if listing.versions:
+            yield diagnose("versions-outdated", Location(path), count=listing.versions)
 
     def _encode(self, level: str, path: str, content: bytes, original: bytes, view: RecordingView) -> UnitResult:
         media_type = self.site.sources[path].media_type
