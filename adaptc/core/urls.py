@@ -166,6 +166,20 @@ def relative_url(from_path: str, to_path: str) -> str:
     return "./" + relative if ":" in first or not first else relative
 
 
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*:")
+
+
+def is_rooted(url: str) -> bool:
+    """Whether a URL, as written, leads to one place from pages of any address: a slash or a scheme begins it."""
+    trimmed = url.strip(_STRIPPED)
+    return trimmed[:1] in ("/", "\\") or _SCHEME.match(trimmed) is not None
+
+
+def rooted_url(url: str) -> str:
+    """Return an absolute URL without scheme and host: ``/x.png?v=1``."""
+    return path_in_host(url, "")
+
+
 # Characters that are the same in a path, a URL and a URL pattern; names with others get no pattern
 _PATTERN_SAFE = r"[A-Za-z0-9_./~-]*"
 _LETTER = "[A-Za-z0-9_-]"

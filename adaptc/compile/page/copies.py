@@ -10,11 +10,12 @@ from typing import Any
 from adaptc.compile.page.context import KEPT
 from adaptc.compile.page.image_sizes import ShownImages
 from adaptc.compile.page.pricing import COPIED, Pricing
+from adaptc.compile.page.sheets import url_like
 from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import DerivedFile, DerivingView, Options
 from adaptc.core import media
 from adaptc.core.model import FORMATS, Action
-from adaptc.core.urls import relative_url
+from adaptc.core.urls import is_rooted
 from adaptc.formats.css.images import ImageDeclaration, image_declarations
 from adaptc.formats.css.references import quote_url
 from adaptc.formats.html.syntax import ImageCandidate, parse_srcset, serialise_srcset
@@ -97,7 +98,7 @@ class Copies:
         pixels = f"{copy.width}x{copy.height} of {copy.natural_width}x{copy.natural_height} pixels"
         reason = f"{pixels}, {copy.size:,} bytes{decision}"
         self.actions.append(Action(self.pass_name, "halved", destination.path, reason))
-        return Copy(relative_url(self.path, copy.path), copy)
+        return Copy(url_like(url, self.path, copy.path, self.view), copy)
 
     def _choose(self, path: str, kind: str) -> tuple[DerivedFile | str, str]:
         """Return the copy, or why there is none, and what decided that, if anything did."""
@@ -322,7 +323,7 @@ class FormatCopies:
         self.view, self.base, self.path, self.target = view, base, path, options["target"]
         self.formats = [name for name in FORMATS if name in options["formats"]]
         self.saved: dict[str, int] = {}
-        self._known: dict[tuple[str, str, int | None], Copy | None] = {}
+        self._known: dict[tuple[str, str, int | None, bool], Copy | None] = {}
 
     def image(self, url: str) -> str | None:
         """Return the file of an image that has copies, ``None`` for others."""
@@ -331,11 +332,14 @@ class FormatCopies:
             return None
         return destination.path if self.view.media_type(destination.path) in _TYPES else None
 
-    def of(self, path: str, width: int | None = None) -> list[Copy]:
-        """Return an image in the formats in the order of preference; each is smaller than the next."""
+    def of(self, path: str, reference: str, width: int | None = None) -> list[Copy]:
+        """Return an image in the formats in the order of preference; each is smaller than the next.
+
+        ``reference`` is the URL by which the page or sheet refers to it.
+        """
         copies: list[Copy] = []
         for name in reversed(self.formats):
-            copy = self._copy(path, name, width)
+            copy = self._copy(path, reference, name, width)
             if copy is not None and (not copies or copy.file.size < copies[0].file.size):
                 copies.insert(0, copy)
         return copies
@@ -347,16 +351,17 @@ class FormatCopies:
     def image_set(self, url: str) -> str | None:
         """Return the choice of an image for CSS (CSS Images 4, 2.4), ``None`` if there is none worth it."""
         path = self.image(url)
-        copies = [] if path is None else self.of(path)
+        copies = [] if path is None else self.of(path, url)
         if path is None or not self.is_worth_it(path, copies):
             return None
         self.saved[path] = transfer_size(path, self.view) - copies[0].file.size
         choices = [(copy.url, copy.file.media_type) for copy in copies] + [(url, self.view.media_type(path))]
         return "image-set(" + ",".join(f'{quote_url(address)} type("{kind}")' for address, kind in choices) + ")"
 
-    def _copy(self, path: str, name: str, width: int | None) -> Copy | None:
-        key = (path, name, width)
+    def _copy(self, path: str, reference: str, name: str, width: int | None) -> Copy | None:
+        key = (path, name, width, is_rooted(reference))
         if key not in self._known:
             file = self.view.derive(path, "format", {"format": name, "width": width, "target": self.target})
-            self._known[key] = None if isinstance(file, str) else Copy(relative_url(self.path, file.path), file)
+            url = "" if isinstance(file, str) else url_like(reference, self.path, file.path, self.view)
+            self._known[key] = None if isinstance(file, str) else Copy(url, file)
         return self._known[key]

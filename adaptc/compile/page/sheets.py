@@ -15,7 +15,7 @@ from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Role
-from adaptc.core.urls import Reach, join, path_in_host, relative_url
+from adaptc.core.urls import Reach, is_rooted, join, path_in_host, relative_url, rooted_url
 from adaptc.formats.css.flatten import ImportedSheet
 from adaptc.formats.css.fonts import is_font_service
 from adaptc.formats.css.references import css_references, rewrite_urls
@@ -260,23 +260,38 @@ class SheetLoader:
 
 
 class Rebase:
-    """Rewrites a relative URL of one sheet for another sheet; one that leads to no path of the site stays as it is."""
+    """Rewrites a relative URL of one sheet for another sheet; one that leads to no path of the site stays as it is.
 
-    def __init__(self, view: View) -> None:
-        self.view = view
+    ``reference`` is that of the page, if that imports the sheets.
+    """
+
+    def __init__(self, view: View, reference: str = "") -> None:
+        self.view, self.reference = view, reference
 
     def __call__(self, url: str, from_sheet: str, to_sheet: str) -> str:
-        return rebase(self.view, url, self.view.url_of(from_sheet), to_sheet)
+        return rebase(self.view, url, self.view.url_of(from_sheet), to_sheet, self.reference)
 
 
-def rebase(view: View, url: str, base: str, to_path: str) -> str:
-    """Return ``url``, written relative to ``base``, as a URL of the page or sheet at ``to_path``."""
+def url_like(reference: str, from_path: str, to_path: str, view: View) -> str:
+    """Return a URL of ``to_path`` for the page or sheet at ``from_path``, rooted if the ``reference`` there was.
+
+    A server sends the page of an error, or of an application, for addresses of any depth: what leads from the root
+    goes on to do so. Others stay relative, and do not depend on where the site is.
+    """
+    return rooted_url(view.url_of(to_path)) if is_rooted(reference) else relative_url(from_path, to_path)
+
+
+def rebase(view: View, url: str, base: str, to_path: str, reference: str = "") -> str:
+    """Return ``url``, written relative to ``base``, as a URL of the page or sheet at ``to_path``.
+
+    ``reference`` is that by which the page refers to the sheet, whose URLs are rooted if it is.
+    """
     if url.startswith("/"):  # absolute in its host: the same everywhere
         return url
     target = view.follow(base, url).target
     if target.reach is Reach.OUTSIDE and ":" not in url.partition("/")[0]:  # without a scheme of its own
         return path_in_host(base, url)
-    return relative_url(to_path, target.path) + target.suffix if target.reach is Reach.LOCAL else url
+    return url_like(reference, to_path, target.path, view) + target.suffix if target.reach is Reach.LOCAL else url
 
 
 # ---- minified texts
@@ -315,14 +330,17 @@ def _comments(text: str) -> int:
     return length
 
 
-def rebase_sheet(path: str, sheet: str, page: PageContext, view: View) -> str | None:
-    """Return the sheet at ``path`` with its URLs written for the page, ``None`` if one would lead elsewhere."""
+def rebase_sheet(path: str, sheet: str, page: PageContext, view: View, reference: str) -> str | None:
+    """Return the sheet at ``path`` with its URLs written for the page, ``None`` if one would lead elsewhere.
+
+    ``reference`` is the URL by which the page refers to it.
+    """
     assert page.base_path is not None
     base = view.url_of(path)
     moved = {}
-    for reference in sheet_references(sheet):
-        url = moved[reference.url] = rebase(view, reference.url, base, page.base_path)
-        if view.follow(page.base, url).target != view.follow(base, reference.url).target:
+    for each in sheet_references(sheet):
+        url = moved[each.url] = rebase(view, each.url, base, page.base_path, reference)
+        if view.follow(page.base, url).target != view.follow(base, each.url).target:
             return None
     return _rewritten(sheet, tuple(moved.items()))
 

@@ -105,11 +105,12 @@ def _is_plain_sheet(link: Element) -> bool:
 
 
 def _consider(link: Element, editor: Editor, page: PageContext, view: View, options: Options, report: Report) -> None:
-    path = view.follow(page.base, link.attr("href") or "").path
+    reference = link.attr("href") or ""
+    path = view.follow(page.base, reference).path
     if path is None:
         return
     reason = next(_reasons_against(link, path, editor.text, page, view, options), None)
-    sheet = reason or _reason_to_stay(path, editor, page, view) or _text(path, page, view, options)
+    sheet = reason or _reason_to_stay(path, editor, page, view) or _text(path, reference, page, view, options)
     if isinstance(sheet, str):
         report.actions.append(Action("inline-styles", KEPT, path, sheet))
         return
@@ -189,7 +190,7 @@ def _page_has_relative_property_urls(editor: Editor, page: PageContext, view: Vi
     return has_relative_property_urls(page.page.text) or any(map(has_relative_property_urls, sheets.texts))
 
 
-def _text(path: str, page: PageContext, view: View, options: Options) -> _SheetText | str:
+def _text(path: str, reference: str, page: PageContext, view: View, options: Options) -> _SheetText | str:
     content = view.artifact(path)
     sheet, is_utf8 = sheet_text(content), page.page.encoding.lower() == "utf-8"
     if not sheet.isascii() and not (declares_encoding(content) or is_utf8):
@@ -198,7 +199,7 @@ def _text(path: str, page: PageContext, view: View, options: Options) -> _SheetT
     reason = _unfit(sheet, may_import=options["readers"] == CROWD and is_utf8)
     if reason is not None:
         return reason
-    moved = rebase_sheet(path, _CHARSET.sub("", sheet), page, view)
+    moved = rebase_sheet(path, _CHARSET.sub("", sheet), page, view, reference)
     if moved is None:
         return "its URLs lead elsewhere from the page"
     safe = _for_style_element(moved)

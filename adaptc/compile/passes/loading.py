@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING
 from adaptc.browser.evidence import ImageSeen, WidthEvidence
 from adaptc.compile.page.context import PageContext, Report, is_isolated
 from adaptc.compile.page.image_sizes import PageSizing
-from adaptc.compile.page.sheets import page_sheets, sheets_with_bases
+from adaptc.compile.page.sheets import page_sheets, sheets_with_bases, url_like
 from adaptc.compile.page.touched_images import TouchedImages
 from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.passes.dimensions import is_styled, natural_size
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
-from adaptc.core.urls import relative_url
+from adaptc.core.urls import is_rooted
 from adaptc.formats.css.references import css_references
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.links import preloads
+from adaptc.formats.html.links import is_style_sheet, preloads
 from adaptc.formats.html.visible_text import fold_space
 
 if TYPE_CHECKING:
@@ -123,9 +123,17 @@ class _Loading:
                     target = self.view.follow(base, urls[0]).target.path
                     copy, kind = self.view.derived.get(target), _TYPE.search(match[0])
                     if copy is not None and kind is not None:
-                        yield relative_url(self.page.base_path or "", target), kind[1], copy.size + _REQUEST
-            if path in (self.view.follow(base, each.url).path for each in css_references(text, declarations=False)):
-                yield relative_url(self.page.base_path or "", path), "", len(self.view.artifact(path)) + _REQUEST
+                        yield self._address(target, urls[0], base), kind[1], copy.size + _REQUEST
+            urls = [each.url for each in css_references(text, declarations=False)]
+            for url in (url for url in urls if self.view.follow(base, url).path == path):
+                yield self._address(path, url, base), "", len(self.view.artifact(path)) + _REQUEST
+
+    def _address(self, path: str, url: str, base: str) -> str:
+        """Return the URL of what ``url`` leads to, relative to ``base``, rooted if that, or a sheet of the page, is."""
+        if base != self.page.base:
+            sheets = filter(is_style_sheet, self.editor.tree.iter_elements("link"))
+            url = next(filter(is_rooted, (each.attr("href") or "" for each in sheets)), url)
+        return url_like(url, self.page.base_path or "", path, self.view)
 
     # ---- below it
 

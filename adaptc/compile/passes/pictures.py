@@ -168,13 +168,14 @@ class _Pictures:
 
     def sources(self, image: Element) -> str:
         """Return the markup of the sources of an image, empty if there are none worth it."""
-        path = self.copies.image(image.attr("src") or "")
+        url = image.attr("src") or ""
+        path = self.copies.image(url)
         if path is None or self._may_be_changed(image, path):
             return ""
         if path not in self._natural:
             self._natural[path] = natural_size(self.view.read(path), self.view)
         natural = self._natural[path]
-        return "" if natural is None else "".join(self._markup(path, list(self._ranges(image, path, natural))))
+        return "" if natural is None else "".join(self._markup(path, url, list(self._ranges(image, path, natural))))
 
     def _may_be_changed(self, image: Element, path: str) -> bool:
         """Whether a script of the site may change an image, or find it and what is around it."""
@@ -222,10 +223,10 @@ class _Pictures:
             return None
         return int(width) or None
 
-    def _markup(self, path: str, ranges: list[_Range]) -> Iterator[str]:
+    def _markup(self, path: str, url: str, ranges: list[_Range]) -> Iterator[str]:
         """Yield sources, none if the copy that all windows get is hardly smaller than the file."""
-        if self.copies.is_worth_it(path, self.copies.of(path, ranges[-1].width)):
-            yield from (_source(copy, each) for each in ranges for copy in self.copies.of(path, each.width))
+        if self.copies.is_worth_it(path, self.copies.of(path, url, ranges[-1].width)):
+            yield from (_source(copy, each) for each in ranges for copy in self.copies.of(path, url, each.width))
 
 
 def _stepped(pixels: float) -> int:

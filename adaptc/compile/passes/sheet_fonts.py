@@ -11,12 +11,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
-from adaptc.compile.page.sheets import sheet_in_utf8, sheets_with_bases
+from adaptc.compile.page.sheets import sheet_in_utf8, sheets_with_bases, url_like
 from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import WOFF2, Asset, DerivingView, Options, Outcome
 from adaptc.core import media
 from adaptc.core.model import OWN_DIRECTORY, Action
-from adaptc.core.urls import relative_url
 from adaptc.formats.css.fonts import OfferedFont, face_sources, offer_fonts, set_font_display
 from adaptc.formats.font import FontGlyphs, font_glyphs
 from adaptc.formats.html.edit import Editor
@@ -93,13 +92,13 @@ class _Fonts:
         if not isinstance(file, str) and size - file.size > _MARKUP:
             self.actions.append(Action(self.name, "offered", path, f"{size - file.size:,} bytes fewer"))
             self.saved += size - file.size
-            size, whole = file.size, relative_url(self.path, file.path)
+            size, whole = file.size, url_like(url, self.path, file.path, self.view)
         offered = OfferedFont(whole)
         if self.options["subset"] and may_split and glyphs is not None:
-            offered = self._with_subset(offered, path, size, glyphs)
+            offered = self._with_subset(offered, path, url, size, glyphs)
         return offered if offered != OfferedFont() else None
 
-    def _with_subset(self, offered: OfferedFont, path: str, size: int, glyphs: FontGlyphs) -> OfferedFont:
+    def _with_subset(self, offered: OfferedFont, path: str, url: str, size: int, glyphs: FontGlyphs) -> OfferedFont:
         """Add the part of a font that draws the characters of the site, if browsers then load much less."""
         shown = self.view.shown_characters()
         inside, outside = glyphs.characters & shown, glyphs.characters - shown
@@ -109,7 +108,8 @@ class _Fonts:
         saved = f"{size - subset.size:,} bytes fewer for the characters of the site"
         self.actions.append(Action(self.name, "split", path, saved))
         self.saved += size - subset.size
-        return replace(offered, subset=relative_url(self.path, subset.path), inside=shown, outside=outside)
+        address = url_like(url, self.path, subset.path, self.view)
+        return replace(offered, subset=address, inside=shown, outside=outside)
 
 
 def preload_fonts(editor: Editor, page: PageContext, view: DerivingView, _options: Options) -> Report:
@@ -118,9 +118,10 @@ def preload_fonts(editor: Editor, page: PageContext, view: DerivingView, _option
     links = [link for link in editor.tree.iter_elements("link") if preloads(link, "font")]
     first = _first_choices(editor, page, view) if links else {}
     for link in links:
-        path = None if is_isolated(link, editor.text) else view.follow(page.base, link.attr("href") or "").path
+        url = link.attr("href") or ""
+        path = None if is_isolated(link, editor.text) else view.follow(page.base, url).path
         if path in first and path is not None and page.base_path is not None:
-            editor.set_attribute(link, "href", relative_url(page.base_path, first[path]))
+            editor.set_attribute(link, "href", url_like(url, page.base_path, first[path], view))
             editor.set_attribute(link, "type", media.BY_EXTENSION["woff2"])
             report.actions.append(Action(NAME, "preloaded", path, "as WOFF2"))
     return report

@@ -140,7 +140,8 @@ class _UsedStyles:
         """Return the text of a sheet for a style element of the page, ``None`` if it cannot be written there."""
         if style.text is None:
             return None
-        moved = text if style.path is None else rebase_sheet(style.path, text, self.page, self.view)
+        reference = style.element.attr("href") or ""
+        moved = text if style.path is None else rebase_sheet(style.path, text, self.page, self.view, reference)
         safe = None if moved is None else escape_for_style_element(moved.strip())
         if safe is None or self.page.can_hold(safe):
             return safe

@@ -15,10 +15,11 @@ from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import PageContext, is_isolated
 from adaptc.compile.page.inlining import FRAMED, carried_markup, first_unusual, framed_files, meets_integrity
-from adaptc.compile.page.sheets import Rebase, SheetLoader, sheet_text
+from adaptc.compile.page.sheets import Rebase, SheetLoader, sheet_references, sheet_text
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
-from adaptc.core.urls import Reach
+from adaptc.core.model import Role
+from adaptc.core.urls import Reach, is_rooted
 from adaptc.formats.css.flatten import flatten
 from adaptc.formats.css.fonts import drop_font_imports, is_font_service
 from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced
@@ -89,16 +90,18 @@ def _is_known(element: Element, page: PageContext) -> bool:
 def _style(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
     text = element.text
     if page.base_path is not None:
-        text = _with_imports(page.base_path, text, view)
+        text = _with_imports(page.base_path, text, view, in_page=True)
     return _page_style(element, text, None, keep_fonts)
 
 
-def _with_imports(path: str, text: str, view: View) -> str:
+def _with_imports(path: str, text: str, view: View, *, in_page: bool = False) -> str:
     """Return a sheet with its imports inlined: each of them costs a request."""
     if "@import" not in text.lower():
         return text
+    imports = (each.url for each in sheet_references(text) if each.role is Role.IMPORT) if in_page else ()
+    reference = next(filter(is_rooted, imports), "")
     asset = Asset(path, media.CSS, text.encode("utf-8", "replace"))
-    return flatten(path, text, SheetLoader(view, asset, skips_missing=True), Rebase(view)).text
+    return flatten(path, text, SheetLoader(view, asset, skips_missing=True), Rebase(view, reference)).text
 
 
 def _link(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
