@@ -24,6 +24,7 @@ from adaptc.browser.look import NotSeen, look_at
 from adaptc.core import media
 from adaptc.core.digest import digest_parts
 from adaptc.site.docroot import load_site
+from adaptc.site.host_files import PageHeaders
 from adaptc.site.site import Site
 from adaptc.workflow.configuration import load_config
 
@@ -32,7 +33,7 @@ PR_SET_CHILD_SUBREAPER = 36  # linux/prctl.h
 
 async def look_at_pages(browser: Chromium, docroot: Path, site: Site, pages: list[str], tabs: int) -> dict[str, str]:
     """Return the evidence of each page, or why there is none, as text."""
-    server, seen, left = docroot_server(docroot, site, {}), dict[str, str](), iter(pages)
+    server, seen, left = docroot_server(docroot, site, PageHeaders()), dict[str, str](), iter(pages)
 
     async def lane() -> None:
         for path in left:

@@ -41,18 +41,20 @@ class Answer:
 
 # Gives the answer for an absolute URL, None for 404.
 Server = Callable[[str], Answer | None]
+# Gives the header fields of a page by its path.
+Headers = Callable[[str], Mapping[str, str]]
 # Reads a file by its path in the docroot.
 Reader = Callable[[str], bytes | None]
 # Reads an image in another format, by the name of the format and the path of the image.
 FormatReader = Callable[[str, str], bytes | None]
 
 
-def docroot_server(docroot: Path, site: Site, headers: Mapping[str, str]) -> Server:
-    """Return what answers for the site as it is; ``headers`` go with every page."""
+def docroot_server(docroot: Path, site: Site, headers: Headers) -> Server:
+    """Return what answers for the site as it is; ``headers`` go with pages."""
     return _server((_reader(docroot),), _no_format, site, headers)
 
 
-def level_server(output: Path, docroot: Path, level: str, site: Site, headers: Mapping[str, str]) -> Server:
+def level_server(output: Path, docroot: Path, level: str, site: Site, headers: Headers) -> Server:
     """Return what answers for a level: the files of its tree, and where it has none the original."""
     tree = output / level
 
@@ -62,9 +64,7 @@ def level_server(output: Path, docroot: Path, level: str, site: Site, headers: M
     return candidate_server(_reader(tree / IDENTITY), read_format, docroot, site, headers)
 
 
-def candidate_server(
-    read: Reader, read_format: FormatReader, docroot: Path, site: Site, headers: Mapping[str, str]
-) -> Server:
+def candidate_server(read: Reader, read_format: FormatReader, docroot: Path, site: Site, headers: Headers) -> Server:
     """Return what answers with what ``read`` returns for a path, and where that is ``None`` with the original.
 
     ``read_format`` returns what clients get in its place whose ``Accept`` names the format.
@@ -72,14 +72,14 @@ def candidate_server(
     return _server((read, _reader(docroot)), read_format, site, headers)
 
 
-def _server(readers: tuple[Reader, ...], read_format: FormatReader, site: Site, headers: Mapping[str, str]) -> Server:
+def _server(readers: tuple[Reader, ...], read_format: FormatReader, site: Site, headers: Headers) -> Server:
     """Return what answers with the first of ``readers`` that has a file; the last of them reads the docroot."""
 
     def answer(url: str) -> Answer | None:
         target = site.address.resolve(site.address.base, url)
         if target.reach is not Reach.LOCAL:
             return None
-        path = site.send(target.path)
+        path = _file_of(site, target.path)
         if path is not None and path.startswith(target.path + "/"):
             return Answer(b"", "", (("Location", site.address.url_of(target.path) + "/"),), status=301)
         path = path or target.path
@@ -87,7 +87,7 @@ def _server(readers: tuple[Reader, ...], read_format: FormatReader, site: Site, 
         if body is None:
             return None
         media_type = site.sources[path].media_type if path in site.sources else media.by_name(path) or media.BINARY
-        sent = tuple(headers.items()) if media_type == media.HTML else ()
+        sent = tuple(headers(path).items()) if media_type == media.HTML else ()
         found = [(name, read_format(name, path)) for name in (MEDIA_TYPES if is_negotiable(path) else ())]
         alternates = tuple((MEDIA_TYPES[name], image) for name, image in found if image is not None)
         return Answer(body, media_type, sent, alternates=alternates)
@@ -102,7 +102,19 @@ def _no_format(name: str, path: str) -> None:
 def file_at(site: Site, url: str) -> str | None:
     """Return the file of the docroot that static hosts send for an absolute URL."""
     target = site.address.resolve(site.address.base, url)
-    return site.send(target.path) if target.reach is Reach.LOCAL else None
+    return _file_of(site, target.path) if target.reach is Reach.LOCAL else None
+
+
+# A page is sent for the path of any depth that begins so, as hosts send the page of an error
+ANYWHERE = "-/any/depth/"
+
+
+def _file_of(site: Site, path: str) -> str | None:
+    """Return the file that static hosts send for a path: ``news.html`` for ``news``, too."""
+    page = path.removeprefix(ANYWHERE)
+    if page != path and page in site.sources and site.sources[page].media_type == media.HTML:
+        return page
+    return site.send(path)
 
 
 def _first(readers: Iterable[Reader], path: str) -> bytes | None:

@@ -266,7 +266,7 @@ PASSES: tuple[Pass, ...] = (
         {"formats": _FORMATS, "target": _TARGET},
         libraries=_IMAGES,
     ),
-    AssetPass("svg", 1, _SVG, "svg:clean_svg_file", content_only=True, libraries=_VECTORS),
+    AssetPass("svg", 1, _SVG, "images:clean_svg_file", content_only=True, libraries=_VECTORS),
     AssetPass(
         "strip-sheets", 4, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
     ),
@@ -279,7 +279,7 @@ PASSES: tuple[Pass, ...] = (
         content_only="styles:imports_nothing",
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
-    AssetPass("half-sheets", 5, _CSS, "half_sheets:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
+    AssetPass("half-sheets", 5, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-pictures", 3, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 3, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
     AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),

@@ -166,6 +166,9 @@ class View(Protocol):
     def pinned(self, path: str) -> str | None:
         """Return what fixes the bytes of ``path``: an ``integrity`` attribute, or its digest in a text of the site."""
 
+    def header_values(self, path: str, field: str) -> tuple[str, ...]:
+        """Return the values of a header field with which hosts send a file, by the files of the site for them."""
+
     def is_unused(self, path: str) -> bool:
         """Whether no page, style sheet or SVG file refers to the JPEG at ``path``."""
 

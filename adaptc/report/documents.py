@@ -230,11 +230,13 @@ class DocumentWriter:
         """Take screenshots of pages; a failure becomes a diagnostic of the report."""
         from adaptc.report.screenshots import Trees, sample_pages, take_screenshots
         from adaptc.site.docroot import site_of
+        from adaptc.site.host_files import PageHeaders, host_rules
 
         spec, config = self.spec, self.spec.config
         levels = tuple(level.name for level in spec.levels)
         site = site_of(config, self.report.resources, self.state.linked_paths())
-        trees = Trees(spec.output, spec.docroot, levels, site, config.site.csp, config.browser.program)
+        headers = PageHeaders(config.site.csp, host_rules(config, spec.docroot, self.report.resources))
+        trees = Trees(spec.output, spec.docroot, levels, site, headers, config.browser.program)
         pages = sample_pages(ledger.pages(), levels[0], self.screenshots)
         shots, diagnostics = take_screenshots(trees, pages, self.progress)
         self.report.load_diagnostics.extend(diagnostics)

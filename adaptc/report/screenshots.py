@@ -16,6 +16,7 @@ from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.diagnostics import Diagnostic, diagnose
 from adaptc.report.figures import PageFigures, PageShots, Shot
+from adaptc.site.host_files import NO_HEADERS, PageHeaders
 from adaptc.site.site import Site
 
 if TYPE_CHECKING:
@@ -33,21 +34,21 @@ Sample = Sequence[tuple[str, Mapping[str, PageFigures]]]
 class Trees:
     """The levels and where they are.
 
-    ``csp`` is the Content-Security-Policy that pages are sent with, ``browser`` the name or path of the browser, empty
-    for the one that is found.
+    ``headers`` are what pages are sent with, ``browser`` the name or path of the browser, empty for the one that is
+    found.
     """
 
     output: Path
     docroot: Path
     levels: tuple[str, ...]
     site: Site
-    csp: str | None = None
+    headers: PageHeaders = NO_HEADERS
     browser: str = ""
 
     def servers(self) -> dict[str, Server]:
         """Return what answers for each level."""
-        headers = {"Content-Security-Policy": self.csp} if self.csp else {}
-        return {level: level_server(self.output, self.docroot, level, self.site, headers) for level in self.levels}
+        places = (self.output, self.docroot)
+        return {level: level_server(*places, level, self.site, self.headers) for level in self.levels}
 
 
 def take_screenshots(

@@ -122,15 +122,15 @@ def _locations(file: Path) -> Iterator[Bound]:
         for section in directive.within:
             if section.name in _LOCATIONS and section.args:
                 sections.setdefault(section, []).append(directive)
-    patterns = {section: _pattern(section) for section in sections}
+    patterns = {section: location_pattern(section) for section in sections}
     for section, directives in sections.items():
         if not all(map(_lets_in, directives)):
             others = [pattern for each, pattern in patterns.items() if _is_within(each, section)]
             yield Bound(f"{section.name} {' '.join(section.args)}", patterns[section], "|".join(others) or r"(?!)")
 
 
-_NGINX_LOCATION = "nginx location"
-_LOCATIONS = ("location", "locationmatch", _NGINX_LOCATION)
+NGINX_LOCATION = "nginx location"
+_LOCATIONS = ("location", "locationmatch", NGINX_LOCATION)
 
 
 def _lets_in(directive: Directive) -> bool:
@@ -161,12 +161,12 @@ def _is_within(inner: Section, outer: Section) -> bool:
     return not _is_regex(outer) and inner.args[-1] != outer.args[-1] and inner.args[-1].startswith(outer.args[-1])
 
 
-def _pattern(section: Section) -> str:
+def location_pattern(section: Section) -> str:
     """Return the regular expression of the URL paths that a location applies to; of all where it is not known."""
     path = section.args[-1]
     if _is_regex(section):
         pattern = f"(?s:.*?)(?:{f'(?i:{path})' if section.args[0] == '~*' else path})"
-    elif section.name == _NGINX_LOCATION:
+    elif section.name == NGINX_LOCATION:
         pattern = re.escape(path)
     else:
         pattern = fnmatch.translate(path) if re.search(r"[*?\[]", path) else _below(path)
@@ -178,9 +178,16 @@ def _pattern(section: Section) -> str:
 
 
 def _directives(file: Path) -> Iterator[Directive]:
-    text = file.read_text("utf-8", "surrogateescape")
-    if not _NGINX.search(text):
-        return directives_with_includes(file)
+    return nginx_directives(file) if is_nginx(file) else directives_with_includes(file)
+
+
+def is_nginx(file: Path) -> bool:
+    """Whether a server's configuration is one of nginx."""
+    return _NGINX.search(file.read_text("utf-8", "surrogateescape")) is not None
+
+
+def nginx_directives(file: Path) -> Iterator[Directive]:
+    """Yield the directives of nginx in a file, and in those that it includes."""
     return _nginx_directives(file, file.absolute().parent, ())
 
 
@@ -202,14 +209,15 @@ def _nginx_directives(file: Path, root: Path, opened: tuple[Path, ...]) -> Itera
             is_location = words[0] == "location"
             if not is_location:  # as "if" or "limit_except" of one
                 yield Directive(words[0], tuple(words[1:]), str(file), line, tuple(within))
-            within.append(Section(_NGINX_LOCATION if is_location else words[0], tuple(words[1:]), line))
+            within.append(Section(NGINX_LOCATION if is_location else words[0], tuple(words[1:]), line))
         elif token == ";" and words:
             yield Directive(words[0], tuple(words[1:]), str(file), line, tuple(within))
             for included in _included(words, root) if file not in opened else ():
                 inner = _nginx_directives(included, root, (*opened, file))
                 yield from (replace(each, within=(*within, *each.within)) for each in inner)
         elif token not in "{};" and not token.startswith("#"):
-            words.append(token.strip("\"'"))
+            is_quoted = len(token) > 1 and token[0] in "\"'" and token[-1] == token[0]
+            words.append(token[1:-1] if is_quoted else token)
         words = [] if token in "{};" else words
 
 

@@ -15,7 +15,7 @@ from adaptc.compile.analyse.demotions import Demotions, demotions_of
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.loading import last_traffic
 from adaptc.compile.engine.proof.paints import PagePaint, Painter
-from adaptc.compile.engine.proof.prover import Levels, Prover
+from adaptc.compile.engine.proof.prover import Levels, Prover, address_to_prove
 from adaptc.compile.engine.proof.stage import sample_pages
 from adaptc.compile.engine.proof.verdict import Verdict, VerdictStore, diagnostic_of, views_of
 from adaptc.compile.engine.reporting import Progress
@@ -30,6 +30,7 @@ from adaptc.core.urls import Reach
 from adaptc.report.comparisons import ProofViews
 from adaptc.report.html_report import ProofFigures, site_name, stream_proof
 from adaptc.site.docroot import site_of
+from adaptc.site.host_files import PageHeaders, host_rules
 from adaptc.site.site import Site
 from adaptc.workflow.configuration import known_levels
 
@@ -87,8 +88,9 @@ def prove(
     pages = pages or sample_pages(sizes, traffic.hits if traffic else {}, count)
     chosen = _levels(config, built, levels)
     store = Store(config.build.cache or config.output / ".adaptc/cache")
-    program, servers = _browser(config.browser.program), _servers(config, config.docroot, site, chosen)
-    urls = {page: site.url_for_readers(page) for page in dict.fromkeys(pages)}
+    headers = PageHeaders(config.site.csp, host_rules(config, config.docroot, resources))
+    program, servers = _browser(config.browser.program), _servers(config, config.docroot, site, chosen, headers)
+    urls = {page: address_to_prove(page, site, servers.original, headers.hosts) for page in dict.fromkeys(pages)}
     try:
         verdicts = Prover(program, servers, VerdictStore(store)).prove(urls, progress)
         paints = Painter(program, servers, line, store).measure(urls, progress) if line else []
@@ -141,9 +143,8 @@ def _browser(named: str) -> str:
     return program
 
 
-def _servers(config: Config, docroot: Path, site: Site, levels: Iterable[Level]) -> Levels:
+def _servers(config: Config, docroot: Path, site: Site, levels: Iterable[Level], headers: PageHeaders) -> Levels:
     root, output = Path(os.path.realpath(docroot)), Path(os.path.realpath(config.output))
-    headers = {"Content-Security-Policy": config.site.csp} if config.site.csp else {}
     return Levels(
         docroot_server(root, site, headers),
         {level.name: level_server(output, root, level.name, site, headers) for level in levels},

@@ -87,7 +87,7 @@ def trees(tmp_path: Path) -> Trees:
 
 def served(trees: Trees, path: str, level: str = "low") -> Answer | None:
     url = path if path.startswith("http") else f"https://example.org{path}"
-    return level_server(trees.output, trees.docroot, level, trees.site, {"X": "y"})(url)
+    return level_server(trees.output, trees.docroot, level, trees.site, lambda _path: {"X": "y"})(url)
 
 
 def test_a_level_sends_its_own_files_and_the_original_where_it_has_none(trees: Trees) -> None:

@@ -36,6 +36,7 @@ from adaptc.compile.analyse.site_sums import SiteSums
 from adaptc.core import media
 from adaptc.core.digest import WHOLE_DIGITS, DigestsWritten, digest_parts
 from adaptc.formats.characters import used_icons
+from adaptc.site.host_files import NO_HOST_RULES, HostRules
 from adaptc.site.site import Source
 
 # The prefixes of dependencies on decisions; no path of a docroot begins with a slash.
@@ -51,6 +52,8 @@ WITHHELD = "/withheld/"
 EVIDENCE = "/evidence/"
 # On how many files of the site a text lists, by what they can be checked by
 LISTING = "/listing/"
+# On the header fields with which hosts send pages
+HOSTS = "/hosts/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class Decisions:
     ``evidence`` is what a browser saw of pages, or of others like them.
     ``demotions`` are the passes that a proof in a browser drops.
     ``withheld`` are the files and directories that exist and are not built: nobody may tell what is in them.
-    ``listings`` are what texts other than pages list of the site.
+    ``listings`` are what texts other than pages list of the site. ``hosts`` are the rules of the site's hosts.
     """
 
     placements: Mapping[str, Placement]
@@ -112,6 +115,7 @@ class Decisions:
     characters: str = ""
     withheld: frozenset[str] = frozenset()
     listings: Mapping[str, Listing] = field(default_factory=dict)
+    hosts: HostRules = NO_HOST_RULES
 
 
 NO_DECISIONS = Decisions({}, {})
@@ -328,8 +332,14 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     withheld = {WITHHELD + path: (1, "it exists, and is not built") for path in decisions.withheld}
     characters = decisions.characters
     written = {CHARACTERS: (_number(characters), "")} if characters else {}
-    fixed = pins | listings
+    fixed = pins | listings | host_rows(decisions.hosts)
     return placements | usages | fixed | soles | twofold | excess | unused | seen | dropped | written | withheld
+
+
+def host_rows(hosts: HostRules) -> dict[str, Row]:
+    """Return the decision on what hosts send with pages."""
+    binding = hosts.binding()
+    return {HOSTS: (_number(repr(binding)), "")} if binding else {}
 
 
 def _number(text: str) -> int:

@@ -164,8 +164,8 @@ class SiteSums:
         counts = (uses, pinned, loaded)
         written = Counter({(digits, place): count for digits, place, count in values["written"]})
         lengths = {path: tuple((name, size) for name, size in pairs) for path, pairs in values["lengths"].items()}
-        writing = (photographs, characters, classes, icons, written, lengths)
-        return cls(values["pages"], *counts, transfer, imports, images, *writing)
+        writing, checks = (photographs, characters, classes), (written, lengths)
+        return cls(values["pages"], *counts, transfer, imports, images, *writing, icons, *checks)
 
 
 def sum_up(facts: Iterable[tuple[str, Facts]], media_type_of: Callable[[str], str]) -> SiteSums:

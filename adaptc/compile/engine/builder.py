@@ -148,7 +148,7 @@ class Builder:
         touched = compare_files(report.resources, before)
         if not self.spec.has_facts_of(state):
             touched = dataclasses.replace(touched, touched=tuple(report.resources))
-        if not touched and self._is_complete(state, report):
+        if not (touched or has_new_hosts(state, report)) and self._is_complete(state, report):
             self.trees.has_removed_outdated = True
             scanned.record(state, report)
             return report
@@ -268,6 +268,13 @@ class Builder:
         return GatedPublisher(self.trees.publisher, self.gate, self.cancels_on_change)
 
 
+def has_new_hosts(state: State, report: BuildReport) -> bool:
+    """Whether the rules of the site's hosts are others than in the last build."""
+    from adaptc.compile.analyse.decisions import HOSTS, host_rows
+
+    return report.hosts is not None and host_rows(report.hosts).get(HOSTS) != state.decisions().get(HOSTS)
+
+
 def _has_pages(resources: Iterable[Resource]) -> bool:
     return any(resource.media_type in media.PAGES for resource in resources)
 
@@ -316,7 +323,8 @@ def dry_run(trees: Trees, state: State, scan: Scan, *, every_source: bool) -> Dr
     digests = _read(spec, report, report.resources if every_source else touched)
     read = {path: digests[path] for path in digests if path in touched or digests[path] != before[path][1]}
     changes = find_changes(report.resources, read, before)
-    if before and (changes.contents or changes.presence or not spec.has_facts_of(state)):
+    is_other = changes.contents or changes.presence or has_new_hosts(state, report) or not spec.has_facts_of(state)
+    if before and is_other:
         with contextlib.closing(state.copy_to_memory()) as copy:
             changes = dataclasses.replace(changes, decisions=_decisions(spec, copy, report, before, read, changes))
     built = state.recipes()
@@ -379,4 +387,5 @@ def _decisions(
     # a dry run neither looks at pages nor proves them
     rows = copy.decisions()
     demotions = demotions_of(rows) if spec.config.browser.prove else {}
-    return record_decisions(copy, spec.decide(sums, sources, evidence_of(rows), demotions, report.withheld))
+    last = (evidence_of(rows), demotions, report.withheld)
+    return record_decisions(copy, spec.decide(sums, sources, *last, copy.digests, report.hosts))

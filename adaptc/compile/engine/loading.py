@@ -29,12 +29,13 @@ from adaptc.compile.engine.state.state import SCANNED, State
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
-from adaptc.core.digest import digest_parts
+from adaptc.core.digest import digest_file, digest_parts
 from adaptc.core.model import Resource
 from adaptc.core.version import VERSION
 from adaptc.site.apache_configuration import access_files_above
 from adaptc.site.crawled import types_of
 from adaptc.site.docroot import DocrootScan, PlainDirectory, scan_directory, site_of
+from adaptc.site.host_files import host_rules, outer_files
 
 if TYPE_CHECKING:
     from adaptc.formats.accesslog.parser import LineParser
@@ -66,6 +67,7 @@ def begin_report(
         restriction=left_out,
         unbuilt=docroot.unbuilt(),
         withheld=docroot.withheld_places(),
+        hosts=host_rules(spec.config, spec.docroot, docroot.resources),
     )
 
 
@@ -139,7 +141,8 @@ class ScannedDocroot:
         """Everything but the files that decides what is found."""
         spec, site = self.spec, self.spec.config.site
         settings = (os.fspath(spec.docroot), spec.selection, site.ignore_directives, spec.config.url_prefix)
-        return VERSION, repr(sorted(types_of(spec.docroot).items())), repr(settings)
+        outer = [(name, digest_file(os.fspath(file))) for name, file in outer_files(spec.docroot)]
+        return VERSION, repr(sorted(types_of(spec.docroot).items())), repr((settings, outer))
 
 
 def _resources(state: State) -> dict[str, Resource]:

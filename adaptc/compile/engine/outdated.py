@@ -15,6 +15,7 @@ from adaptc.compile.analyse.decisions import (
     CHARACTERS,
     EVIDENCE,
     EXCESS,
+    HOSTS,
     LISTING,
     PIN,
     PLACEMENT,
@@ -363,7 +364,10 @@ def aliases_of(resources: Iterable[Resource]) -> dict[str, list[str]]:
 def _turned(key: str) -> Reason:
     if key.startswith(EVIDENCE):
         return EvidenceChanged(key.removeprefix(EVIDENCE))
-    return DecisionChanged("the characters of the site" if key == CHARACTERS else _subject(key))
+    return DecisionChanged(_OF_THE_SITE.get(key) or _subject(key))
+
+
+_OF_THE_SITE = {CHARACTERS: "the characters of the site", HOSTS: "the header fields of pages"}
 
 
 def _subject(key: str) -> str:

@@ -13,6 +13,7 @@ from adaptc.compile.engine.state.results import unpack_diagnostics
 from adaptc.compile.engine.state.state import State, Unit
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Resource
+from adaptc.site.host_files import HostRules
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.popularity import Traffic
@@ -50,7 +51,8 @@ class BuildReport:
     ``None`` without access logs; ``restriction`` is what it leaves out. ``unbuilt`` are files and directories that
     rules of the server apply to, ``withheld`` those and all others that exist and are not built. ``refusal`` says why
     there is no page, where the pages there were may be built no longer. ``is_blind`` says that a browser was wanted and
-    could not look at pages, ``remote_cache`` what was wrong with that.
+    could not look at pages, ``remote_cache`` what was wrong with that. ``hosts`` are the rules of the site's hosts,
+    ``None`` where nothing that they depend on changed.
     """
 
     load_resources: Callable[[], dict[str, Resource]]
@@ -66,6 +68,7 @@ class BuildReport:
     refusal: str | None = None
     is_blind: bool = False
     remote_cache: Diagnostic | None = None
+    hosts: HostRules | None = None
 
     @cached_property
     def resources(self) -> dict[str, Resource]:

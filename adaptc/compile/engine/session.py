@@ -46,6 +46,7 @@ from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
 from adaptc.site.crawled import types_of
 from adaptc.site.docroot import load_file
+from adaptc.site.host_files import HOST_FILES, host_rules
 from adaptc.site.site import Source
 from adaptc.site.source_table import as_sources
 
@@ -89,6 +90,7 @@ class Session:
         self.aliases = aliases_of(resource for resource, _ in self.known.values())
         self._facts = dict(state.facts())
         self._rows = state.decisions()
+        self._hosts = host_rules(builder.spec.config, builder.spec.docroot, self.known)
         self._assets: Assets | None = None
 
     def update(self, pending: Pending) -> UpdateReport:
@@ -97,13 +99,16 @@ class Session:
         Raises ``NeedsFullBuild`` before anything is done.
         """
         started = time.time_ns()
+        hosts = [path for path in pending.paths if path.rpartition("/")[2] in HOST_FILES]
+        if hosts:
+            raise NeedsFullBuild(f"{hosts[0]} says with which header fields pages are sent")
         site = self._read_changes(pending.paths)
         sums = sum_up(site.facts.items(), lambda path: site.sources[path].media_type)
         # what was seen of a page that changed is outdated; a full build looks and proves again
         evidence = {path: key for path, key in evidence_of(self._rows).items() if path not in pending.paths}
         known = (evidence, demotions_of(self._rows), withheld_of(self._rows))
         digests = ((path, facts.checks.digests) for path, facts in sorted(site.facts.items()))
-        decisions = self.builder.spec.decide(sums, site.sources, *known, lambda: digests)
+        decisions = self.builder.spec.decide(sums, site.sources, *known, lambda: digests, self._hosts)
         rows = decision_rows(decisions)
         changes = dataclasses.replace(site.changes, decisions=frozenset(changed_decisions(self._rows, rows)))
         reasons = self._reasons(pending, changes, site)

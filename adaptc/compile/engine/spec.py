@@ -30,6 +30,7 @@ from adaptc.formats import codings
 from adaptc.site.apache_configuration import server_rules_of
 from adaptc.site.crawled import types_of
 from adaptc.site.docroot import Docroot, load_directory, selection_of
+from adaptc.site.host_files import NO_HOST_RULES
 from adaptc.site.selection import bounds_of
 from adaptc.site.source_table import ResourceSources, SourceTable, write_table
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from adaptc.core.fs import Tree
     from adaptc.core.model import Resource
     from adaptc.site.docroot import PlainDirectory
+    from adaptc.site.host_files import HostRules
     from adaptc.site.selection import Selection
     from adaptc.site.server_rules import ServerRules
     from adaptc.site.site import Source
@@ -195,17 +197,20 @@ class BuildSpec:
         demotions: Demotions = NO_DEMOTIONS,
         withheld: Iterable[str] = (),
         digests: Callable[[], Iterable[tuple[str, str]]] = tuple,
+        hosts: HostRules | None = None,
     ) -> Decisions:
         """Decide what concerns the whole site, from the sums of the facts of all its files.
 
         ``evidence`` are the keys of what a browser saw of pages, ``demotions`` the passes that its proof drops,
-        ``withheld`` the files and directories that exist and are not built; ``digests`` yields those of all files.
+        ``withheld`` the files and directories that exist and are not built; ``digests`` yields those of all files,
+        ``hosts`` are the rules of the site's hosts.
         """
         # an image may shrink to half before it becomes a data URI
         largest = 2 * self.config.cost.data_uri_max
         limits = self.decorations.rules.limits if self.decorations else None
         decisions = decide(sums, sources, self.cost, largest, limits, digests)
-        return replace(decisions, evidence=evidence, demotions=demotions, withheld=frozenset(withheld))
+        decisions = replace(decisions, withheld=frozenset(withheld), hosts=hosts or NO_HOST_RULES)
+        return replace(decisions, evidence=evidence, demotions=demotions)
 
     def shared_snapshot(self, sources: Mapping[str, Source], decisions: Decisions) -> SharedSnapshot:
         """Return a snapshot for this process and the workers."""

@@ -126,7 +126,7 @@ def _decide(build: Build) -> None:
     evidence = build.looking.expected() if build.looking else {}
     demotions = build.proving.expected() if build.proving else {}
     known = (evidence, demotions, build.report.withheld)
-    build.decisions = build.spec.decide(build.sums, build.sources, *known, build.state.digests)
+    build.decisions = build.spec.decide(build.sums, build.sources, *known, build.state.digests, build.report.hosts)
 
 
 def _look_stage(build: Build) -> LookStage | None:

@@ -16,9 +16,11 @@ from adaptc.core.urls import Reach, document_base
 from adaptc.formats.html.document import Page
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.references import base_element
+from adaptc.formats.policy import Policy
 from adaptc.formats.script import is_javascript_type, is_module_type
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 from adaptc.formats.script.lookups import selects_file
+from adaptc.site.host_files import CSP, LINK
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -54,8 +56,8 @@ class PageContext:
     ``base`` is its document base URL and ``base_path`` the docroot path of that URL (``None`` when the base is
     elsewhere). ``scripts`` are its scripts with their facts, inline ones as text and those from files of the site as
     the level has them; ``unseen_scripts`` are the addresses of its other scripts, whose texts are unknown.
-    ``has_policy`` says that a Content-Security-Policy restricts it. ``evidence`` is what a browser saw of it, if one
-    looked.
+    ``policy`` are the Content-Security-Policies of its markup and of its header fields. ``preloaded`` are the files
+    that a header field has browsers fetch early. ``evidence`` is what a browser saw of it, if one looked.
     """
 
     path: str
@@ -63,10 +65,16 @@ class PageContext:
     base: str
     base_path: str | None
     has_scripts: bool
-    has_policy: bool
+    policy: Policy
     unseen_scripts: tuple[str, ...]
     scripts: Mapping[str | bytes, ScriptFacts]
     evidence: PageEvidence | None = None
+    preloaded: frozenset[str] = frozenset()
+
+    @property
+    def has_policy(self) -> bool:
+        """Whether a Content-Security-Policy forbids anything that a level may write into a page."""
+        return bool(self.policy) and not self.policy.is_open
 
     def without_scripts(self) -> PageContext:
         """Return the context of the same page once its scripts are gone."""
@@ -154,10 +162,11 @@ def page_context(path: str, page: Page, tree: Document, view: View) -> PageConte
         base,
         target.path if target.reach is Reach.LOCAL else None,
         bool(elements or handlers),
-        view.settings.csp is not None or _has_meta_policy(tree),
+        _policy(path, tree, view),
         tuple(element.attr("src") or "" for element, source in zip(elements, sources, strict=True) if source is None),
         {source: view.facts(SCRIPT, source) for source in (*sources, *handlers) if source},
         view.page_evidence(path),
+        _preloaded(path, base, view),
     )
 
 
@@ -175,11 +184,26 @@ def _base(tree: Document, url: str) -> str:
     return document_base(url, element.attr("href")) if first == element else _LATE_BASE
 
 
-def _has_meta_policy(tree: Document) -> bool:
-    return any(
-        (element.attr("http-equiv") or "").strip().lower() == "content-security-policy"
+def _policy(path: str, tree: Document, view: View) -> Policy:
+    """Return the policies of a page: those of its markup, of the configuration, and of the files of hosts."""
+    metas = (
+        element.attr("content") or ""
         for element in tree.iter_elements("meta")
+        if (element.attr("http-equiv") or "").strip().lower() == CSP
     )
+    sent = (view.settings.csp, *view.header_values(path, CSP))
+    return Policy.of((*metas, *(text for text in sent if text is not None)))
+
+
+def _preloaded(path: str, base: str, view: View) -> frozenset[str]:
+    """Return the files that ``Link`` fields have browsers fetch before they have the page (RFC 8288)."""
+    links = (link for value in view.header_values(path, LINK) for link in _LINK_VALUE.findall(value))
+    found = (view.follow(base, url).path for url, parameters in links if _PRELOAD.search(parameters))
+    return frozenset(path for path in found if path is not None)
+
+
+_LINK_VALUE = re.compile(r"<([^>]*)>([^<]*)")
+_PRELOAD = re.compile(r"""rel\s*=\s*["']?[^"';,]*\b(?:module)?preload\b""", re.IGNORECASE)
 
 
 def script_source(element: Element, base: str, view: View) -> str | bytes | None:

@@ -93,6 +93,12 @@ INLINED = "its bytes cost less than a request for it"
 SHARED = "a shared file costs less over a visit"
 
 
+POLICY = "the page has a Content-Security-Policy"
+
+
+PRELOADED = "a header field has browsers fetch it early"
+
+
 MISMATCH = "browsers refuse it: its integrity attribute says other bytes"
 
 

@@ -1,4 +1,6 @@
-"""images: recompress every raster image under its own name and media type; alternates: make it in other formats too."""
+"""images: recompress every raster image under its own name and media type; alternates: make it in other formats too;
+svg: clean every SVG file, conservatively.
+"""
 
 from __future__ import annotations
 
@@ -60,3 +62,12 @@ def make_alternates(asset: Asset, original: bytes, view: View, options: Options)
             for name, problem in missing.items()
         ),
     )
+
+
+def clean_svg_file(asset: Asset, view: View, options: Options) -> Outcome:
+    """Remove from an SVG file what is invisible and out of reach of scripts."""
+    from adaptc.formats.svg import clean_svg
+
+    result = clean_svg(asset.content, asset.path)
+    verb = "kept" if result.content is None else "cleaned"
+    return Outcome(result.content, (Action("svg", verb, asset.path, result.reason),), result.diagnostics)

@@ -70,7 +70,12 @@ def _candidates(
     for destination, image in zip(destinations, images, strict=True):
         path = destination.path
         # a fragment chooses a part of an SVG
-        if path is None or "#" in destination.target.suffix or not _is_fit(image, path, view, text, options):
+        if (
+            path is None
+            or path in page.preloaded
+            or "#" in destination.target.suffix
+            or not _is_fit(image, path, view, text, options)
+        ):
             continue
         size = transfer_size(path, view) if _is_compressed(path, view, options) else len(view.artifact(path))
         if (uses[path] - 1) * size > repeated:

@@ -16,6 +16,8 @@ from adaptc.compile.page.inlining import (
     FRAMED,
     INLINED,
     MISMATCH,
+    POLICY,
+    PRELOADED,
     SHARED,
     carried_markup,
     first_unusual,
@@ -118,8 +120,10 @@ def _reasons_against(
         yield problem
     if (element.attr("charset") or "utf-8").strip().lower() != "utf-8":
         yield "the script element names an encoding"
-    if page.has_policy:
-        yield "the page has a Content-Security-Policy"
+    if not _is_allowed(element, page, options):
+        yield POLICY
+    if path in page.preloaded:
+        yield PRELOADED
     if is_isolated(element, text):
         yield "it is in a noscript, template or foreign element"
     if not should_inline(path, view, options):
@@ -128,6 +132,13 @@ def _reasons_against(
     if integrity is not None and not meets_integrity(view.read(path), integrity):
         yield MISMATCH
     yield from _reasons_of_scripts(view.facts(SCRIPT, view.artifact(path)), page, options)
+
+
+def _is_allowed(element: Element, page: PageContext, options: Options) -> bool:
+    """Whether a policy lets the script run in the page; for a crowd there is another next to it, and data URIs."""
+    if options["readers"] == CROWD:
+        return page.policy.allows_script("") and page.policy.allows_data("script")
+    return page.policy.allows_script("", element.attr("nonce"))
 
 
 def _reasons_of_element(element: Element, page: PageContext, options: Options) -> Iterator[str]:

@@ -14,6 +14,8 @@ from adaptc.compile.page.inlining import (
     FRAMED,
     INLINED,
     MISMATCH,
+    POLICY,
+    PRELOADED,
     SHARED,
     carried_markup,
     first_unusual,
@@ -145,13 +147,15 @@ def _reasons_against(
     if page.selects("href", link.attr("href") or ""):
         yield "a script of the page looks for it by its address"
     yield from _reasons_of_page(path, page, options)
+    if not page.policy.allows_style("", link.attr("nonce")):
+        yield POLICY
     if problem := _integrity_problem(link, path, view):
         yield problem
 
 
 def _reasons_of_page(path: str, page: PageContext, options: Options) -> Iterator[str]:
-    if page.has_policy:
-        yield "the page has a Content-Security-Policy"
+    if path in page.preloaded:
+        yield PRELOADED
     if page.base_path is None:
         yield "the page's base URL is on another site"
     if page.looks_for_sheets():

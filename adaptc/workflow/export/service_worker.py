@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path, PurePosixPath
@@ -26,6 +26,7 @@ from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.model import CODINGS, IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.urls import SiteAddress, is_at_or_below, quote_path
 from adaptc.report.manifest import Manifest
+from adaptc.site.host_files import addresses_of, read_headers, splat_pattern
 from adaptc.workflow.api import build_spec
 from adaptc.workflow.export.destination import ExportRecord, Item
 from adaptc.workflow.export.items import Layout, own_items, site_item
@@ -179,7 +180,6 @@ _HARMLESS = frozenset(
     {"cache-control", "expires", "link", "access-control-allow-origin", "x-robots-tag", "timing-allow-origin"}
 )
 _EVERYTHING = "/*"
-_PLACEHOLDER = re.compile(r"(\*|:[A-Za-z]\w*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class HostRules:
 
     def applies_to(self, path: str) -> bool:
         """Whether a rule applies to the file at ``path`` of the site, by any of the addresses that hosts give it."""
-        return any(pattern.fullmatch(url) for url in _addresses(path) for pattern in self.patterns)
+        return any(pattern.fullmatch(url) for url in addresses_of(path) for pattern in self.patterns)
 
 
 def read_host_rules(headers: str, redirects: str) -> HostRules:
@@ -198,52 +198,22 @@ def read_host_rules(headers: str, redirects: str) -> HostRules:
 
     They apply to copies as well. A redirect of everything that is forced (``/* /new/:splat 301!``) counts.
     """
-    paths = dict.fromkeys([*_header_paths(headers), *_redirect_paths(redirects)])
-    return HostRules(tuple(re.compile(_pattern(path)) for path in paths))
+    paths = dict.fromkeys([*_header_patterns(headers), *_redirect_patterns(redirects)])
+    return HostRules(tuple(re.compile(path) for path in paths))
 
 
-def _header_paths(text: str) -> Iterator[str]:
-    path, counts = "", False
-    for line in _lines(text):
-        if not line[0].isspace():
-            if counts:
-                yield path
-            path, counts = line.split()[0], False
-        elif path != _EVERYTHING:
-            counts |= line.partition(":")[0].strip().lower() not in _HARMLESS
-    if counts:
-        yield path
+def _header_patterns(text: str) -> Iterator[str]:
+    for rule in read_headers(text):
+        names = {name for name, _ in rule.fields}
+        if rule.pattern != splat_pattern(_EVERYTHING) and not names <= _HARMLESS:
+            yield rule.pattern
 
 
-def _redirect_paths(text: str) -> Iterator[str]:
-    for line in _lines(text):
-        words = line.split()
+def _redirect_patterns(text: str) -> Iterator[str]:
+    for words in (line.split() for line in text.splitlines() if line.strip() and not line.strip().startswith("#")):
         is_forced = any(word.endswith("!") and word[:-1].isdigit() for word in words)
         if words[0] != _EVERYTHING or is_forced:
-            yield words[0]
-
-
-def _lines(text: str) -> Iterable[str]:
-    return (line for line in text.splitlines() if line.strip() and not line.strip().startswith("#"))
-
-
-def _pattern(path: str) -> str:
-    """Return a regular expression for a path with ``*`` and ``:placeholders``; a host in front does not count."""
-    path = re.sub(r"^https?://[^/]*", "", path)
-    parts = _PLACEHOLDER.split(path)
-    return (
-        "".join(
-            ".*" if part == "*" else "[^/]+" if number % 2 else re.escape(part) for number, part in enumerate(parts)
-        )
-        + "/?"
-    )
-
-
-def _addresses(path: str) -> tuple[str, ...]:
-    """Return the URL paths at which hosts send a file: with and without its extension, and of its directory."""
-    stem = re.sub(r"\.html?$", "", path, flags=re.IGNORECASE)
-    directory = re.sub(r"(^|/)index$", r"\1", stem)
-    return tuple(f"/{each}" for each in dict.fromkeys((path, stem, directory)))
+            yield splat_pattern(words[0])
 
 
 # ---- the files of a ladder

@@ -22,6 +22,7 @@ from adaptc.compile.engine.state.results import pack_diagnostics
 from adaptc.compile.engine.state.state import State
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import SiteAddress
+from adaptc.site.host_files import PageHeaders, host_rules
 from adaptc.site.site import Site, Source
 
 # Pages that are looked at side by side, and how often a browser that ended is started again
@@ -59,6 +60,8 @@ class LookStage:
         settings: dict[str, object] = {"base_url": site.base_url, "index": site.index, "csp": site.csp}
         if self.spec.settings.bounds.parts:
             settings["bounds"] = self.spec.settings.bounds
+        if binding := host_rules(self.spec.config, self.spec.docroot, self.sources).binding():
+            settings["hosts"] = binding
         try:
             recipe = look_recipe(major_version(program), settings)
         except BrowserError as error:
@@ -138,8 +141,8 @@ class Visit:
     ) -> None:
         self.records, self.pending, self.outcomes = records, pending, outcomes
         self.bounds = spec.settings.bounds
-        csp = spec.config.site.csp
-        self.server = docroot_server(spec.docroot, records.site, {"Content-Security-Policy": csp} if csp else {})
+        headers = PageHeaders(spec.config.site.csp, host_rules(spec.config, spec.docroot, records.site.sources))
+        self.server = docroot_server(spec.docroot, records.site, headers)
         self._starts = 0
 
     async def run(self, browser: Chromium) -> None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import TracebackType
 from typing import NamedTuple
 
-from adaptc.browser.answers import Server, candidate_server
+from adaptc.browser.answers import Headers, Server, candidate_server
 from adaptc.compile.analyse.demotions import NO_DEMOTIONS, Demotion, Demotions, changed_paths
 from adaptc.compile.analyse.popularity import Restriction
 from adaptc.compile.engine.cache.store import ObjectGone, Store
@@ -174,8 +174,8 @@ class CandidateLevel:
         self.demotions: Demotions = dict(terms.dropped)
         self._extras: dict[str, str] = {}
 
-    def server(self, headers: Mapping[str, str]) -> Server:
-        """Return what answers for the level; ``headers`` go with every page."""
+    def server(self, headers: Headers) -> Server:
+        """Return what answers for the level; ``headers`` go with pages."""
         docroot = self.candidates.shared.snapshot.docroot
         return candidate_server(self.content, self.in_format, docroot, self.site, headers)
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from adaptc.browser.answers import Server
+from adaptc.browser.answers import ANYWHERE, Server
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import WIDTHS
 from adaptc.browser.judge import Difference, PageView, differences, view_page
@@ -19,6 +19,10 @@ from adaptc.browser.pictures import differing_parts, first_part
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.proof.verdict import UNLOADABLE, Answers, Case, Verdict, VerdictStore
 from adaptc.compile.engine.reporting import Progress
+from adaptc.core.model import EMBEDDED
+from adaptc.core.urls import is_rooted
+from adaptc.site.host_files import HostRules
+from adaptc.site.site import Site
 
 # Loads of a page that seems to differ, each time with another load of the original
 _LOADS = 3
@@ -38,6 +42,31 @@ class Levels:
     original: Server
     servers: Mapping[str, Server]
     promised: Mapping[str, str]
+
+
+def address_to_prove(page: str, site: Site, original: Server, hosts: HostRules) -> str:
+    """Return the URL at which a page is proven: of some depth where hosts send it for any, if it loads the same there.
+
+    A page with relative addresses is broken there as it is.
+    """
+    url = site.url_for_readers(page)
+    answer = original(url) if hosts.is_sent_anywhere(page) else None
+    return url if answer is None or not _leads_from_root(answer.body) else site.address.url_of(ANYWHERE + page)
+
+
+def _leads_from_root(content: bytes) -> bool:
+    from adaptc.formats.css.references import css_references
+    from adaptc.formats.html.document import Irreversible, parse, read_page
+    from adaptc.formats.html.references import references
+
+    try:
+        tree = parse(read_page(content).text)
+    except Irreversible:
+        return False
+    urls = [each.url for each in references(tree) if each.role in EMBEDDED]
+    for style in tree.iter_elements("style"):
+        urls += [each.url for each in css_references(style.text)]
+    return all(is_rooted(url) or url.startswith("#") for url in urls)
 
 
 class Prover:

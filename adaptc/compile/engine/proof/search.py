@@ -21,13 +21,14 @@ from adaptc.browser.evidence import WIDTHS
 from adaptc.browser.judge import promised_by
 from adaptc.compile.analyse.demotions import Demotion, Demotions, with_demotions
 from adaptc.compile.engine.proof.candidates import CandidateLevel, Candidates, Terms
-from adaptc.compile.engine.proof.prover import PageProver, pages_at_once
+from adaptc.compile.engine.proof.prover import PageProver, address_to_prove, pages_at_once
 from adaptc.compile.engine.proof.verdict import UNLOADABLE, Answers, Case, Verdict, VerdictStore, reason_of
 from adaptc.compile.engine.state.results import UnitResult
 from adaptc.compile.engine.state.state import Unit
 from adaptc.compile.pipeline import AlternatePass, AssetPass, Plan, SidecarPass, levels_above
 from adaptc.core.media import HTML
 from adaptc.core.model import FORMATS
+from adaptc.site.host_files import PageHeaders
 from adaptc.site.site import Site
 
 # Passes of a page that are dropped one by one: then the page is as it is at the level above
@@ -46,7 +47,7 @@ class ProofSite:
     original: Server
     site: Site
     plans: Mapping[str, Plan]
-    headers: Mapping[str, str]
+    headers: PageHeaders
 
 
 @dataclass(eq=False)
@@ -99,7 +100,8 @@ class _PageSearch:
         self, search: Search, browser: Chromium, original: Answers, page: str, levels: Mapping[str, CandidateLevel]
     ) -> None:
         self.search, self.page, self.levels = search, page, levels
-        url = search.proof_site.site.url_for_readers(page)
+        proven = search.proof_site
+        url = address_to_prove(page, proven.site, proven.original, proven.headers.hosts)
         self.provers = [PageProver(browser, search.store, original, url, width) for width in WIDTHS]
         self.above = levels_above(plan.level for plan in search.proof_site.plans.values())
 

@@ -32,6 +32,7 @@ from adaptc.config.config import ALL_PAGES
 from adaptc.core.diagnostics import Diagnostic, diagnose
 from adaptc.core.media import HTML
 from adaptc.core.urls import SiteAddress
+from adaptc.site.host_files import HostRules, PageHeaders
 from adaptc.site.site import Site, Source
 
 _LOSS = "pages are published without a proof"
@@ -65,7 +66,7 @@ class ProofStage:
         shared = self.spec.shared_snapshot(dict(self.sources), decisions)
         with Candidates(shared, workers, report.restriction) as candidates:
             candidates.prepare(weigh(self.state, self._units(report), self.sources), check)
-            self.search = self._search(candidates)
+            self.search = self._search(candidates, decisions.hosts)
             self.demotions = self._run(self.search, decisions.demotions, progress, check)
             if not self.diagnostics:
                 self.demotions = self._for_pages_like(self.demotions, workers)
@@ -109,10 +110,9 @@ class ProofStage:
                 level = verdict.case.level
                 yield (level, verdict.case.page), Demotion(level, reason_of(verdict, verdict.case.page))
 
-    def _search(self, candidates: Candidates) -> Search:
-        config, headers = self.spec.config, {}
-        if config.site.csp:
-            headers["Content-Security-Policy"] = config.site.csp
+    def _search(self, candidates: Candidates, hosts: HostRules) -> Search:
+        config = self.spec.config
+        headers = PageHeaders(config.site.csp, hosts)
         address, linked = SiteAddress(config.site.base_url), self.state.linked_paths()
         site = Site.of(self.sources, address, config.site.index, linked=linked)
         original = docroot_server(self.spec.docroot, site, headers)

@@ -13,6 +13,7 @@ from adaptc.compile.analyse.decisions import (
     CHARACTERS,
     EVIDENCE,
     EXCESS,
+    HOSTS,
     LISTING,
     NO_LISTING,
     NOT_SHARED,
@@ -215,6 +216,10 @@ class RecordingView:
     def pinned(self, path: str) -> str | None:
         self.dependencies[PIN + path] = None
         return self.decisions.pinned.get(path)
+
+    def header_values(self, path: str, field: str) -> tuple[str, ...]:
+        self.dependencies[HOSTS] = None
+        return self.decisions.hosts.values(path, field)
 
     def listing(self, path: str) -> Listing:
         """Return what the text at ``path`` lists of the site."""

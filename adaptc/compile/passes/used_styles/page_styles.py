@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import PageContext, is_isolated
-from adaptc.compile.page.inlining import FRAMED, carried_markup, first_unusual, framed_files, meets_integrity
+from adaptc.compile.page.inlining import FRAMED, PRELOADED, carried_markup, first_unusual, framed_files, meets_integrity
 from adaptc.compile.page.sheets import Rebase, SheetLoader, sheet_references, sheet_text
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
@@ -112,6 +112,8 @@ def _link(element: Element, page: PageContext, view: View, keep_fonts: bool) -> 
         return PageStyle(element, "" if is_needless else None, "it is not a file of this site")
     if view.media_type(destination.path) != media.CSS:
         return PageStyle(element, "")
+    if destination.path in page.preloaded:
+        return PageStyle(element, None, PRELOADED)
     if not meets_integrity(view.read(destination.path), element.attr("integrity")):
         return PageStyle(element, "")
     text = _with_imports(destination.path, _file_text(view.artifact(destination.path)), view)

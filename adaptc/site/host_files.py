@@ -1,0 +1,505 @@
+"""What the files of a static host, and the server's own, say of the answers for a site: header fields, and fallbacks.
+
+Each host has a format of its own, and each format a reader here. All of them become rules: a pattern of URL paths, and
+fields. Which of two rules with one field counts differs, and is documented for some hosts only: where the last one
+does, it does here; otherwise values are joined, as several policies all hold. A rule for some requests only (``has``,
+``<If>``) counts, and replaces no other.
+
+A fallback is a page that is sent for addresses of any depth: for missing files, or for every route of an application.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+from adaptc.config.config import Config
+from adaptc.formats.directives import Directive, Section, access_directives, directives_with_includes
+from adaptc.site.selection import NGINX_LOCATION, is_nginx, location_pattern, nginx_directives, with_ancestors
+
+ACCESS_FILE = ".htaccess"
+CSP, LINK, CONTENT_TYPE = "content-security-policy", "link", "content-type"
+# Those that decide the bytes of pages
+BINDING = frozenset({CSP, LINK})
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderRule:
+    """Fields of the answers for URL paths of which all of ``pattern`` matches, and names that ``name`` matches.
+
+    Names of fields are in small letters. A value ``None`` removes the field that other rules set. With ``replaces`` the
+    rule counts instead of those before it in its file.
+    """
+
+    pattern: str
+    fields: tuple[tuple[str, str | None], ...]
+    replaces: bool = False
+    name: str = ""
+
+    def matches(self, addresses: Iterable[str], name: str) -> bool:
+        """Whether the rule is for a file of this name that has these URL paths."""
+        if self.name and not _found(self.name, name):
+            return False
+        return any(_matches(self.pattern, address) for address in addresses)
+
+
+@dataclass(frozen=True, slots=True)
+class HostRules:
+    """The rules of each file of hosts, and the paths of the pages that are ``fallbacks``.
+
+    ``prefix`` is the URL path of the docroot without its final slash. A page that is sent anywhere has the fields of
+    all rules.
+    """
+
+    files: tuple[tuple[str, tuple[HeaderRule, ...]], ...] = ()
+    fallbacks: frozenset[str] = frozenset()
+    prefix: str = ""
+
+    def values(self, path: str, field: str) -> tuple[str, ...]:
+        """Return the values of a field in answers with the file at ``path``, of each host's file."""
+        return tuple(value for _, value in self._found(path, field))
+
+    def _found(self, path: str, field: str) -> Iterator[tuple[str, str]]:
+        addresses, name = addresses_of(path, self.prefix), path.rpartition("/")[2]
+        is_anywhere = self.is_sent_anywhere(path)
+        for file, rules in self.files:
+            values: list[str] = []
+            for rule in rules:
+                own = [value for key, value in rule.fields if key == field]
+                if own and (is_anywhere or rule.matches(addresses, name)):
+                    values = [] if (rule.replaces or None in own) and not is_anywhere else values
+                    values += [value for value in own if value]
+            yield from ((file, value) for value in dict.fromkeys(values))
+
+    def binding(self) -> tuple[object, ...]:
+        """Return what decides the bytes of pages."""
+        rules = [
+            (file, rule) for file, rules in self.files for rule in rules if BINDING & {name for name, _ in rule.fields}
+        ]
+        return tuple(rules)
+
+    def is_sent_anywhere(self, path: str) -> bool:
+        """Whether a page is sent for addresses of any depth."""
+        return path in self.fallbacks or _ANYWHERE.fullmatch(path) is not None
+
+
+NO_HOST_RULES = HostRules()
+
+
+@dataclass(frozen=True, slots=True)
+class PageHeaders:
+    """The header fields that a server sends with a page: the policy of the configuration, and those of hosts."""
+
+    csp: str | None = None
+    hosts: HostRules = NO_HOST_RULES
+
+    def __call__(self, path: str) -> dict[str, str]:
+        """Return the fields for the page at ``path``."""
+        policies = filter(None, (self.csp, *self.hosts.values(path, CSP)))
+        joined = ", ".join(policies)
+        return {"Content-Security-Policy": joined} if joined else {}
+
+
+# The pages of errors, and of service workers without a connection, by their usual names
+_ANYWHERE = re.compile(r"(?:[^/]+/)?(?:[45](?:\d\d|xx|\dx)|offline|_?fallback|not[-_]?found)(?:\.html?|/index\.html?)")
+
+
+def addresses_of(path: str, prefix: str = "") -> tuple[str, ...]:
+    """Return the URL paths at which hosts send a file: with and without its extension, and of its directory.
+
+    Rules may have the ``prefix`` of the site or not.
+    """
+    stem = re.sub(r"\.html?$", "", path, flags=re.IGNORECASE)
+    directory = re.sub(r"(^|/)index$", r"\1", stem)
+    forms = (path, stem, f"{stem}/", directory, directory.rstrip("/"))
+    own = tuple(dict.fromkeys(f"/{form}" for form in forms if form != "/"))
+    return (*own, *(prefix + each for each in own)) if prefix else own
+
+
+@lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern, re.DOTALL)
+    except (re.error, OverflowError, RecursionError):
+        return re.compile("", re.DOTALL)  # what is not understood may be for all
+
+
+def _matches(pattern: str, address: str) -> bool:
+    compiled = _compiled(pattern)
+    return compiled.fullmatch(address) is not None or not compiled.pattern
+
+
+def _found(pattern: str, name: str) -> bool:
+    return _compiled(pattern).search(name) is not None
+
+
+NO_HEADERS = PageHeaders()
+
+# ---- formats: each yields rules, and the addresses of fallbacks
+
+Found = HeaderRule | str
+_OF_PAGES = re.compile(r"(?:/[^\s:?#]*)?/?[^\s:?#/]+\.html?|/", re.IGNORECASE)
+
+
+def _fields(values: Mapping[str, Any]) -> tuple[tuple[str, str | None], ...]:
+    """Return fields given as a table; a list has several values, an empty one removes the field."""
+    pairs = ((name, each) for name, value in values.items() for each in (value if isinstance(value, list) else [value]))
+    return tuple((name.strip().lower(), " ".join(str(value).split()) or None) for name, value in pairs)
+
+
+def _listed(values: Any) -> dict[str, Any]:
+    """Return fields given as a list of ``key`` and ``value``."""
+    found: dict[str, list[Any]] = {}
+    for each in _tables(values):
+        found.setdefault(str(each.get("key", "")), []).append(each.get("value", ""))
+    return found
+
+
+def _tables(value: Any) -> list[dict[str, Any]]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def splat_pattern(path: str) -> str:
+    """Return the pattern of a path with ``*`` and ``:placeholders`` (Netlify, Cloudflare); a host does not count."""
+    path = re.sub(r"^[a-z]+://[^/]*", "", path)
+    parts = re.split(r"(\*|:[A-Za-z]\w*)", path)
+    pattern = "".join(
+        ".*" if part == "*" else "[^/]+" if number % 2 else re.escape(part) for number, part in enumerate(parts)
+    )
+    return re.sub(r"/\.\*$", "(?:/.*)?", pattern) + "/?"
+
+
+def read_headers(text: str) -> Iterator[HeaderRule]:
+    """``_headers``: a line with a path, and lines with fields; Cloudflare removes one by ``! Name``."""
+    path, fields = "", list[tuple[str, str | None]]()
+    for line in text.splitlines():
+        words = line.strip()
+        if not words or words.startswith("#"):
+            continue
+        if words.startswith("/") or re.match(r"[a-z]+://", words):
+            if fields:
+                yield HeaderRule(splat_pattern(path), tuple(fields))
+            path, fields = words.split()[0], []
+        elif words.startswith("!"):
+            fields.append((words[1:].strip().lower(), None))
+        elif ":" in words:
+            name, _, value = words.partition(":")
+            fields.append((name.strip().lower(), value.strip() or None))
+    if fields:
+        yield HeaderRule(splat_pattern(path), tuple(fields))
+
+
+def _read_redirects(text: str) -> Iterator[Found]:
+    """``_redirects``: a path, where it leads, and a status; 200 sends another file for the same address."""
+    for line in text.splitlines():
+        words = line.split("#")[0].split()
+        statuses = [word.rstrip("!") for word in words[2:]]
+        if len(words) > 2 and "*" in words[0] and {"200", "404"} & set(statuses):
+            yield words[1]
+
+
+def _read_netlify(text: str) -> Iterator[Found]:
+    values = tomllib.loads(text)
+    for table in _tables(values.get("headers")):
+        fields = table.get("values")
+        if isinstance(fields, dict):
+            yield HeaderRule(splat_pattern(str(table.get("for", "/*"))), _fields(fields))
+    for table in _tables(values.get("redirects")):
+        if "*" in str(table.get("from", "")) and table.get("status") in (200, 404):
+            yield str(table.get("to", ""))
+
+
+def _read_vercel(text: str) -> Iterator[Found]:
+    """``vercel.json``: sources of path-to-regexp, the last one counts; ``routes`` have regular expressions."""
+    values = json.loads(text)
+    for table in _tables(values.get("headers")):
+        is_certain = not (table.get("has") or table.get("missing"))
+        yield HeaderRule(_route(str(table.get("source", ""))), _fields(_listed(table.get("headers"))), is_certain)
+    for table in _tables(values.get("routes")):
+        headers = table.get("headers")
+        if isinstance(headers, dict):
+            yield HeaderRule(str(table.get("src", ".*")).strip("^$") or ".*", _fields(headers))
+        if re.search(r"\.[*+]", str(table.get("src", ""))):
+            yield str(table.get("dest", ""))
+    for table in _tables(values.get("rewrites")):
+        if re.search(r"[*+(]", str(table.get("source", ""))):
+            yield str(table.get("destination", ""))
+
+
+def _route(source: str) -> str:
+    """Return the pattern of a source as path-to-regexp has it: ``/a/:b*``, ``/:c(\\d+)``, ``/((?!api).*)``."""
+    pattern, place = "", 0
+    for match in _PARAMETER.finditer(source):
+        start = match.start()
+        pattern += re.sub(r"[.]", r"\\.", source[place:start])
+        inner, times = match["inner"] or "[^/]+?", match["times"] or ""
+        if times:
+            before = "/" if pattern.endswith("/") else ""
+            pattern = pattern.removesuffix("/")
+            repeated = f"(?:{before}{inner})"
+            pattern += f"(?:{before}(?:{inner})(?:/(?:{inner}))*)?" if times == "*" else f"{repeated}{times}"
+            pattern += "(?:/(?:" + inner + "))*" if times == "+" else ""
+        else:
+            pattern += f"(?:{inner})"
+        place = match.end()
+    rest = source[place:]
+    return pattern + (rest if "(" in rest else re.sub(r"[.]", r"\\.", rest)) + "/?"
+
+
+_PARAMETER = re.compile(r":\w+(?:\((?P<inner>(?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\))?(?P<times>[*+?])?")
+
+
+def _read_static_web_apps(text: str) -> Iterator[Found]:
+    """``staticwebapp.config.json``: global fields, which those of the first route that matches replace.
+
+    Of all routes but the first it depends on those before whether that is so: their fields are added.
+    """
+    values = json.loads(text)
+    headers = values.get("globalHeaders")
+    if isinstance(headers, dict):
+        yield HeaderRule(".*", _fields(headers))
+    for number, table in enumerate(_tables(values.get("routes"))):
+        fields = table.get("headers")
+        if isinstance(fields, dict):
+            is_first = number == 0 and not table.get("methods")
+            yield HeaderRule(_wildcard(str(table.get("route", ""))), _fields(fields), replaces=is_first)
+        if "*" in str(table.get("route", "")):
+            yield str(table.get("rewrite", ""))
+    types = values.get("mimeTypes")
+    for extension, media_type in types.items() if isinstance(types, dict) else ():
+        yield HeaderRule(f".*{re.escape(str(extension))}", ((CONTENT_TYPE, str(media_type)),))
+    overrides = values.get("responseOverrides")
+    for table in (values.get("navigationFallback"), *(overrides.values() if isinstance(overrides, dict) else ())):
+        if isinstance(table, dict):
+            yield str(table.get("rewrite", ""))
+
+
+def _wildcard(route: str) -> str:
+    """Return the pattern of ``/images/*.{png,jpg}``."""
+    pattern = re.escape(route).replace(r"\*", ".*")
+    return re.sub(r"\\\{([^{}]*)\\\}", lambda match: f"(?:{match[1].replace(',', '|')})", pattern) + "/?"
+
+
+def _read_firebase(text: str) -> Iterator[Found]:
+    """``firebase.json``: globs, or regular expressions of RE2; the last one counts."""
+    hosting = json.loads(text).get("hosting")
+    for site in hosting if isinstance(hosting, list) else [hosting]:
+        for table in _tables(site.get("headers") if isinstance(site, dict) else None):
+            pattern = f"(?:.*(?:{table['regex']}).*)" if "regex" in table else _glob(_source(table))
+            yield HeaderRule(pattern, _fields(_listed(table.get("headers"))), replaces=True)
+        for table in _tables(site.get("rewrites") if isinstance(site, dict) else None):
+            if "*" in _source(table) or "regex" in table:
+                yield str(table.get("destination", ""))
+
+
+def _read_serve(text: str) -> Iterator[Found]:
+    """``serve.json``: globs; the last one counts."""
+    values = json.loads(text)
+    for table in _tables(values.get("headers")):
+        yield HeaderRule(_glob(_source(table)), _fields(_listed(table.get("headers"))), replaces=True)
+    for table in _tables(values.get("rewrites")):
+        if "*" in _source(table):
+            yield str(table.get("destination", ""))
+
+
+def _source(table: Mapping[str, Any]) -> str:
+    return str(table.get("source", table.get("glob", "")))
+
+
+_GLOB = re.compile(r"/\*\*(?=/|$)|\*\*/?|\*|\?|\[[^\]/]+\]|[@!?*+]\((?:[^()]|\([^()]*\))*\)|\{[^{}]*\}|.", re.DOTALL)
+
+
+def _glob(glob: str) -> str:
+    """Return the pattern of a glob (minimatch, with extended patterns); one without a slash first gets it."""
+    glob = glob if glob.startswith(("/", "**")) else f"/{glob}"
+    pattern = "".join(map(_glob_part, _GLOB.findall(glob)))
+    return pattern if pattern.startswith(("/", "(?:/", ".*")) else f"/?{pattern}"
+
+
+def _glob_part(part: str) -> str:
+    if part[:2] in ("@(", "?(", "*(", "+(", "!("):
+        inner = "|".join("".join(map(_glob_part, _GLOB.findall(each))) for each in part[2:-1].split("|"))
+        times = {"@": "", "?": "?", "*": "*", "+": "+", "!": ""}[part[0]]
+        return f"(?!(?:{inner})$)[^/]*" if part[0] == "!" else f"(?:{inner}){times}"
+    if part[0] == "{" and len(part) > 1:
+        return "(?:" + "|".join("".join(map(_glob_part, _GLOB.findall(each))) for each in part[1:-1].split(",")) + ")"
+    if part[0] == "[" and len(part) > 1:
+        return "[^" + part[2:] if part[1] in "!^" else part
+    known = {"/**": "(?:/.*)?", "**": ".*", "**/": "(?:.*/)?", "*": "[^/]*", "?": "[^/]"}
+    return known.get(part) or re.escape(part)
+
+
+# ---- servers
+
+
+def _read_access_file(directory: str, text: str) -> Iterator[Found]:
+    yield from apache_rules(access_directives(text, ACCESS_FILE), f"/{directory}/" if directory else "/")
+
+
+def apache_rules(directives: Iterable[Directive], below: str) -> Iterator[Found]:
+    """Yield what directives of Apache say for URL paths ``below`` one; sections may be open to requests of any kind."""
+    for line in directives:
+        if line.name == "header":
+            words = [arg for arg in line.args if arg.lower() not in ("always", "onsuccess")]
+            if len(words) > 1 and words[0].lower() in _SETTING:
+                value = words[2] if len(words) > 2 else None
+                name = words[1].rstrip(":").lower()
+                if value:
+                    yield HeaderRule(f"{re.escape(below)}.*", ((name, value),), name=_names(line.within))
+        elif line.name == "errordocument" and len(line.args) > 1:
+            yield line.args[1]
+        elif line.name == "fallbackresource" and line.args:
+            yield line.args[0]
+        elif line.name == "rewriterule" and len(line.args) > 1 and line.args[0] in _ANY_PATH:
+            yield line.args[1] if line.args[1].startswith("/") else below + line.args[1]
+
+
+_SETTING = ("set", "append", "add", "merge", "setifempty")
+_ANY_PATH = (".", "^", ".*", "^.*$", "(.*)", "^(.*)$")
+
+
+def _names(within: Iterable[Section]) -> str:
+    """Return the pattern of names that the innermost section around a directive has, the empty one for all."""
+    patterns = [""]
+    for section in within:
+        if section.name == "filesmatch" or (section.name == "files" and section.args[:1] == ("~",)):
+            patterns.append(section.args[-1] if section.args else "")
+        elif section.name == "files" and section.args:
+            patterns.append("^" + re.escape(section.args[0]).replace(r"\*", ".*").replace(r"\?", ".") + "$")
+    return patterns[-1]
+
+
+def _server_rules(file: Path, docroot: Path) -> Iterator[Found]:
+    """Yield what a server's configuration says of a docroot: Apache's or nginx's; other virtual hosts do not count."""
+    lines = list(nginx_directives(file) if is_nginx(file) else directives_with_includes(file))
+    roots = {line.within: line.args[0] for line in lines if line.name in ("documentroot", "root") and line.args}
+    elsewhere = {within[-1] for within, root in roots.items() if _is_host(within) and not _is_above(root, docroot)}
+    for line in lines:
+        if elsewhere.isdisjoint(line.within):
+            yield from _nginx_rules(line) if is_nginx(file) else _located_rules(line, docroot)
+
+
+def _is_host(within: tuple[Section, ...]) -> bool:
+    return bool(within) and within[-1].name in ("virtualhost", "server")
+
+
+def _is_above(root: str, docroot: Path) -> bool:
+    """Whether a directory is the docroot, or above it."""
+    return Path(os.path.realpath(root)) in (Path(os.path.realpath(docroot)), *Path(os.path.realpath(docroot)).parents)
+
+
+def _nginx_rules(line: Directive) -> Iterator[Found]:
+    location = next((each for each in reversed(line.within) if each.name == NGINX_LOCATION), None)
+    pattern = ".*" if location is None else f"(?:{location_pattern(location)}).*"
+    if line.name == "add_header" and len(line.args) > 1:
+        yield HeaderRule(pattern, ((line.args[0].lower(), line.args[1]),))
+    elif line.name in ("error_page", "try_files") and len(line.args) > 1:
+        yield line.args[-1]
+
+
+def _located_rules(line: Directive, docroot: Path) -> Iterator[Found]:
+    location = next((each for each in line.within if each.name in ("location", "locationmatch")), None)
+    directory = next((each for each in line.within if each.name == "directory" and each.args), None)
+    below = "/"
+    if directory is not None and not re.search(r"[*?\[~$]", directory.args[0]):
+        inside = os.path.relpath(os.path.realpath(directory.args[0]), os.path.realpath(docroot))
+        below = "/" if inside == "." else f"/{inside}/"
+        if inside.startswith("..") and not _is_above(directory.args[0], docroot):
+            return
+        below = "/" if inside.startswith("..") else below
+    for found in apache_rules([line], below):
+        is_located = isinstance(found, HeaderRule) and location is not None
+        yield replace(found, pattern=f"(?:{location_pattern(location)}).*") if is_located else found  # type: ignore[type-var, arg-type]
+
+
+# ---- the files of a site
+
+_READERS: Mapping[str, Callable[[str], Iterator[Found]]] = {
+    "_headers": read_headers,
+    "_redirects": _read_redirects,
+    "netlify.toml": _read_netlify,
+    "vercel.json": _read_vercel,
+    "staticwebapp.config.json": _read_static_web_apps,
+    "firebase.json": _read_firebase,
+    "serve.json": _read_serve,
+}
+HOST_FILES = frozenset((*_READERS, ACCESS_FILE))
+# Files that lie next to the directory that is published, and name it
+_ABOVE: Mapping[str, Callable[[str], Any]] = {
+    "netlify.toml": lambda text: tomllib.loads(text).get("build", {}).get("publish"),
+    "vercel.json": lambda text: json.loads(text).get("outputDirectory"),
+    "firebase.json": lambda text: json.loads(text).get("hosting", {}).get("public"),
+    "serve.json": lambda text: json.loads(text).get("public"),
+}
+_STEPS = 3  # directories above the docroot
+
+
+def host_rules(config: Config, docroot: Path, paths: Iterable[str]) -> HostRules:
+    """Return what the hosts' files in and above a docroot, and the server's configuration, say of its ``paths``.
+
+    Files that cannot be read say nothing.
+    """
+    files: list[tuple[str, tuple[HeaderRule, ...]]] = []
+    fallbacks: set[str] = set()
+    known = set(paths)
+    for name, found in _readings(config, docroot, known):
+        rules = tuple(each for each in found if isinstance(each, HeaderRule) and each.fields)
+        if rules:
+            files.append((name, rules))
+        fallbacks.update(_page(each, known, config.url_prefix) or "" for each in found if isinstance(each, str))
+    return HostRules(tuple(files), frozenset(fallbacks - {""}), config.url_prefix)
+
+
+def _page(address: str, known: set[str], prefix: str) -> str | None:
+    """Return the page of the site that a fallback's address leads to."""
+    path = re.split(r"[?#]", address)[0].removeprefix(prefix).strip("/")
+    forms = (path, f"{path}.html", f"{path}/index.html".lstrip("/"))
+    return next((form for form in forms if form in known and form.lower().endswith((".html", ".htm"))), None)
+
+
+def _readings(config: Config, docroot: Path, known: set[str]) -> Iterator[tuple[str, list[Found]]]:
+    for name, file in outer_files(docroot):
+        yield name, _reading(file, _READERS[name])
+    for name, reader in _READERS.items():
+        if (docroot / name).is_file():
+            yield name, _reading(docroot / name, reader)
+    pages = (path.rpartition("/")[0] for path in known if path.lower().endswith((".html", ".htm")))
+    directories = {place for directory in set(pages) for place in (*with_ancestors(directory), "")}
+    for directory in sorted(directories):
+        file = docroot / directory / ACCESS_FILE
+        if file.is_file():
+            yield (
+                f"{directory}/{ACCESS_FILE}".lstrip("/"),
+                _reading(file, partial(_read_access_file, directory)),
+            )
+    server = config.site.server_config
+    if server is not None and server.is_file():
+        yield server.name, list(_server_rules(server, docroot))
+
+
+def _reading(file: Path, reader: Callable[[str], Iterator[Found]]) -> list[Found]:
+    try:
+        return list(reader(file.read_text("utf-8-sig", "surrogateescape")))
+    except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        return []
+
+
+def outer_files(docroot: Path) -> Iterator[tuple[str, Path]]:
+    """Yield the files above a docroot that name it as what is published."""
+    root = Path(os.path.realpath(docroot))
+    for folder in list(root.parents)[:_STEPS]:
+        for name, published in _ABOVE.items():
+            file = folder / name
+            try:
+                where = published(file.read_text("utf-8-sig")) if file.is_file() else None
+            except (OSError, ValueError, TypeError, AttributeError):
+                continue
+            if isinstance(where, str) and Path(os.path.realpath(folder / where.strip("/"))) == root:
+                yield name, file

@@ -1,0 +1,95 @@
+"""Header fields that the files of hosts set bind pages as the markup does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.samples.drawn import drawing, encoded
+from tests.sites.built import BuiltSite
+
+LEVELS = {"build__levels": ("full", "lossless", "moderate", "web", "unhydrated", "extreme")}
+STYLE = "h1 { color: green }\n"
+INLINE = "document.title += '!' ;  // twice\n"
+PAGE = f"""<!DOCTYPE html><html lang=en><meta charset=utf-8><title>A</title><link rel=stylesheet href=/s.css>
+<body><main><h1>Title</h1><img src=/i.png alt=i width=20 height=20><p>{"words and more words " * 30}</p></main>
+<script>{INLINE}</script><script src=/a.js></script>"""
+FILES: dict[str, str | bytes] = {
+    "index.html": PAGE,
+    "free/index.html": PAGE,
+    "s.css": STYLE,
+    "a.js": "document.body.title = 'a'\n",
+    "i.png": encoded(drawing(16)),
+}
+STRICT = "default-src 'self'"
+KEYS = [{"key": "Content-Security-Policy", "value": STRICT}]
+HOSTS = {
+    "_headers": f"/\n  Content-Security-Policy: {STRICT}\n",
+    "netlify.toml": f'[[headers]]\nfor = "/index.html"\n[headers.values]\nContent-Security-Policy = "{STRICT}"\n',
+    "vercel.json": json.dumps({"headers": [{"source": "/((?!free).*)", "headers": KEYS}]}),
+    "firebase.json": json.dumps({"hosting": {"headers": [{"source": "*.html", "headers": KEYS}]}}),
+    "serve.json": json.dumps({"headers": [{"source": "!(free)", "headers": KEYS}]}),
+    "staticwebapp.config.json": json.dumps(
+        {
+            "globalHeaders": {"content-security-policy": STRICT},
+            "routes": [{"route": "/free/*", "headers": {"content-security-policy": ""}}],
+        }
+    ),
+    ".htaccess": f'<Files index.html>\nHeader set Content-Security-Policy "{STRICT}"\n</Files>\n',
+}
+
+
+def pages(site: BuiltSite, name: str) -> dict[str, str]:
+    files = {level: site.output / level / "id" / name for level in LEVELS["build__levels"]}
+    return {level: file.read_text() for level, file in files.items() if level != "full"}
+
+
+def is_strict(page: str) -> bool:
+    """Whether a page would work under ``STRICT``: nothing of its files is in it."""
+    return "<style" not in page and "data:" not in page and "'a'" not in page
+
+
+@pytest.mark.parametrize("name", HOSTS)
+def test_a_policy_of_a_host_binds_the_pages_that_it_matches(tmp_path: Path, name: str) -> None:
+    site = BuiltSite(tmp_path).write({**FILES, name: HOSTS[name]})
+    site.build(**LEVELS)
+    bound = pages(site, "index.html")
+    assert all(is_strict(page) for level, page in bound.items() if level not in ("extreme", "text"))
+    assert INLINE in bound["lossless"]
+    if name != ".htaccess":  # which binds every page of this name
+        assert not is_strict(pages(site, "free/index.html")["lossless"])
+
+
+def test_a_policy_that_changes_makes_pages_outdated(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write({**FILES, "_headers": "/*\n  X-Frame-Options: DENY\n"})
+    site.build(**LEVELS)
+    assert not is_strict(pages(site, "index.html")["lossless"])
+    assert site.built(**LEVELS) == {}
+    site.write({"_headers": "/*\n  X-Frame-Options: SAMEORIGIN\n"})
+    assert not any(name.endswith(".html") for name in site.built(**LEVELS))
+    site.write({".htaccess": HOSTS[".htaccess"].replace("<Files index.html>\n", "").replace("</Files>\n", "")})
+    built = site.built(**LEVELS)
+    assert built["lossless/index.html"] == "DecisionChanged"
+    assert is_strict(pages(site, "index.html")["lossless"]) and site.built(**LEVELS) == {}
+    site.remove(".htaccess")
+    assert site.built(**LEVELS)["lossless/index.html"] == "DecisionChanged"
+
+
+def test_a_policy_that_allows_everything_changes_nothing(tmp_path: Path) -> None:
+    policy = "default-src 'self' 'unsafe-inline' data:; frame-ancestors 'none'"
+    site = BuiltSite(tmp_path).write({**FILES, "_headers": f"/*\n  Content-Security-Policy: {policy}\n"})
+    other = BuiltSite(tmp_path / "other").write(FILES)
+    for each in (site, other):
+        each.build(**LEVELS)
+    assert pages(site, "index.html") == pages(other, "index.html")
+
+
+def test_what_a_link_field_preloads_stays_a_file(tmp_path: Path) -> None:
+    link = '/*\n  Link: </s.css>; rel=preload; as=style, </a.js>; rel="preload"; as=script, </x>; rel=next\n'
+    site = BuiltSite(tmp_path).write({**FILES, "_headers": link})
+    site.build(**LEVELS)
+    for level, page in pages(site, "index.html").items():
+        if level not in ("extreme", "text"):
+            assert "/s.css" in page and "/a.js" in page, level
