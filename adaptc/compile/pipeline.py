@@ -356,7 +356,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 5, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass("embedded", 7, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
-    WholePagePass("reading", 17, _HTML, "reading:write_reading_page", needs_content=True),
+    WholePagePass("reading", 18, _HTML, "reading:write_reading_page", needs_content=True),
     TextPass("markup", 4, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
 )
 

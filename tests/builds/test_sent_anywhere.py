@@ -10,10 +10,14 @@ import pytest
 from tests.samples.drawn import drawing, encoded, photo
 from tests.sites.built import BuiltSite
 
+from adaptc.browser.answers import docroot_server
+from adaptc.compile.engine.proof.prover import address_to_prove
 from adaptc.core.model import EMBEDDED
 from adaptc.formats.css.references import css_references
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.references import references
+from adaptc.site.docroot import load_site
+from adaptc.site.host_files import PageHeaders, host_rules
 
 LEVELS = ("full", "lossless", "moderate", "web", "unhydrated", "extreme", "text", "halfres", "bundle")
 SHEET = """@import "more.css"; body { font-family: F } .bg { background: url(../img/b.jpg?v=1) }"""
@@ -73,3 +77,22 @@ def test_what_was_relative_stays_relative(tmp_path: Path) -> None:
     site.build(build__levels=("full", "moderate"))
     urls = loaded((site.output / "moderate/id/index.html").read_text(), "x:")
     assert urls and not any(url.startswith("/") for url in urls)
+
+
+@pytest.mark.parametrize(
+    ("root", "redirects", "deep"),
+    [("/", "/* /app.html 200\n", {"404.html", "app.html"}), ("/", "", {"404.html"}), ("", "/* /app.html 200\n", set())],
+)
+def test_such_pages_are_proven_at_some_depth(tmp_path: Path, root: str, redirects: str, deep: set[str]) -> None:
+    site = BuiltSite(tmp_path).write({**files(root), "app.html": PAGE.format(root), "_redirects": redirects})
+    site.build(build__levels=("full", "lossless"))
+    config = site.config()
+    _, loaded_site = load_site(config)
+    hosts = host_rules(config, site.docroot, loaded_site.sources)
+    server = docroot_server(site.docroot, loaded_site, PageHeaders(None, hosts))
+    for page in ("404.html", "index.html", "app.html"):
+        url = address_to_prove(page, loaded_site, server, hosts)
+        assert urlsplit(url).path == (f"/-/any/depth/{page}" if page in deep else f"/{page}")
+        answer = server(url)
+        assert answer is not None and answer.body == (site.docroot / page).read_bytes()
+    assert server("http://site.invalid/-/any/depth/css/s.css") is None

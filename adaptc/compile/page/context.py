@@ -191,8 +191,13 @@ def _policy(path: str, tree: Document, view: View) -> Policy:
         for element in tree.iter_elements("meta")
         if (element.attr("http-equiv") or "").strip().lower() == CSP
     )
-    sent = (view.settings.csp, *view.header_values(path, CSP))
-    return Policy.of((*metas, *(text for text in sent if text is not None)))
+    return Policy.of((*metas, *sent_policies(path, view)))
+
+
+def sent_policies(path: str, view: View) -> tuple[str, ...]:
+    """Return the policies in the header fields of a page."""
+    values = view.header_values(path, CSP)
+    return values if view.settings.csp is None else (view.settings.csp, *values)
 
 
 def _preloaded(path: str, base: str, view: View) -> frozenset[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
-from adaptc.compile.page.context import PageContext, Report
+from adaptc.compile.page.context import PageContext, Report, sent_policies
+from adaptc.compile.page.inlining import POLICY
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.view import Options, View
 from adaptc.core import media
@@ -15,6 +17,7 @@ from adaptc.formats.html.document import Irreversible, parse_bare, read_page
 from adaptc.formats.html.static_text import open_shadow_roots, static_text
 from adaptc.formats.html.text_only.page import make_text_only_page
 from adaptc.formats.html.visible_text import fold_space
+from adaptc.formats.policy import Policy
 
 NAME = "reading"
 
@@ -33,7 +36,17 @@ def write_reading_page(text: str, page: PageContext, view: View, options: Option
         return None, Report(diagnostics=[diagnostic])
     left_out = [Action(NAME, "left out", f"<{tag}>", count=count) for tag, count in result.left_out]
     action = Action(NAME, "written", "the page", f"{len(text)} to {len(result.text)} characters")
-    return result.text, Report([action, *left_out])
+    written, policy = result.text, Policy.of(sent_policies(page.path, view))
+    for pattern, is_allowed in ((_STYLE, policy.allows_style("")), (_ICON, policy.allows_data("image"))):
+        if not is_allowed and pattern.search(written):  # browsers would ignore it, and report that
+            written = pattern.sub("", written)
+            left_out.append(Action(NAME, "left out", pattern.pattern.partition(">")[0] + ">", POLICY))
+    return written, Report([action, *left_out])
+
+
+# What the page has of its own that a policy may forbid
+_STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
+_ICON = re.compile(r"<link rel=\"?icon\"? href=\"?data:,\"?>")
 
 
 def _target_title(path: str | None, view: View) -> str:
