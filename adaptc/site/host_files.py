@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.config.config import Config
+from adaptc.core import media
 from adaptc.formats.directives import Directive, Section, access_directives, directives_with_includes
 from adaptc.site.selection import NGINX_LOCATION, is_nginx, location_pattern, nginx_directives, with_ancestors
 
@@ -457,6 +458,32 @@ def host_rules(config: Config, docroot: Path, paths: Iterable[str]) -> HostRules
     return HostRules(tuple(files), frozenset(fallbacks - {""}), config.url_prefix)
 
 
+class HostTypes(dict[str, str]):
+    """Media types by path: known ones, and those that the files of hosts in a docroot give by ``Content-Type``.
+
+    A rule for everything gives none: hosts do not send a style sheet as a page. Only ``get`` knows the types of rules.
+    """
+
+    def __init__(self, docroot: Path, known: Mapping[str, str]) -> None:
+        super().__init__(known)
+        found = [each for _, readings in _in_docroot(docroot) for each in readings if isinstance(each, HeaderRule)]
+        self._rules = [rule for rule in found if CONTENT_TYPE in dict(rule.fields) and not _is_for_everything(rule)]
+
+    def get(self, path: str, default: Any = None) -> Any:
+        """Return the type of a file, ``None`` where its name says it."""
+        own = super().get(path, default)
+        if own is not None or not self._rules:
+            return own
+        addresses, name = addresses_of(path), path.rpartition("/")[2]
+        types = [dict(rule.fields)[CONTENT_TYPE] for rule in self._rules if rule.matches(addresses, name)]
+        given = (types[-1] or "").partition(";")[0].strip().lower() if types else ""
+        return (media.JS if given.endswith(("javascript", "ecmascript")) else given) if "/" in given else None
+
+
+def _is_for_everything(rule: HeaderRule) -> bool:
+    return all(rule.matches((f"/{name}",), name) for name in ("-.html", "-.css"))
+
+
 def _page(address: str, known: set[str], prefix: str) -> str | None:
     """Return the page of the site that a fallback's address leads to."""
     path = re.split(r"[?#]", address)[0].removeprefix(prefix).strip("/")
@@ -467,9 +494,7 @@ def _page(address: str, known: set[str], prefix: str) -> str | None:
 def _readings(config: Config, docroot: Path, known: set[str]) -> Iterator[tuple[str, list[Found]]]:
     for name, file in outer_files(docroot):
         yield name, _reading(file, _READERS[name])
-    for name, reader in _READERS.items():
-        if (docroot / name).is_file():
-            yield name, _reading(docroot / name, reader)
+    yield from _in_docroot(docroot)
     pages = (path.rpartition("/")[0] for path in known if path.lower().endswith((".html", ".htm")))
     directories = {place for directory in set(pages) for place in (*with_ancestors(directory), "")}
     for directory in sorted(directories):
@@ -482,6 +507,12 @@ def _readings(config: Config, docroot: Path, known: set[str]) -> Iterator[tuple[
     server = config.site.server_config
     if server is not None and server.is_file():
         yield server.name, list(_server_rules(server, docroot))
+
+
+def _in_docroot(docroot: Path) -> Iterator[tuple[str, list[Found]]]:
+    for name, reader in _READERS.items():
+        if (docroot / name).is_file():
+            yield name, _reading(docroot / name, reader)
 
 
 def _reading(file: Path, reader: Callable[[str], Iterator[Found]]) -> list[Found]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from adaptc.config.config import Config
-from adaptc.site.host_files import CSP, NO_HOST_RULES, HostRules, PageHeaders, addresses_of, host_rules
+from adaptc.site.host_files import CSP, NO_HOST_RULES, HostRules, HostTypes, PageHeaders, addresses_of, host_rules
 from adaptc.workflow.configuration import load_config
 
 SELF = "'self'"
@@ -222,6 +222,17 @@ def test_pages_of_errors_are_sent_anywhere_with_the_fields_of_all_rules(tmp_path
     assert found.values("404.html", CSP) == ("a", "b")
     assert PageHeaders("c", found)("404.html") == {"Content-Security-Policy": "c, a, b"}
     assert PageHeaders()("404.html") == {}
+
+
+def test_media_types_of_hosts(tmp_path: Path) -> None:
+    text = "/data/*\n  Content-Type: application/json; charset=utf-8\n/*\n  Content-Type: text/html\n"
+    text += "/a.txt\n  content-type: application/x-javascript\n"
+    (tmp_path / "_headers").write_text(text)
+    (tmp_path / "staticwebapp.config.json").write_text('{"mimeTypes": {".html": "text/plain"}}')
+    types = HostTypes(tmp_path, {"known.html": "text/html"})
+    assert types.get("data/x") == "application/json" and types.get("a.txt") == "text/javascript"
+    assert types.get("s.css") is None and types.get("known.html") == "text/html" and "a.txt" not in types
+    assert types.get("index.html") == "text/plain"
 
 
 def test_files_above_the_docroot_that_name_it(tmp_path: Path) -> None:

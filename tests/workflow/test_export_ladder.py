@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import http.server
 import json
 import os
@@ -36,11 +37,14 @@ PAGE = (
 )
 SCRIPT = "// a comment that the level drops\nvar loaded = 'at the root' // and another\n"
 POLICY = PAGE.replace("<title>", "<meta http-equiv=Content-Security-Policy content=\"script-src 'none'\"><title>")
+PINNED = PAGE.replace("A page", "Pinned")
 FILES = {
     "index.html": PAGE,
     "about.html": PAGE.replace("A page", "About"),
     "deep/index.html": PAGE.replace("A page", "Deep"),
     "policy.html": POLICY,
+    "pinned.html": PINNED,
+    "ngsw.json": f'{{"/pinned.html": "{hashlib.sha1(PINNED.encode()).hexdigest()}"}}',
     "404.html": PAGE,
     "site.css": SHEET,
     "site.js": SCRIPT,
@@ -88,7 +92,9 @@ def test_pages_of_the_level_get_a_script_and_nothing_else(site: BuiltSite) -> No
 def test_pages_to_which_it_may_not_be_added_stay_as_they_are(site: BuiltSite) -> None:
     done = export(site)
     told = {str(each.location): each.message for each in done.diagnostics if each.id == "ladder-unregistered"}
-    assert set(told) == {"policy.html", "404.html"}
+    assert set(told) == {"policy.html", "404.html", "pinned.html"}
+    assert told["pinned.html"].endswith("its digest stands in ngsw.json")
+    assert read(site, "pinned.html") == PINNED.encode()
     assert "Content-Security-Policy" in told["policy.html"]
     assert read(site, "policy.html") == POLICY.encode()
 

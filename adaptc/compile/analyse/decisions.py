@@ -361,6 +361,11 @@ def evidence_of(rows: Mapping[str, Row]) -> dict[str, EvidenceKey]:
     return keys
 
 
+def pinned_of(rows: Mapping[str, Row]) -> dict[str, str]:
+    """Return the files whose bytes are fixed in the decisions of a build, and why."""
+    return {row.removeprefix(PIN): reason for row, (_, reason) in rows.items() if row.startswith(PIN)}
+
+
 def withheld_of(rows: Mapping[str, Row]) -> frozenset[str]:
     """Return the files and directories that are not built in the decisions of a build."""
     return frozenset(row.removeprefix(WITHHELD) for row in rows if row.startswith(WITHHELD))

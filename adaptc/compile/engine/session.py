@@ -46,7 +46,7 @@ from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
 from adaptc.site.crawled import types_of
 from adaptc.site.docroot import load_file
-from adaptc.site.host_files import HOST_FILES, host_rules
+from adaptc.site.host_files import HOST_FILES, HostTypes, host_rules
 from adaptc.site.site import Source
 from adaptc.site.source_table import as_sources
 
@@ -85,7 +85,8 @@ class Session:
 
     def __init__(self, builder: Builder, state: State, report: BuildReport) -> None:
         self.builder, self.state, self.restriction = builder, state, report.restriction
-        self.tree, self.types = DiskTree(builder.spec.docroot), types_of(builder.spec.docroot)
+        self.tree = DiskTree(builder.spec.docroot)
+        self.types = HostTypes(builder.spec.docroot, types_of(builder.spec.docroot))
         self.known = state.resources()
         self.aliases = aliases_of(resource for resource, _ in self.known.values())
         self._facts = dict(state.facts())

@@ -19,10 +19,12 @@ from importlib import resources
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, cast
 
+from adaptc.compile.analyse.decisions import pinned_of
 from adaptc.compile.engine.cache.store import Store
+from adaptc.compile.engine.state.state import last_build
 from adaptc.config.config import Config
 from adaptc.core import media
-from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
+from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.model import CODINGS, IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.urls import SiteAddress, is_at_or_below, quote_path
 from adaptc.report.manifest import Manifest
@@ -230,6 +232,8 @@ class LadderItems:
     def __init__(self, config: Config, manifest: Manifest, docroot: Path, layout: Layout) -> None:
         self.config, self.manifest, self.docroot, self.layout = config, manifest, docroot, layout
         self.store = Store(build_spec(config).cache)
+        with last_build(config.output) as state:
+            self._pinned = pinned_of(state.decisions())
 
     def added_to(self, items: list[Item], root: str) -> tuple[list[Item], list[Diagnostic]]:
         """Return an export of the level ``root`` with the levels below it and the script, and the diagnostics.
@@ -295,5 +299,7 @@ class LadderItems:
         resource = self.manifest.resources[page.path]
         if resource.media_type != media.HTML or not page.plain[1].is_file():
             return page, None
+        if (reason := self._pinned.get(page.path)) is not None:
+            return page, diagnose("ladder-unregistered", Location(page.path), reason=reason)
         codings = [coding for coding in self._codings_only.codings if resource.at(root, coding)]
         return registration.registered(page, [(self.layout.name(page.path, coding), coding) for coding in codings])
