@@ -431,7 +431,6 @@ _READERS: Mapping[str, Callable[[str], Iterator[Found]]] = {
     "firebase.json": _read_firebase,
     "serve.json": _read_serve,
 }
-HOST_FILES = frozenset((*_READERS, ACCESS_FILE))
 # Files that lie next to the directory that is published, and name it
 _ABOVE: Mapping[str, Callable[[str], Any]] = {
     "netlify.toml": lambda text: tomllib.loads(text).get("build", {}).get("publish"),

@@ -46,7 +46,7 @@ from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
 from adaptc.site.crawled import types_of
 from adaptc.site.docroot import load_file
-from adaptc.site.host_files import HOST_FILES, HostTypes, host_rules
+from adaptc.site.host_files import HostRules, HostTypes, host_rules
 from adaptc.site.site import Source
 from adaptc.site.source_table import as_sources
 
@@ -91,7 +91,7 @@ class Session:
         self.aliases = aliases_of(resource for resource, _ in self.known.values())
         self._facts = dict(state.facts())
         self._rows = state.decisions()
-        self._hosts = host_rules(builder.spec.config, builder.spec.docroot, self.known)
+        self._hosts = self._host_rules(())
         self._assets: Assets | None = None
 
     def update(self, pending: Pending) -> UpdateReport:
@@ -100,9 +100,8 @@ class Session:
         Raises ``NeedsFullBuild`` before anything is done.
         """
         started = time.time_ns()
-        hosts = [path for path in pending.paths if path.rpartition("/")[2] in HOST_FILES]
-        if hosts:
-            raise NeedsFullBuild(f"{hosts[0]} says with which header fields pages are sent")
+        if self._host_rules(pending.paths).binding() != self._hosts.binding():
+            raise NeedsFullBuild("hosts send other header fields with pages")
         site = self._read_changes(pending.paths)
         sums = sum_up(site.facts.items(), lambda path: site.sources[path].media_type)
         # what was seen of a page that changed is outdated; a full build looks and proves again
@@ -122,6 +121,11 @@ class Session:
         return update
 
     # ---- reading
+
+    def _host_rules(self, paths: Iterable[str]) -> HostRules:
+        """Return the rules of the site's hosts, which are read again, with those for new ``paths``."""
+        spec = self.builder.spec
+        return host_rules(spec.config, spec.docroot, (*self.known, *paths))
 
     def _read_changes(self, paths: Iterable[str]) -> _ChangedSite:
         now, gone = self._current_files(paths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import random
 from collections.abc import Iterator
 from pathlib import Path
@@ -143,6 +144,23 @@ def test_links_come_with_the_file_that_they_lead_to(warm: Warm) -> None:
     warm.invalidate("a.html", "link.html")
     assert warm.update() >= {"lossless/link.html", "full/link.html"}
     assert warm.trees() == clean_trees(warm.site)
+
+
+@pytest.mark.parametrize("name", ["_headers", "deep/.htaccess"])
+def test_other_header_fields_of_pages_need_a_full_build(warm: Warm, name: str) -> None:
+    text = "/*\n  Content-Security-Policy: style-src 'self'\n" if name == "_headers" else "Header set Link '<x>'\n"
+    warm.site.write({name: text})
+    warm.invalidate("deep/b.html")
+    with pytest.raises(NeedsFullBuild, match="header fields"):
+        warm.update()
+
+
+def test_a_text_that_fixes_the_bytes_of_a_file_takes_it_along(warm: Warm) -> None:
+    digest = hashlib.sha1(str(FILES["two.css"]).encode()).hexdigest()
+    warm.site.write({"note.txt": f"{digest}  two.css"})
+    warm.invalidate("note.txt")
+    assert warm.update() >= {"lossless/two.css", "lossless/note.txt"}
+    assert warm.site.read("two.css") == str(FILES["two.css"]).encode()
 
 
 def test_too_much_for_a_step(warm: Warm) -> None:
