@@ -167,6 +167,20 @@ def _tables(value: Any) -> list[dict[str, Any]]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
+def _json(text: str) -> Any:
+    """Return the value of JSON, which may have comments and commas at ends, as some hosts allow."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        bare = _COMMENT.sub(lambda match: match["string"] or "", text)
+        return json.loads(_LAST_COMMA.sub(lambda match: match["string"] or match["end"], bare))
+
+
+_STRING = r'(?P<string>"(?:[^"\\]|\\.)*")'
+_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA = re.compile(rf"{_STRING}|,\s*(?P<end>[\]}}])", re.DOTALL)
+
+
 def splat_pattern(path: str) -> str:
     """Return the pattern of a path with ``*`` and ``:placeholders`` (Netlify, Cloudflare); a host does not count."""
     path = re.sub(r"^[a-z]+://[^/]*", "", path)
@@ -219,7 +233,7 @@ def _read_netlify(text: str) -> Iterator[Found]:
 
 def _read_vercel(text: str) -> Iterator[Found]:
     """``vercel.json``: sources of path-to-regexp, the last one counts; ``routes`` have regular expressions."""
-    values = json.loads(text)
+    values = _json(text)
     for table in _tables(values.get("headers")):
         is_certain = not (table.get("has") or table.get("missing"))
         yield HeaderRule(_route(str(table.get("source", ""))), _fields(_listed(table.get("headers"))), is_certain)
@@ -262,7 +276,7 @@ def _read_static_web_apps(text: str) -> Iterator[Found]:
 
     Of all routes but the first it depends on those before whether that is so: their fields are added.
     """
-    values = json.loads(text)
+    values = _json(text)
     headers = values.get("globalHeaders")
     if isinstance(headers, dict):
         yield HeaderRule(".*", _fields(headers))
@@ -290,7 +304,7 @@ def _wildcard(route: str) -> str:
 
 def _read_firebase(text: str) -> Iterator[Found]:
     """``firebase.json``: globs, or regular expressions of RE2; the last one counts."""
-    hosting = json.loads(text).get("hosting")
+    hosting = _json(text).get("hosting")
     for site in hosting if isinstance(hosting, list) else [hosting]:
         for table in _tables(site.get("headers") if isinstance(site, dict) else None):
             pattern = f"(?:.*(?:{table['regex']}).*)" if "regex" in table else _glob(_source(table))
@@ -302,7 +316,7 @@ def _read_firebase(text: str) -> Iterator[Found]:
 
 def _read_serve(text: str) -> Iterator[Found]:
     """``serve.json``: globs; the last one counts."""
-    values = json.loads(text)
+    values = _json(text)
     for table in _tables(values.get("headers")):
         yield HeaderRule(_glob(_source(table)), _fields(_listed(table.get("headers"))), replaces=True)
     for table in _tables(values.get("rewrites")):
@@ -401,6 +415,9 @@ def _nginx_rules(line: Directive) -> Iterator[Found]:
     pattern = ".*" if location is None else f"(?:{location_pattern(location)}).*"
     if line.name == "add_header" and len(line.args) > 1:
         yield HeaderRule(pattern, ((line.args[0].lower(), line.args[1]),))
+    elif line.name == "more_set_headers":
+        pairs = (arg.partition(":") for arg in line.args if ":" in arg)
+        yield HeaderRule(pattern, tuple((name.strip().lower(), value.strip()) for name, _, value in pairs))
     elif line.name in ("error_page", "try_files") and len(line.args) > 1:
         yield line.args[-1]
 
@@ -434,18 +451,15 @@ _READERS: Mapping[str, Callable[[str], Iterator[Found]]] = {
 # Files that lie next to the directory that is published, and name it
 _ABOVE: Mapping[str, Callable[[str], Any]] = {
     "netlify.toml": lambda text: tomllib.loads(text).get("build", {}).get("publish"),
-    "vercel.json": lambda text: json.loads(text).get("outputDirectory"),
-    "firebase.json": lambda text: json.loads(text).get("hosting", {}).get("public"),
-    "serve.json": lambda text: json.loads(text).get("public"),
+    "vercel.json": lambda text: _json(text).get("outputDirectory"),
+    "firebase.json": lambda text: _json(text).get("hosting", {}).get("public"),
+    "serve.json": lambda text: _json(text).get("public"),
 }
 _STEPS = 3  # directories above the docroot
 
 
 def host_rules(config: Config, docroot: Path, paths: Iterable[str]) -> HostRules:
-    """Return what the hosts' files in and above a docroot, and the server's configuration, say of its ``paths``.
-
-    Files that cannot be read say nothing.
-    """
+    """Return what the hosts' files in and above a docroot, and the server's configuration, say of its ``paths``."""
     files: list[tuple[str, tuple[HeaderRule, ...]]] = []
     fallbacks: set[str] = set()
     known = set(paths)
@@ -515,10 +529,13 @@ def _in_docroot(docroot: Path) -> Iterator[tuple[str, list[Found]]]:
 
 
 def _reading(file: Path, reader: Callable[[str], Iterator[Found]]) -> list[Found]:
+    """Return what a file says. One that cannot be read may forbid anything, if it names the field for that."""
+    text = ""
     try:
-        return list(reader(file.read_text("utf-8-sig", "surrogateescape")))
+        text = file.read_text("utf-8-sig", "surrogateescape")
+        return list(reader(text))
     except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        return []
+        return [HeaderRule(".*", ((CSP, "default-src 'none'"),))] if CSP in text.lower() else []
 
 
 def outer_files(docroot: Path) -> Iterator[tuple[str, Path]]:

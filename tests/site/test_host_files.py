@@ -184,7 +184,8 @@ Header set Content-Security-Policy c
 """
     nginx = f"""http {{ server {{ root {tmp_path}/site; error_page 404 /404.html;
   location / {{ try_files $uri $uri/ /index.html; }}
-  location /blog/ {{ add_header Content-Security-Policy "img-src 'self'" always; }} }}
+  location /blog/ {{ add_header Content-Security-Policy "img-src 'self'" always; }}
+  location /app/ {{ more_set_headers "Content-Security-Policy: a: b" "X-A: b"; }} }}
 server {{ root {tmp_path}/other; add_header Content-Security-Policy x; }} }}
 """
     files = {"apache.conf": apache, "nginx.conf": nginx}
@@ -192,8 +193,12 @@ server {{ root {tmp_path}/other; add_header Content-Security-Policy x; }} }}
     assert bound(found) == {"blog/index.html": "a", "blog/post.html": "a", "app/index.html": "b"}
     assert found.fallbacks == {"404.html"}
     found = rules(tmp_path, files, "site", server_config=str(tmp_path / "nginx.conf"))
-    assert bound(found) == dict.fromkeys(("index.html", "blog/index.html", "blog/post.html"), "img-src 'self'")
-    assert found.fallbacks == {"404.html", "index.html"}  # which are sent below /blog/, too
+    assert bound(found) == {
+        "index.html": "img-src 'self' | a: b",  # which is sent below both, too
+        "app/index.html": "a: b",
+        **dict.fromkeys(("blog/index.html", "blog/post.html"), "img-src 'self'"),
+    }
+    assert found.fallbacks == {"404.html", "index.html"}
 
 
 @pytest.mark.parametrize(
@@ -240,6 +245,15 @@ def test_files_above_the_docroot_that_name_it(tmp_path: Path) -> None:
     toml = '[build]\npublish = "elsewhere"\n[[headers]]\nfor = "/*"\n[headers.values]\nContent-Security-Policy = "b"\n'
     found = rules(tmp_path, {"firebase.json": firebase, "netlify.toml": toml}, "public")
     assert set(bound(found).values()) == {"a"}
+
+
+def test_json_with_comments_and_what_may_forbid_anything(tmp_path: Path) -> None:
+    text = (
+        '{/* a "b" */ "hosting": {"headers": [ // all\n{"source": "**", "headers": [{"key": "content-security-policy",'
+    )
+    text += '"value": "img-src https://x//y, \'self\'"},]},]}}'
+    assert set(bound(rules(tmp_path, {"firebase.json": text})).values()) == {"img-src https://x//y, 'self'"}
+    assert set(bound(rules(tmp_path, {"firebase.json": text[:-1]})).values()) == {"default-src 'none'"}
 
 
 @pytest.mark.parametrize(

@@ -207,7 +207,7 @@ class SourceRecords:
 
     def _key(self, path: str, digest: str) -> str:
         settings = (self.snapshot.base_url, self.snapshot.index_names, self.site.sources[path].media_type)
-        return digest_parts("source", facts_recipe(), repr(settings), path, digest)
+        return digest_parts("source/2", facts_recipe(), repr(settings), path, digest)
 
     def _leads(self, targets: Iterable[str]) -> str:
         """Return a digest of where URL paths lead."""
