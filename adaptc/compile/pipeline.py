@@ -251,7 +251,7 @@ PASSES: tuple[Pass, ...] = (
     # files
     AssetPass(
         "images",
-        7,
+        8,
         _RASTER,
         "images:recompress_image",
         {"target": _TARGET, **_PRICE},
@@ -260,7 +260,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AlternatePass(
         "alternates",
-        5,
+        6,
         _CONVERTIBLE,
         "images:make_alternates",
         {"formats": _FORMATS, "target": _TARGET},
@@ -279,8 +279,8 @@ PASSES: tuple[Pass, ...] = (
         content_only="styles:imports_nothing",
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
-    AssetPass("half-sheets", 5, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
-    AssetPass("sheet-pictures", 3, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
+    AssetPass("half-sheets", 6, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
+    AssetPass("sheet-pictures", 4, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 3, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
     AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
     AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
@@ -353,7 +353,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("hints", 2, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 4, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 2, _HTML, "bundle:bundle_sidecar", _LIMIT),
-    EditPass("dimensions", 5, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
+    EditPass("dimensions", 6, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass("embedded", 7, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
     WholePagePass("reading", 18, _HTML, "reading:write_reading_page", needs_content=True),

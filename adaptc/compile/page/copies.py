@@ -7,19 +7,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from adaptc.compile.page.context import KEPT
+from adaptc.compile.page.context import KEPT, PageContext
 from adaptc.compile.page.image_sizes import ShownImages
 from adaptc.compile.page.pricing import COPIED, Pricing
-from adaptc.compile.page.sheets import url_like
+from adaptc.compile.page.sheets import PageSheets, url_like
 from adaptc.compile.page.transfer_sizes import transfer_size
-from adaptc.compile.view import DerivedFile, DerivingView, Options
+from adaptc.compile.view import DerivedFile, DerivingView, Options, View
 from adaptc.core import media
+from adaptc.core.facts import FactKind
 from adaptc.core.model import FORMATS, Action
+from adaptc.core.shortage import raise_shortage
 from adaptc.core.urls import is_rooted
 from adaptc.formats.css.images import ImageDeclaration, image_declarations
 from adaptc.formats.css.references import quote_url
 from adaptc.formats.html.syntax import ImageCandidate, parse_srcset, serialise_srcset
 from adaptc.formats.image.halve import EXACT, slack
+from adaptc.formats.image.probe import BROKEN, read_orientation
 
 # The options of a pass that decide what a copy is like, by the kind of copy
 _HALF = frozenset({"scale", "text_scale", "target", "formats", "frozen"})
@@ -47,7 +50,7 @@ class Copies:
     """Looks up copies for the page or sheet at ``path``, whose URLs are relative to ``base``; notes each action.
 
     Where ``shown`` knows the size at which a page shows an image, its copy is as small as that. With ``pricing`` each
-    copy is the one that is worth its bytes.
+    copy is the one that is worth its bytes. With ``as_stored`` an image that EXIF turns stays.
     """
 
     def __init__(
@@ -59,8 +62,11 @@ class Copies:
         pass_name: str,
         shown: ShownImages | None = None,
         pricing: Pricing | None = None,
+        *,
+        as_stored: bool = False,
     ) -> None:
         self.view, self.base, self.path, self.pass_name = view, base, path, pass_name
+        self.as_stored = as_stored
         self.kind: str = options.get("kind", "half")
         self.options: Mapping[str, Any] = {
             name: options[name] for name in sorted(COPY_OPTIONS[self.kind] & set(options))
@@ -90,6 +96,9 @@ class Copies:
             or "#" in destination.target.suffix
             or self.view.media_type(destination.path) not in COPIED
         ):
+            return None
+        if self.as_stored and is_turned(destination.path, self.view):
+            self.actions.append(Action(self.pass_name, KEPT, destination.path, AS_STORED))
             return None
         copy, decision = self._choose(destination.path, kind)
         if isinstance(copy, str):
@@ -121,6 +130,34 @@ class Copies:
             path, kind, {**self.options, "scale": scale, "text_scale": text_scale * scale / usual}
         )
         return copy if isinstance(smaller, str) or smaller.size >= copy.size else smaller
+
+
+# ---- Images that EXIF turns, but not where they are shown with ``image-orientation: none`` (CSS Images 3, 6.2)
+
+AS_STORED = "its metadata turns it, which a style sheet may undo"
+_UNDONE = re.compile(r"image-?orientation(?!\s*:\s*from-image\b)", re.IGNORECASE)
+
+
+def _undoes_turns(text: str) -> bool:
+    return _UNDONE.search(text) is not None
+
+
+_UNDOES = FactKind("shows images as stored", _undoes_turns, True)
+
+
+def shows_as_stored(text: str, page: PageContext, sheets: PageSheets, view: View) -> bool:
+    """Whether images of a page may be shown as they are stored: its markup, a sheet or a script of it may say so."""
+    texts = (text, *sheets.texts, *page.scripts)
+    return not sheets.are_known or any(view.facts(_UNDOES, each) for each in texts)
+
+
+def is_turned(path: str, view: View) -> bool:
+    """Whether browsers turn the image at ``path``."""
+    try:
+        return read_orientation(view.artifact(path)) != 1
+    except BROKEN as error:
+        raise_shortage(error)
+        return False
 
 
 # A screenshot of few colours, say, whose file another program wrote larger than needed
@@ -316,11 +353,12 @@ class FormatCopies:
     """Looks up copies for the page or sheet at ``path``, whose URLs are relative to ``base``.
 
     ``options`` are those of a pass: ``formats`` and ``target``. ``saved`` has the bytes that each image of CSS takes
-    less with the copy that browsers prefer, by path.
+    less with the copy that browsers prefer, by path. With ``as_stored`` an image that EXIF turns has none.
     """
 
-    def __init__(self, view: DerivingView, base: str, path: str, options: Options) -> None:
+    def __init__(self, view: DerivingView, base: str, path: str, options: Options, *, as_stored: bool) -> None:
         self.view, self.base, self.path, self.target = view, base, path, options["target"]
+        self.as_stored = as_stored
         self.formats = [name for name in FORMATS if name in options["formats"]]
         self.saved: dict[str, int] = {}
         self._known: dict[tuple[str, str, int | None, bool], Copy | None] = {}
@@ -330,7 +368,9 @@ class FormatCopies:
         destination = self.view.follow(self.base, url)
         if destination.path is None or "#" in destination.target.suffix:
             return None
-        return destination.path if self.view.media_type(destination.path) in _TYPES else None
+        if self.view.media_type(destination.path) not in _TYPES:
+            return None
+        return None if self.as_stored and is_turned(destination.path, self.view) else destination.path
 
     def of(self, path: str, reference: str, width: int | None = None) -> list[Copy]:
         """Return an image in the formats in the order of preference; each is smaller than the next.

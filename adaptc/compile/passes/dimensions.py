@@ -127,14 +127,15 @@ def is_styled(image: Element) -> bool:
 
 def natural_size(content: bytes, view: View) -> tuple[int, int] | None:
     """Return width and height as shown in CSS pixels, or ``None`` if they are uncertain."""
-    from adaptc.formats.image.probe import BROKEN, open_image, read_exif
+    from adaptc.formats.image.probe import BROKEN, open_image, read_exif, read_orientation
 
     try:
         with open_image(content) as image:
             (width, height), exif = image.size, read_exif(image.info.get("exif", b""), image.size)
+        orientation = read_orientation(content)
     except BROKEN as error:
         raise_shortage(error)
         return None
     if exif.has_density or not (0 < width <= _LARGEST and 0 < height <= _LARGEST):
         return None
-    return (height, width) if exif.orientation > 4 else (width, height)
+    return (height, width) if orientation > 4 else (width, height)

@@ -14,6 +14,7 @@ from adaptc.compile.page.copies import (
     halve_css,
     halve_srcset,
     replace_source_set,
+    shows_as_stored,
     single_source_set,
 )
 from adaptc.compile.page.image_sizes import ShownImages
@@ -78,7 +79,10 @@ class _ImageHalver:
         self.shown = ShownImages(page.evidence)
         images = images_of_page(editor.tree, page, view, self.shown) if options.get("price") else None
         pricing = Pricing.of(options, view, images)
-        self.copies = Copies(view, page.base, page.base_path or "", options, NAME, self.shown, pricing)
+        sheets = page_sheets(editor.tree, page.base, view)
+        as_stored = shows_as_stored(editor.text, page, sheets, view)
+        path = page.base_path or ""
+        self.copies = Copies(view, page.base, path, options, NAME, self.shown, pricing, as_stored=as_stored)
         self.is_hard = self.copies.kind == "hard"
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
         # the images that scripts of the site may change; None where scripts of other sites count as well
@@ -86,7 +90,7 @@ class _ImageHalver:
         others = without_lazy_loader(page) if is_own else None
         self.touched = TouchedImages(editor.tree, others or page) if is_own else None
         self.has_lazy_loader = others is not None
-        self.selectors = AddressSelectors.of(page_sheets(editor.tree, page.base, view).texts)
+        self.selectors = AddressSelectors.of(sheets.texts)
 
     def reason_to_leave(self) -> str | None:
         """Return why all images of the page stay, or ``None``."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.browser.evidence import WIDTHS
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
-from adaptc.compile.page.copies import Copy, FormatCopies, single_source_set, with_images
+from adaptc.compile.page.copies import Copy, FormatCopies, shows_as_stored, single_source_set, with_images
 from adaptc.compile.page.image_sizes import PageSizing, ShownImages
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.page.touched_images import STATE_CLASSES, TOUCHED, TouchedImages
@@ -62,7 +62,9 @@ def add_pictures(editor: Editor, page: PageContext, view: DerivingView, options:
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, "images", reason))
         return report
-    copies = FormatCopies(view, page.base, page.base_path or "", options)
+    sheets = page_sheets(editor.tree, page.base, view)
+    as_stored = shows_as_stored(editor.text, page, sheets, view)
+    copies = FormatCopies(view, page.base, page.base_path or "", options, as_stored=as_stored)
     loaded = _wrap_images(editor, page, view, options, copies, report)
     if not any(script.reads_backgrounds for script in page.scripts.values()):
         _offer_in_css(editor, copies, loaded, report)

@@ -24,7 +24,7 @@ def halve_sheet(asset: Asset, view: DerivingView, options: Options) -> Outcome:
     if text is None:
         return Outcome(None, (Action(HALF, KEPT, asset.path, "it is not in UTF-8"),))
     pricing = Pricing.of(options, view)
-    copies = Copies(view, view.url_of(asset.path), asset.path, options, HALF, pricing=pricing)
+    copies = Copies(view, view.url_of(asset.path), asset.path, options, HALF, pricing=pricing, as_stored=True)
     halved = halve_css(text, copies.of_sheet)
     return Outcome(None if halved == text else halved.encode(), tuple(copies.actions))
 
@@ -34,7 +34,7 @@ def offer_formats(asset: Asset, view: DerivingView, options: Options) -> Outcome
     text = sheet_in_utf8(asset.content)
     if text is None:
         return Outcome(None, (Action(PICTURES, KEPT, asset.path, "it is not in UTF-8"),))
-    copies = FormatCopies(view, view.url_of(asset.path), asset.path, options)
+    copies = FormatCopies(view, view.url_of(asset.path), asset.path, options, as_stored=True)
     offered = with_images(text, copies.image_set)
     actions = tuple(Action(PICTURES, "offered", path, f"{size:,} bytes fewer") for path, size in copies.saved.items())
     return Outcome(None if offered == text else offered.encode(), actions)

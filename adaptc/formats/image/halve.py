@@ -5,6 +5,7 @@ A copy never replaces the original under its URL: every other page that refers t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import ceil
@@ -23,6 +24,7 @@ from adaptc.formats.image.degrade import (
     encode_webp_copy,
 )
 from adaptc.formats.image.exact import jpeg_refusal
+from adaptc.formats.image.lossy import OTHER_COLOURS
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, density_exif, probe, read_exif
 from adaptc.formats.image.refusal import Refusal, broken, unchanged
 from adaptc.formats.image.score import HARD, HARD_QUALITIES, MODERATE, QUALITIES, TEXT_SCALE, sample_rows
@@ -262,9 +264,23 @@ def _refusal(content: bytes, facts: ImageFacts) -> Refusal | None:
     if len(content) < _SMALLEST or min(facts.natural_size) < _NARROWEST:
         return unchanged("it is too small to gain by a smaller copy")
     if facts.media_type == media.PNG:
-        has_known_colours = facts.has_icc or png.is_nearly_srgb(content)
-        return None if has_known_colours else unchanged("its colours are not those of sRGB")
+        return None if png.converts_to_srgb(content) else unchanged(OTHER_COLOURS)
+    if facts.media_type == media.AVIF and not facts.has_icc and not _is_srgb_avif(content):
+        return unchanged(OTHER_COLOURS)
     return _jpeg_refusal(content, facts) if facts.media_type == media.JPEG else None
+
+
+# Code points (H.273, 8.1 and 8.2) that Chromium takes for sRGB: of BT.709, BT.601 and sRGB, and unspecified ones
+_SRGB_PRIMARIES, _SRGB_TRANSFERS = frozenset({1, 2}), frozenset({1, 2, 6, 13, 14, 15})
+_COLOUR_BOX = re.compile(rb"colrnclx(..)(..)", re.DOTALL)
+
+
+def _is_srgb_avif(content: bytes) -> bool:
+    """Whether an AVIF image without a profile says that its colours are those of sRGB (MIAF, 7.3.6.4)."""
+    points = [tuple(map(int.from_bytes, match.groups())) for match in _COLOUR_BOX.finditer(content)]
+    return bool(points) and all(
+        primaries in _SRGB_PRIMARIES and transfer in _SRGB_TRANSFERS for primaries, transfer in points
+    )
 
 
 def _jpeg_refusal(content: bytes, facts: ImageFacts) -> Refusal | None:

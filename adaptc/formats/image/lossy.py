@@ -12,7 +12,7 @@ from adaptc.core import media
 from adaptc.core.model import Effort
 from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.exact import exact_png, jpeg_refusal
-from adaptc.formats.image.probe import ImageFacts, read_exif
+from adaptc.formats.image.probe import ImageFacts, orientation_exif, read_exif
 from adaptc.formats.image.refusal import Refusal, broken, unchanged
 from adaptc.formats.image.score import Reference, sample_rows
 from adaptc.formats.image.vips import (
@@ -22,6 +22,7 @@ from adaptc.formats.image.vips import (
     load,
     resize_to_srgb,
     to_pillow,
+    turn,
     vips,
 )
 
@@ -89,7 +90,7 @@ class Encoder:
 
     ``finish`` makes an encoding smaller that has the quality wanted; its pixels stay. An encoder that ``is_local``
     encodes a part of an image as it encodes the whole, but for a few pixels. ``decode`` reads an encoding to score it;
-    a format that libvips cannot read brings its own.
+    a format that libvips cannot read brings its own. ``add_orientation`` has browsers turn it.
     """
 
     encode: Callable[[Any, Effort, int], bytes]
@@ -97,6 +98,7 @@ class Encoder:
     finish: Callable[[bytes, Effort], bytes] | None = None
     is_local: bool = False
     decode: Callable[[bytes], Image.Image] = decode
+    add_orientation: Callable[[bytes, int], bytes] | None = None
 
 
 def search_quality(
@@ -177,17 +179,29 @@ def lossy(
 ) -> Search | Refusal:
     """Return the smallest encoding that scores at least ``target``, of the same media type or by ``encoder``.
 
-    The score compares with the original as a browser shows it: upright, in sRGB, 8 bits a sample. At effort "fast" it
-    is that of a sample of a large image. With ``size`` the image is scaled to these pixels first.
+    The score compares with the original as a browser shows it: in sRGB, 8 bits a sample. At effort "fast" it is that of
+    a sample of a large image. With ``size`` the image is scaled to these pixels first. An image that EXIF turns keeps
+    its stored pixels and its orientation where the format has one, else it is upright.
     """
     refusal = _refusal(content, facts)
     if refusal is not None:
         return refusal
     try:
         image = decode_srgb(content) if size is None else resize_to_srgb(decode_upright(content), size)
-        return _search(image, effort, target, encoder or ENCODERS[facts.media_type])
+        encoder = encoder or ENCODERS[facts.media_type]
+        if facts.orientation == 1 or encoder.add_orientation is None:
+            return _search(image, effort, target, encoder)
+        # ``image-orientation: none`` shows what is stored: it stays so, with the EXIF that turns it elsewhere
+        search = _search(turn(image, _BACK[facts.orientation]).copy_memory(), effort, target, encoder)
+        if search.content is None:
+            return search
+        return replace(search, content=encoder.add_orientation(search.content, facts.orientation))
     except vips().Error as problem:
         return broken(facts.media_type, problem)
+
+
+# What undoes an orientation
+_BACK = {**{number: number for number in range(1, 9)}, 6: 8, 8: 6}
 
 
 def _search(image: Any, effort: Effort, target: float, encoder: Encoder) -> Search:
@@ -209,6 +223,9 @@ def _search(image: Any, effort: Effort, target: float, encoder: Encoder) -> Sear
     return replace(search, content=content if encoder.finish is None else encoder.finish(content, effort))
 
 
+OTHER_COLOURS = "its colours are not those of sRGB"
+
+
 def _refusal(content: bytes, facts: ImageFacts) -> Refusal | None:
     """Return why the colours or the natural size would be lost, or ``None``."""
     if facts.is_animated:
@@ -216,7 +233,7 @@ def _refusal(content: bytes, facts: ImageFacts) -> Refusal | None:
     if facts.media_type == media.PNG:
         if b"acTL" in png.chunk_names(content):
             return unchanged("it is an animated PNG")
-        return None if facts.has_icc or png.is_plain_srgb(content) else unchanged("its colours are not those of sRGB")
+        return None if png.converts_to_srgb(content) else unchanged(OTHER_COLOURS)
     if facts.media_type != media.JPEG:
         return None
     exif = jpeg.exif_segment(content)
@@ -255,11 +272,21 @@ def encode_avif(image: Any, effort: Effort, quality: int) -> bytes:
     return bytes(image.heifsave_buffer(Q=quality, **options))
 
 
+def _turned_jpeg(content: bytes, orientation: int) -> bytes:
+    exif = b"Exif\0\0" + orientation_exif(orientation)
+    return jpeg.insert_after_start(content, jpeg.Segment(jpeg.APP1, exif))
+
+
+def _turned_png(content: bytes, orientation: int) -> bytes:
+    return png.insert_after_header(content, [png.Chunk(b"eXIf", orientation_exif(orientation))])
+
+
 # Milliseconds a megapixel and bytes of eleven images at quality 50, with libaom: 0: 61, 121 kB; 1: 185, 103 kB;
 # 2: 294, 100 kB; 3: 619, 96 kB; 4: 2,160, 93 kB; 6: 6,390, 89 kB
 _AVIF_EFFORTS: dict[Effort, int] = {"fast": 1, "default": 3, "max": 6}
 _WEBP_EFFORTS: dict[Effort, int] = {"fast": 2, "default": 4, "max": 6}
-JPEG, WEBP = Encoder(encode_jpeg, is_local=True), Encoder(encode_webp, is_local=True)
-PNG, AVIF = Encoder(encode_png, finish=finish_png), Encoder(encode_avif, av1_step, is_local=True)
+JPEG = Encoder(encode_jpeg, is_local=True, add_orientation=_turned_jpeg)
+PNG = Encoder(encode_png, finish=finish_png, add_orientation=_turned_png)
+WEBP, AVIF = Encoder(encode_webp, is_local=True), Encoder(encode_avif, av1_step, is_local=True)
 # Media types whose images are replaced by smaller ones: not AVIF, whose source is usually an image that the site lacks
 ENCODERS: dict[str, Encoder] = {media.JPEG: JPEG, media.PNG: PNG, media.WEBP: WEBP}

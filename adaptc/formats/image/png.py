@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
 from adaptc.core.shortage import raise_shortage
@@ -87,8 +88,9 @@ def is_intact(content: bytes) -> bool:
 
 
 def colour_chunks(content: bytes) -> tuple[Chunk, ...]:
-    """Return the chunks that change what a browser shows, in their order."""
-    return tuple(chunk for chunk in chunks(content) if chunk.name in _COLOUR_NAMES)
+    """Return the chunks that change what a browser shows, in their order: those in front of the pixels (5.6)."""
+    before = takewhile(lambda chunk: chunk.name != b"IDAT", chunks(content))
+    return tuple(chunk for chunk in before if chunk.name in _COLOUR_NAMES)
 
 
 def insert_after_header(content: bytes, inserted: Iterable[Chunk]) -> bytes:
@@ -106,19 +108,37 @@ def is_plain_srgb(content: bytes) -> bool:
     return True
 
 
-def is_nearly_srgb(content: bytes) -> bool:
-    """Whether gamma and primaries are those of sRGB but for rounding; browsers ignore primaries without a gamma."""
+def embedded_profile(content: bytes) -> bytes | None:
+    """Return the ICC profile of a PNG (11.3.2.3), ``None`` without one that can be read."""
+    chunk = next((each for each in colour_chunks(content) if each.name == b"iCCP"), None)
+    if chunk is None or not content.startswith(SIGNATURE):
+        return None
+    _name, _, compressed = chunk.content.partition(b"\0")
+    try:
+        return zlib.decompress(compressed[1:])
+    except zlib.error:
+        return None
+
+
+def converts_to_srgb(content: bytes) -> bool:
+    """Whether a decoder turns the colours into the sRGB that browsers show, as far as the chunks go.
+
+    They hold a profile, or nothing, or gamma and primaries that are those of sRGB but for rounding. ``cICP`` goes
+    before all of them, also before a profile (table 9); browsers ignore primaries without a gamma.
+    """
     described = {chunk.name: chunk.content for chunk in colour_chunks(content)}
-    if b"cICP" in described or b"sRGB" in described or b"gAMA" not in described:
-        return b"cICP" not in described
+    if b"cICP" in described:
+        return False
+    if not {b"iCCP", b"sRGB"}.isdisjoint(described) or b"gAMA" not in described:
+        return True
     primaries = described.get(b"cHRM", SRGB_PRIMARIES)
-    return _are_close(described[b"gAMA"], SRGB_GAMMA) and _are_close(primaries, SRGB_PRIMARIES)
+    return _are_close(described[b"gAMA"], SRGB_GAMMA, 0.02) and _are_close(primaries, SRGB_PRIMARIES, 0.005)
 
 
-def _are_close(numbers: bytes, expected: bytes) -> bool:
-    """Whether numbers of 32 bits differ by 2 % at most."""
+def _are_close(numbers: bytes, expected: bytes, share: float) -> bool:
+    """Whether numbers of 32 bits differ by ``share`` at most: Chromium passes over 2 % of a gamma."""
     pairs = zip(_numbers(numbers), _numbers(expected), strict=False)
-    return len(numbers) == len(expected) and all(abs(number - wanted) <= wanted / 50 for number, wanted in pairs)
+    return len(numbers) == len(expected) and all(abs(number - wanted) <= wanted * share for number, wanted in pairs)
 
 
 def _numbers(content: bytes) -> list[int]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 from adaptc.core import media
 from adaptc.core.shortage import Shortage, raise_shortage
-from adaptc.formats.image import png
+from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.refusal import Refusal, broken
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def _require_decoders() -> None:
 _ORIENTATION, _X_RESOLUTION, _Y_RESOLUTION, _UNIT = 0x0112, 0x011A, 0x011B, 0x0128
 _EXIF_IFD, _PIXEL_X, _PIXEL_Y = 0x8769, 0xA002, 0xA003
 _INCHES = 2
+_SHORT = 3  # the type of a number of 16 bits (TIFF 6.0, section 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,42 @@ def read_exif(content: bytes, size: tuple[int, int] | None = None) -> Exif:
     stated = (inner.get(_PIXEL_X), inner.get(_PIXEL_Y))
     has_density = tags.get(_UNIT) == _INCHES and None not in stated and _is_dense(tags, stated, size)
     return Exif(orientation if orientation in range(1, 9) else 1, has_density)
+
+
+def read_orientation(content: bytes) -> int:
+    """Return how browsers turn an image, 1 to 8 (CIPA DC-008, 4.6.4 A); 1 is upright. Raises one of ``BROKEN``.
+
+    As Chromium does: a JPEG by its first EXIF, a PNG by the ``eXIf`` in front of its pixels, AVIF by its boxes ``irot``
+    and ``imir``, whatever its EXIF says; WebP and other types never.
+    """
+    if content.startswith(png.SIGNATURE):
+        return _orientation_of(next((each.content for each in png.colour_chunks(content) if each.name == b"eXIf"), b""))
+    if content.startswith(b"\xff\xd8"):
+        segment = jpeg.exif_segment(content)
+        return 1 if segment is None else _orientation_of(segment.content[6:])
+    if media.by_content(content[: media.SNIFF_BYTES]) != media.AVIF:
+        return 1
+    with open_image(content) as image:  # Pillow tells of the boxes as if they were EXIF
+        return read_exif(image.info.get("exif", b"")).orientation
+
+
+def _orientation_of(tiff: bytes) -> int:
+    """Return the orientation of EXIF, which counts as one number of 16 bits only, as the specification asks."""
+    order = {b"II*\0": "<", b"MM\0*": ">"}.get(tiff[:4])
+    if order is None or len(tiff) < 8:
+        return 1
+    start = struct.unpack_from(f"{order}I", tiff, 4)[0]
+    count = struct.unpack_from(f"{order}H", tiff, start)[0] if start + 2 <= len(tiff) else 0
+    for at in range(start + 2, min(start + 2 + 12 * count, len(tiff) - 11), 12):
+        tag, kind, length, value = struct.unpack_from(f"{order}HHIH", tiff, at)
+        if (tag, kind, length) == (_ORIENTATION, _SHORT, 1):
+            return value if value in range(1, 9) else 1
+    return 1
+
+
+def orientation_exif(orientation: int) -> bytes:
+    """Return EXIF by which browsers turn an image, without ``Exif`` in front."""
+    return b"MM\0*" + struct.pack(">IHHHIHHI", 8, 1, _ORIENTATION, _SHORT, 1, orientation, 0, 0)
 
 
 def _is_dense(tags: object, stated: tuple[object, object], size: tuple[int, int] | None) -> bool:
@@ -164,7 +201,7 @@ _MODES: dict[str, Mode] = {
 
 @dataclass(frozen=True, slots=True)
 class ImageFacts:
-    """The header of an image. Width and height are in stored pixels, before orientation (EXIF, 1 to 8) is applied."""
+    """The header of an image. Width and height are in stored pixels, before ``orientation`` is applied."""
 
     media_type: str
     width: int
@@ -208,7 +245,7 @@ def _read_facts(image: Image.Image, content: bytes, limit_pixels: int) -> ImageF
         frames=1 if media_type in (media.JPEG, media.ICO) else int(getattr(image, "n_frames", 1)),
         mode=_mode_of(image, content),
         has_alpha=image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info,
-        orientation=read_exif(image.info.get("exif", b"")).orientation,
+        orientation=read_orientation(content),
         has_icc=bool(image.info.get("icc_profile")),
     )
 

@@ -11,18 +11,20 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from functools import cache
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from adaptc.formats.image import png
+from adaptc.formats.image.probe import read_orientation
 
 if TYPE_CHECKING:
     from PIL import Image
 
 _PROFILE = "icc-profile-data"
 _CMYK = "cmyk"
-# Descriptions of profiles that mean sRGB, as text of ICC version 2 (ASCII) or 4 (UTF-16)
-_SRGB_NAMES = ("sRGB IEC61966-2.1", "sRGB built-in", "GIMP built-in sRGB", "sRGB2014")
-_SRGB_MARKS = tuple(name.encode(charset) for name in _SRGB_NAMES for charset in ("ascii", "utf-16-be"))
+_HEIF_LOADER, _WEBP_LOADER = "heifload_buffer", "webpload_buffer"
+_ORIENTATION = "orientation"
 
 
 # Threads: a computation takes three, of which two write, and one within it three more
@@ -102,7 +104,7 @@ _decoded_images = _DecodedImages()
 
 
 def decode_upright(content: bytes) -> Any:
-    """Decode the first frame into memory, turned as EXIF asks. Raises ``pyvips.Error`` if it is damaged.
+    """Decode the first frame into memory, turned as browsers do. Raises ``pyvips.Error`` if it is damaged.
 
     An alpha channel that hides nothing is dropped.
     """
@@ -110,10 +112,19 @@ def decode_upright(content: bytes) -> Any:
 
 
 def _decode_upright(content: bytes) -> Any:
-    image = load(content).autorot()
+    image = _with_profile(load(content), content)
+    if image.get("vips-loader") != _HEIF_LOADER:  # which has turned the image already
+        image = turn(image, read_orientation(content))
     if _has_plain_colours(image):
         image = image.colourspace("srgb").cast("uchar")
     return _drop_opaque_alpha(image.copy_memory())
+
+
+def turn(image: Any, orientation: int) -> Any:
+    """Return an image turned and mirrored as an orientation of EXIF asks (1 to 8)."""
+    turned = image.copy()
+    turned.set_type(vips().GValue.gint_type, _ORIENTATION, orientation)
+    return turned.autorot()
 
 
 def decode_srgb(content: bytes) -> Any:
@@ -168,20 +179,57 @@ def _drop_opaque_alpha(image: Any) -> Any:
 # ---- colours
 
 
+def _with_profile(image: Any, content: bytes) -> Any:
+    """Return an image with the profile that Chromium applies to it.
+
+    That is none for an animated WebP, and also one for colours of a gray PNG, which libpng refuses.
+    """
+    if image.get("vips-loader") == _WEBP_LOADER and image.get_typeof("n-pages") and image.get("n-pages") > 1:
+        image = image.copy()
+        image.remove(_PROFILE)
+    profile = png.embedded_profile(content) if not image.get_typeof(_PROFILE) else None
+    if profile is not None and _is_of_colours(profile):
+        image = image.copy()
+        image.set_type(vips().GValue.blob_type, _PROFILE, profile)
+    return image
+
+
 def _has_plain_colours(image: Any) -> bool:
     """Whether neither a profile nor CMYK needs more than the usual conversion."""
-    return image.interpretation != _CMYK and (not image.get_typeof(_PROFILE) or _has_srgb_profile(image))
-
-
-def _has_srgb_profile(image: Any) -> bool:
+    if image.interpretation == _CMYK or not image.get_typeof(_PROFILE):
+        return bool(image.interpretation != _CMYK)
     profile = bytes(image.get(_PROFILE))
-    return image.bands >= 3 and any(mark in profile for mark in _SRGB_MARKS)
+    return _is_of_colours(profile) and _is_srgb(profile)
+
+
+def _is_of_colours(profile: bytes) -> bool:
+    """Whether a profile is for red, green and blue (ICC.1, 7.2.6), as browsers apply it to gray images too."""
+    return profile[16:20] == b"RGB "
+
+
+@lru_cache(maxsize=256)
+def _is_srgb(profile: bytes) -> bool:
+    """Whether a profile changes no colour by more than a step of 255: its numbers count, not its name.
+
+    The colours are all grays and a cube of 6 by 6 by 6. The profiles that programs write for sRGB move none; a gamma of
+    2.2 moves dark grays by 6.
+    """
+    steps = range(0, 256, 51)
+    cube = bytes(level for red in steps for green in steps for blue in steps for level in (red, green, blue))
+    grays = bytes(level for gray in range(256) for level in (gray, gray, gray))
+    colours = vips().Image.new_from_memory(cube + grays, (len(cube) + len(grays)) // 3, 1, 3, "uchar")
+    colours = colours.copy(interpretation="srgb")
+    colours.set_type(vips().GValue.blob_type, _PROFILE, profile)
+    moved = colours.icc_transform("srgb", embedded=True)
+    return bool((moved.cast("short") - colours.cast("short")).abs().max() <= 1)
 
 
 def _convert_to_srgb(image: Any) -> Any:
     if image.interpretation == _CMYK and not image.get_typeof(_PROFILE):
         return _convert_uncalibrated_cmyk(image)
     if image.get_typeof(_PROFILE) and not _has_plain_colours(image):
+        if image.bands < 3 and _is_of_colours(bytes(image.get(_PROFILE))):
+            image = image.colourspace("rgb16" if image.format == "ushort" else "srgb")
         image = image.icc_transform("srgb", embedded=True)
     return image.colourspace("srgb").cast("uchar")
 

@@ -20,6 +20,8 @@ from adaptc.compile.page.copies import Copy, halve_css, halve_srcset, slot_width
 from adaptc.compile.view import DerivedFile, Settings
 from adaptc.formats.css.images import image_declarations
 from adaptc.formats.html.syntax import parse_srcset
+from adaptc.formats.image import jpeg
+from adaptc.formats.image.probe import orientation_exif
 
 
 @cache
@@ -652,3 +654,49 @@ def test_case_page_covers_every_way_of_rewriting() -> None:
     assert all(name not in text.replace("url(a.jpg);", "") for name in ("src=a.jpg", "src=b.jpg", "src=odd.png"))
     candidates = [parse_srcset(srcset) for srcset in re.findall(r'srcset="([^"]*)"', text)]
     assert len(candidates) > len(_IMAGE_CASES) * 2
+
+
+# --- images that their metadata turns
+
+
+@cache
+def turned_photo() -> bytes:
+    exif = jpeg.Segment(jpeg.APP1, b"Exif\0\0" + orientation_exif(6))
+    return jpeg.insert_after_start(photo_file(), exif)
+
+
+SHOWN_AS_STORED = [
+    "<style>.raw img{image-orientation:none}</style><img src=t.jpg>",
+    "<img src=t.jpg style='image-orientation: none'>",
+    "<p style='IMAGE-ORIENTATION:0deg'><img src=t.jpg>",
+    "<link rel=stylesheet href=s.css><img src=t.jpg>",
+    "<img src=t.jpg><script>photo.style.imageOrientation='none'</script>",
+    "<img src=t.jpg><script src=s.js></script>",
+    "<link rel=stylesheet href=https://elsewhere.example/s.css><img src=t.jpg>",
+]
+STORING = {"s_css": "img{image-orientation:none}", "s_js": "photo.style.cssText='image-orientation:none'"}
+
+
+@pytest.mark.parametrize("body", SHOWN_AS_STORED)
+def test_a_turned_image_stays_where_it_may_be_shown_as_it_is_stored(body: str) -> None:
+    pages = site(body, t_jpg=turned_photo(), **STORING)
+    text, actions = pages.halved(scripts="own")
+    assert text.endswith(body)
+    assert [action.reason for action in actions] == ["its metadata turns it, which a style sheet may undo"]
+
+
+@pytest.mark.parametrize("style", ["", "<style>img{image-orientation: from-image}</style>"])
+def test_a_turned_image_has_an_upright_copy_on_other_pages(style: str) -> None:
+    pages = site(f"{style}<img src=t.jpg>", t_jpg=turned_photo())
+    assert re.search(r"<img srcset=\S+ 150w", pages.page_text().replace('"', ""))
+
+
+def test_an_upright_image_has_a_copy_wherever_it_is_shown() -> None:
+    assert "srcset" in site("<style>img{image-orientation:none}</style><img src=a.jpg>").page_text()
+
+
+def test_a_sheet_leaves_turned_images_since_another_may_undo_that() -> None:
+    pages = site("", t_jpg=turned_photo(), s_css=".a{background:url(t.jpg)}.b{background:url(a.jpg)}")
+    text = pages.sheet("s.css")
+    assert text.startswith(".a{background:url(t.jpg)}")
+    assert "image-set" in text

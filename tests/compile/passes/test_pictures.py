@@ -17,6 +17,8 @@ from adaptc.compile.pipeline import BY_NAME, Step
 from adaptc.compile.rewrite import PageResult
 from adaptc.compile.view import Asset
 from adaptc.core import media
+from adaptc.formats.image import jpeg
+from adaptc.formats.image.probe import orientation_exif
 
 HEAD = "<!doctype html><meta charset=utf-8>"
 OPTIONS = {"formats": ("avif", "webp"), "target": 0.95, "density": 2.0}
@@ -55,6 +57,16 @@ def seen(phone: ImageSeen, laptop: ImageSeen) -> PageEvidence:
 
 def test_an_image_is_offered_in_the_formats_in_which_it_is_smaller() -> None:
     assert offered(f"<p>{IMAGE}") == f"<p>{PICTURE}"
+
+
+def test_a_turned_image_is_not_offered_where_a_sheet_may_show_it_as_it_is_stored() -> None:
+    exif = jpeg.Segment(jpeg.APP1, b"Exif\0\0" + orientation_exif(6))
+    turned = jpeg.insert_after_start(photo_file(), exif)
+    style = "<style>img{image-orientation:none}</style>"
+    pages = {head: SmallSite({"index.html": f"{HEAD}{head}<p>{IMAGE}", "a.jpg": turned}) for head in ("", style)}
+    assert {head: "<source" in body_of(page) for head, page in pages.items()} == {"": True, style: False}
+    sheet = offer_formats(Asset("s.css", media.CSS, b"p{background:url(a.jpg)}"), pages[""].view(), OPTIONS)
+    assert sheet.content is None
 
 
 def test_one_format_may_be_left_out_and_without_any_nothing_changes() -> None:
