@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import errno
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of, most_parsed
+from adaptc.crawl.discover.content import PARSED, Kind, RunningPage, discover, kind_of, most_parsed
 from adaptc.crawl.discover.link import Discovery, Link, distinct
 from adaptc.crawl.http import LARGEST, BodyTooLarge, DecodeError, Head, dechunked, decode_body, is_chunked, is_coded
 from adaptc.crawl.mirror import Mirror, OutsideMirror
@@ -27,7 +28,7 @@ class Job(NamedTuple):
     ``number`` is the id of its URL, ``place`` that of the first link to it. The body, with its content coding, is
     in ``body`` or in ``file``, of ``size`` bytes. ``name`` is that of its file, ``None`` where it is read for its
     links only; ``modified`` the file's modification time in seconds since 1970. ``is_old`` says that an earlier crawl
-    stored the URL.
+    stored the URL. ``page`` is the base URL of the page that runs a script, and the name of its file, if it has one.
     """
 
     number: int
@@ -41,6 +42,7 @@ class Job(NamedTuple):
     name: str | None
     modified: float | None
     is_old: bool
+    page: tuple[str, str] | None = None
 
 
 class FileLinks(NamedTuple):
@@ -133,7 +135,7 @@ class JobRunner:
         if content is None and parsed in PARSED and body.file is not None:
             content = body.file.read_bytes()
         has_links = kind in PARSED or head.get("link") is not None
-        file_links = self._links(parsed, content or b"", job.url, head) if has_links else None
+        file_links = self._links(parsed, content or b"", job, head) if has_links else None
         if job.name is not None:
             self._place(job, job.name, content, body)
         return BodyResult(kind.value, body.size, size, is_unparsed, file_links)
@@ -145,8 +147,12 @@ class JobRunner:
             return BodyError("protocol", f"could not be read: {problem}")
         return BodyError(*too_large(limit))
 
-    def _links(self, kind: Kind, content: bytes, url: str, head: Head) -> FileLinks:
-        return file_links_of(discover(kind, content, url, head, self.agent), self.scope)
+    def _links(self, kind: Kind, content: bytes, job: Job, head: Head) -> FileLinks:
+        page = None if job.page is None else RunningPage(job.page[0], partial(self._markup, job.page[1]))
+        return file_links_of(discover(kind, content, job.url, head, self.agent, page), self.scope)
+
+    def _markup(self, name: str) -> bytes:
+        return self.mirror.read(name) if name and self.mirror.size(name) is not None else b""
 
     def _content(self, job: Job, head: Head, body: _Body) -> bytes | None:
         """Return the decoded body, ``None`` when it is in a file as it is. Raises ``DecodeError``."""

@@ -21,7 +21,7 @@ from adaptc.crawl.http import Fetcher
 from adaptc.crawl.mirror import Mirror, write_table
 from adaptc.crawl.names import Claims, NameOptions
 from adaptc.crawl.options import CrawlOptions, PurgeBound, RecordOptions, UpdateOptions
-from adaptc.crawl.purge import TOO_MANY, gone_files, merge_twins
+from adaptc.crawl.purge import TOO_MANY, give_names_back, gone_files, merge_twins
 from adaptc.crawl.reader import Reader, reader_for
 from adaptc.crawl.report import Journal, broken_links, repeating_paths, unread_files
 from adaptc.crawl.robots_failure import robots_failures
@@ -143,6 +143,8 @@ def _completed(options: CrawlOptions, settler: Settler) -> tuple[Diagnostic, ...
     if settler.budget.spent is not None:
         frontier.give_up(*settler.budget.spent)
     merge_twins(frontier, mirror, claims, options.names.default_page)
+    if not (options.spider or options.update.delete_after):
+        give_names_back(frontier, mirror, claims, settler.journal, options.names)
     converted = _converted(options, frontier, mirror)
     if options.spider or options.update.delete_after:  # it leaves the files of a former crawl alone
         return _crawl_diagnostics(frontier)

@@ -10,7 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from adaptc.crawl.frontier import Frontier, Row, State, UnnamedUrl
+from adaptc.crawl.frontier import Frontier, UnnamedUrl
 from adaptc.crawl.http import Fetcher, Response
 from adaptc.crawl.names import Claims, name_of
 from adaptc.crawl.options import CrawlOptions
@@ -76,23 +76,8 @@ class Engine:
             last = rows[-1].rank
 
     def _claimed(self, row: UnnamedUrl) -> str:
-        return self.claims.claim(name_of(self._named_after(row), self.options.names))
-
-    def _named_after(self, row: UnnamedUrl) -> str:
-        """Return the URL that gives the name: a redirected one keeps the name of the first request (as in wget).
-
-        Where only a slash was added it does not, since the file would take the name of the directory.
-        """
-        origin: UnnamedUrl | Row = row
-        is_redirected = (row.place or "").startswith("redirect")
-        while is_redirected and not self.options.names.trust_server_names and origin.parent is not None:
-            parent = self.frontier.by_id(origin.parent)
-            if parent is None or parent.state != State.REDIRECTED or parent.target != origin.id:
-                break
-            if origin.url == parent.url + "/":
-                break
-            origin = parent
-        return origin.url
+        names = self.options.names
+        return self.claims.claim(name_of(self.frontier.named_after(row, names.trust_server_names), names))
 
     # ---- one level
 

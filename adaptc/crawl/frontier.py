@@ -332,8 +332,25 @@ class Frontier(Store):
 
     # ---- names
 
-    def set_names(self, names: Iterable[tuple[str, int]]) -> None:
-        """Give names to URLs: pairs of name and id."""
+    def named_after(self, row: Row | UnnamedUrl, trusts_server_names: bool) -> str:
+        """Return the URL that gives a file its name: a redirected one keeps that of the first request (as in wget).
+
+        Where only a slash was added it does not, since the file would take the name of the directory; nor with
+        ``trusts_server_names``.
+        """
+        origin = row
+        is_redirected = (row.place or "").startswith("redirect")
+        while is_redirected and not trusts_server_names and origin.parent is not None:
+            parent = self.by_id(origin.parent)
+            if parent is None or parent.state != State.REDIRECTED or parent.target != origin.id:
+                break
+            if origin.url == parent.url + "/":
+                break
+            origin = parent
+        return origin.url
+
+    def set_names(self, names: Iterable[tuple[str | None, int]]) -> None:
+        """Give names to URLs: pairs of name and id; ``None`` takes one away."""
         self._db.executemany("UPDATE urls SET name = ? WHERE id = ?", names)
 
     def forget(self, number: int) -> None:

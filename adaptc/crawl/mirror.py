@@ -128,6 +128,23 @@ class Mirror:
         if is_inside(os.path.realpath(path.rpartition("/")[0]), self.root):
             _forget(path)
 
+    def move(self, name: str, new: str) -> None:
+        """Give a file another name; directories that it leaves empty go. Raises ``OSError`` and ``OutsideMirror``."""
+        self._directory(new)
+        os.replace(self.path(name), self.path(new))
+        directory = name.rpartition("/")[0]
+        while directory and self._remove_empty(directory):
+            directory = directory.rpartition("/")[0]
+
+    def _remove_empty(self, directory: str) -> bool:
+        path = self.path(directory)
+        try:
+            os.rmdir(path)
+        except OSError:  # it holds more
+            return False
+        self._own.discard(path)
+        return True
+
     def _directory(self, name: str) -> str:
         """Make the directory of a name and return it; one that leads elsewhere is refused."""
         directory = self.path(name).rpartition("/")[0]

@@ -245,6 +245,14 @@ def _shortened(step: str) -> str:
     return encoded[: MAX_NAME - len(tail.encode())].decode("utf-8", "ignore") + tail
 
 
+_NUMBERED = re.compile(r"\.[1-9]\d*(?:/|\Z)")
+
+
+def may_be_numbered(name: str) -> bool:
+    """Whether a name looks as if another had been taken."""
+    return _NUMBERED.search(name) is not None
+
+
 def numbered(step: str, number: int) -> str:
     """Return the ``number``-th other name for a segment that is taken: ``index.html.1``, as wget and wget2 write it."""
     suffix = f".{number}"
@@ -291,8 +299,10 @@ class Claims:
         return tried
 
     def release(self, name: str) -> None:
-        """Release a claimed name."""
+        """Release a claimed name; directories that it stood in the way of may have it from now on."""
         self._keys.release_key(self._key(name))
+        if name in self._directories:
+            self._directories.clear()
 
     def _key(self, name: str) -> str:
         """Return what two names have in common that the file system takes for one."""

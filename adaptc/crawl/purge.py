@@ -5,6 +5,9 @@ nothing about what is gone. A server that answers with a login or maintenance pa
 its pages: a bound on what one crawl removes asks the user first.
 
 The latter are one page under two URLs: ``/a/`` and ``/a/index.html`` are both fetched, and usually have the same bytes.
+
+Names are given before anything is fetched. Those that no file got (``/docs`` redirects to ``/docs/``, or fails) go back
+in the end, and files that had to make way for them get the names that they asked for.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from collections.abc import Iterator
 from adaptc.core.diagnostics import Diagnostic, diagnose
 from adaptc.crawl.discover.content import Kind
 from adaptc.crawl.frontier import Frontier, Row, State
-from adaptc.crawl.mirror import Mirror
-from adaptc.crawl.names import Claims
+from adaptc.crawl.mirror import Mirror, OutsideMirror
+from adaptc.crawl.names import Claims, NameOptions, adjusted, may_be_numbered, name_of
 from adaptc.crawl.options import UpdateOptions
+from adaptc.crawl.report import Journal
 from adaptc.crawl.robots_failure import robots_failures
 from adaptc.crawl.weburl import parts_of
 
@@ -96,3 +100,44 @@ def _merge(frontier: Frontier, mirror: Mirror, claims: Claims, survivor: Row, tw
         frontier.update(twin.id, State.REDIRECTED, target=survivor.id, name=None, reason=f"the same as {survivor.url}")
     mirror.remove(twin.name)
     mirror.forget_original(twin.id)
+
+
+# ---- names that no file got
+
+
+def give_names_back(frontier: Frontier, mirror: Mirror, claims: Claims, journal: Journal, options: NameOptions) -> None:
+    """Give names without a file to files that had to take others, in the order of their ranks.
+
+    What a former crawl named stays, where it has the name that it asked for.
+    """
+    with frontier:
+        for row in frontier.rows(State.FAILED, State.REFUSED):
+            if row.name is not None and row.disk is None and mirror.size(row.name) is None:
+                claims.release(row.name)
+                frontier.set_names([(None, row.id)])
+    numbered = [row for row in frontier.rows(State.STORED) if may_be_numbered(row.name or "")]
+    for row in sorted(numbered, key=lambda row: (row.rank or 0, row.id)):
+        _rename(row, frontier, mirror, claims, journal, options)
+
+
+def _rename(
+    row: Row, frontier: Frontier, mirror: Mirror, claims: Claims, journal: Journal, options: NameOptions
+) -> None:
+    assert row.name is not None
+    wanted = name_of(frontier.named_after(row, options.trust_server_names), options)
+    directory, slash, _ = wanted.rpartition("/")
+    is_own = not options.content_disposition
+    wanted = adjusted(wanted, row.type or "", options) if is_own else directory + slash + row.name.rpartition("/")[2]
+    if row.name == wanted:
+        return
+    with frontier:
+        claims.release(row.name)
+        name = claims.claim(wanted)
+        try:
+            if name != row.name:
+                mirror.move(row.name, name)
+                journal.write("renamed", row.url, file=name)
+        except (OSError, OutsideMirror):  # it keeps what it has
+            claims.release(name)
+            name = claims.claim(row.name)
+        frontier.set_names([(name, row.id)])

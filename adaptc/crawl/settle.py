@@ -15,6 +15,7 @@ from adaptc.core import media
 from adaptc.crawl.body_job import UNPARSED, BodyError, BodyResult, FileLinks, Job, Outcome, file_links_of
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of, most_parsed
 from adaptc.crawl.discover.link import Discovery, Link
+from adaptc.crawl.discover.script_links import GUESSES, WORKER
 from adaptc.crawl.frontier import Frontier, MetUrl, Row, State
 from adaptc.crawl.http import Head, Response, received_content
 from adaptc.crawl.mirror import Mirror, OutsideMirror, http_time, policy_key
@@ -29,6 +30,7 @@ from adaptc.crawl.store import unpack
 from adaptc.crawl.weburl import parts_of, resolved, without_parameters
 
 _REDIRECTS = frozenset({300, 301, 302, 303, 307, 308})
+_MISSING = frozenset({404, 410})
 _ERROR_CLASS = {401: "auth", 407: "auth"}
 
 
@@ -150,6 +152,9 @@ class Settler:
 
     def fail(self, row: Row, kind: str, reason: str, status: int | None = None) -> None:
         """Note that a URL that was wanted could not be fetched; ``kind`` is the class of the error."""
+        if status in _MISSING and row.place in GUESSES and row.disk is None:
+            self.refuse(row, "named-in-script", f"{reason}; only the code of a script names it")
+            return
         with self.frontier:
             self.frontier.update(row.id, State.FAILED, rule=kind, reason=reason, status=status)
         self.journal.write("failed", row.url, status=status, rule=kind, reason=reason, referrer=self._referrer(row))
@@ -341,7 +346,20 @@ class StoragePolicy:
         return Job(
             row.id, row.url, row.place or "", head.status, head.fields, response.body,
             str(file) if file is not None else None, response.size, name, modified, row.disk is not None,
+            self._running_page(row) if "script" in head.media_type else None,
         )  # fmt: skip
+
+    def _running_page(self, row: Row) -> tuple[str, str] | None:
+        """Return the base URL and the file of the page that a script was found from; a worker is its own base."""
+        hop: Row | None = row
+        for _ in range(_MOST_HOPS):
+            if hop is None or hop.kind == Kind.PAGE.value:
+                break
+            if hop.place == WORKER:
+                return hop.url, ""
+            hop = self.frontier.by_id(hop.parent) if hop.parent is not None else None
+        known = self.frontier.links(hop.id) if hop is not None else None
+        return None if hop is None or known is None else (known.base, hop.name or "")
 
     def reason_not_kept(self, row: Row) -> str | None:
         """Return why a file is not kept though it was loaded, ``None`` when it is."""
@@ -371,6 +389,7 @@ class StoragePolicy:
         return wanted
 
 
+_MOST_HOPS = 30  # from a script to its page, by the modules between them
 _REFUSALS = 200_000  # refused links that are remembered, so that each is written down once
 
 

@@ -36,6 +36,27 @@ def from_file(path: str, answer: str | bytes | Answer, place: str = "<a href={}>
     return {"/": place.format(path), path: answer, X: b"png", "/x.html": "x", "/y.html": "y"}
 
 
+def from_script(text: str, type: str = "module", **files: str) -> dict[str, object]:
+    """A page below /docs/ that runs /docs/js/app.js, and files of its own by their names below /docs/."""
+    named = {f"/docs/{name.replace('_', '/')}.js": content for name, content in files.items()}
+    missing = {f"/docs/{name}": b"" for name in ("x.png", "y.png", "data.json", "js/x.png", "js/core.wasm")}
+    return {
+        "/docs/": f"<script type={type} src=js/app.js></script>",
+        "/docs/js/app.js": text,
+        **missing,
+        **named,
+    }
+
+
+APP = "/docs/ /docs/js/app.js"
+MODULES = {
+    "/": '<script type=importmap>{"imports": {"app": "./js/app.js", "lib/": "/lib/"}, '
+    '"scopes": {"/js/": {"other": "./lib/z.js"}}}</script><script type=module>import "lib/x.js"</script>',
+    "/js/app.js": "import y from 'lib/y.js'; import z from 'other'; import unknown from 'nowhere'",
+    "/lib/x.js": "",
+    "/lib/y.js": "",
+    "/lib/z.js": "",
+}
 PAGE, SHEET = f"/ {X}", f"/ /css/s.css {X}"
 RSS = (
     '<rss version="2.0"><channel><link>{base}/</link><item><link>{base}/x.html</link><enclosure url="/x.png"/></item>'
@@ -108,6 +129,77 @@ CASES = [
     # ---- what is no link
     Case("comments", from_page("<!-- <img src=/x.png> -->"), asked="/"),
     Case("text of scripts", from_page("<script>var a = '<img src=/x.png>'</script>"), asked="/"),
+    # ---- scripts
+    Case(
+        "imports",
+        from_script(
+            "import './a.js'; export * from '../b.js'; const c = () => import('/docs/c.js'); import(n); o.import('d')",
+            js_a="import('./deep.js')",
+            js_deep="export {default} from './a.js'",
+            b="",
+            c="",
+        ),
+        start="/docs/",
+        asked=f"{APP} /docs/js/a.js /docs/js/deep.js /docs/b.js /docs/c.js",
+    ),
+    Case("an import that fails is broken", from_script("import './gone.js'"), start="/docs/", exit=8),
+    Case("import maps", MODULES, asked="/ /js/app.js /lib/x.js /lib/y.js /lib/z.js"),
+    Case(
+        "workers belong to the page, what they load to themselves",
+        from_script(
+            "new Worker('js/w.js'); new SharedWorker(`js/s.js`); new Worker('js/' + name); "
+            "navigator.serviceWorker.register('/docs/sw.js'); audio.audioWorklet.addModule('js/p.js')",
+            "text/javascript",
+            js_w="importScripts('one.js', '../two.js'); fetch('three.json')",
+            js_s="",
+            js_p="",
+            sw="",
+            js_one="",
+            two="",
+        ),
+        start="/docs/",
+        asked=f"{APP} /docs/js/w.js /docs/js/s.js /docs/sw.js /docs/js/p.js "
+        "/docs/js/one.js /docs/two.js /docs/js/three.json",
+    ),
+    Case(
+        "files next to a module, and of the page",
+        from_script(
+            "new URL('x.png', import.meta.url); new URL(`core.wasm`, import.meta.url); new URL('no.png', base); "
+            "fetch('data.json'); fetch('save.json', {method: 'POST'}); fetch('/api/items'); fetch('a-' + n + '.json')",
+        ),
+        start="/docs/",
+        asked=f"{APP} /docs/js/x.png /docs/js/core.wasm /docs/data.json",
+    ),
+    Case(
+        "markup in templates",
+        from_script(
+            "box.innerHTML = `<img src='${thumb}' srcset='x.png 1x, ${large} 2x'><a href='page.html'>more</a>"
+            "${more ? `<source srcset='y.png'>` : ''}`; other = '<img src=/no.png>'",
+        ),
+        start="/docs/",
+        asked=f"{APP} /docs/x.png /docs/y.png",
+    ),
+    Case(
+        "templates in script elements",
+        from_page("<script type=text/x-handlebars-template><img src=/x.png><img src='/{{name}}.png'></script>"),
+        asked=PAGE,
+    ),
+    Case(
+        "chunks of a bundle below its directory",
+        {
+            "/": "<script type=module src=/app/assets/index-1a.js></script>",
+            "/app/assets/index-1a.js": "const d = ['assets/About-2b.js', 'assets/About-2b.css', 'css/none.css']",
+            "/app/assets/About-2b.js": "",
+            "/app/assets/About-2b.css": "",
+        },
+        asked="/ /app/assets/index-1a.js /app/assets/About-2b.js /app/assets/About-2b.css",
+    ),
+    Case(
+        "what only code names and nobody has is no broken link",
+        from_page("<script>if (debug) fetch('debug.json')</script>"),
+        asked="/ /debug.json",
+    ),
+    Case("scripts in the page", from_page("<script>import('/x.html')</script>"), asked="/ /x.html"),
     Case("text areas", from_page("<textarea><img src=/x.png></textarea>"), asked="/"),
     Case("forms", from_page("<form action=/x.html><button formaction=/x.html></form>"), asked="/"),
     Case(

@@ -212,6 +212,45 @@ CASES = [
         "index.html d/index.html d/x.html",
     ),
     Case(
+        "a name that a redirect gives back is that of the directory",
+        {
+            "/": "<a href=docs>d</a><a href=docs/a/x.html>x</a><img src=docs/y.png>",
+            "/docs": redirect("docs/", 301),
+            "/docs/": "<a href=z.html>z</a>",
+            "/docs/a/x.html": "x",
+            "/docs/y.png": b"y",
+            "/docs/z.html": "z",
+        },
+        "-k",
+        "index.html docs/index.html docs/a/x.html docs/y.png docs/z.html",
+        holds={"index.html": "<a href=docs/index.html>d</a><a href=docs/a/x.html>x</a><img src=docs/y.png>"},
+    ),
+    Case(
+        "a name that no file got is given back",
+        {"/": "<a href=docs>d</a><a href=docs/x.html>x</a><a href=a.b>a</a>", "/docs/x.html": "x", "/a.b": "a"},
+        "",
+        "index.html docs/x.html a.b",
+        exit=8,
+    ),
+    Case(
+        "a name that many asked for goes to the first that has a file",
+        {
+            "/": "<a href=q?1>1</a><a href=q?2>2</a><a href=q?3>3</a>",
+            "/q?2": "2",
+            "/q?3": "3",
+            "/q?1": redirect("/q?3"),
+        },
+        "--cut-file-get-vars",
+        "index.html q q.1",
+        holds={"q": "2", "q.1": "3"},
+    ),
+    Case(
+        "a name that stays taken",
+        {"/": "<a href=docs>d</a><a href=docs/x.html>x</a>", "/docs": "d", "/docs/x.html": "x"},
+        "",
+        "index.html docs docs.1/x.html",
+    ),
+    Case(
         "a redirect to what is there already",
         {
             "/": '<a href="new.html">n</a><a href="old.html">o</a>',

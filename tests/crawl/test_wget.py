@@ -16,13 +16,14 @@ from tests.sites.crawl_case import crawl
 from adaptc.core import media
 
 pytestmark = pytest.mark.wget
-# wget reads neither web app manifests nor the srcset of a source element
+# wget reads neither web app manifests nor the srcset of a source element, nor the imports of modules
 UNKNOWN_TO_WGET = {
     "images/icon-192.png",
     "images/icon-512.png",
     "images/photos/sunset.avif",
     "images/photos/sunset.webp",
     "gallery/sunset.jpg",
+    "js/lib/harmonics.js",
 }
 
 

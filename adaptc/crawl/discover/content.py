@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 from adaptc.core import media
 from adaptc.crawl.discover.link import Discovery, Link, field_links, forbids_following, links_of
@@ -28,6 +29,7 @@ class Kind(Enum):
     XML = "xml"  # a sitemap or a feed, as its root element says
     SITEMAP = "sitemap"
     MANIFEST = "manifest"
+    SCRIPT = "script"
     OTHER = "other"
     ERROR = "error"  # the body of an error that is kept: never read
 
@@ -64,18 +66,45 @@ def kind_of(media_type: str, place: str, head: bytes) -> Kind:
         sniffed = media.by_content(head[: media.SNIFF_BYTES])
         if sniffed in _BY_TYPE:
             return _BY_TYPE[sniffed]
+    if _is_script(media_type, place):
+        return Kind.SCRIPT
     is_linked = place.startswith(_LINK) and "stylesheet" in split_rel(place.removeprefix(_LINK))
     if is_linked or place == "xml-stylesheet" or place.endswith("@import"):
         return Kind.SHEET
     return Kind.MANIFEST if place == "link rel=manifest" else Kind.OTHER
 
 
-def discover(kind: Kind, content: bytes, url: str, head: Head, agent: str) -> Discovery:
+# What asks for a script by itself, whatever type it is sent as
+_SCRIPT_PLACES = frozenset({"script src", "script import", "script worker"})
+
+
+def _is_script(media_type: str, place: str) -> bool:
+    if "script" not in media_type:
+        return place in _SCRIPT_PLACES and (media_type in _UNKNOWN_TYPES or media_type == "text/plain")
+    from adaptc.formats.script.embedding import is_javascript_type
+
+    return is_javascript_type(media_type, None)
+
+
+class RunningPage(NamedTuple):
+    """The page that runs a script: its base URL, and what reads its markup (empty where it has no file)."""
+
+    base: str
+    read: Callable[[], bytes]
+
+
+def discover(
+    kind: Kind, content: bytes, url: str, head: Head, agent: str, page: RunningPage | None = None
+) -> Discovery:
     """Return the links of a response in their order: those of its fields first.
 
-    ``agent`` is the product token by which pages and fields may forbid us to follow links.
+    ``agent`` is the product token by which pages and fields may forbid us to follow links. ``page`` is the page that
+    runs a script, ``None`` where that is not known.
     """
-    discovered = _of_content(kind, content, url, head.charset, agent)
+    if kind is Kind.SCRIPT:
+        discovered = _script_links(content, url, head.charset, page)
+    else:
+        discovered = _of_content(kind, content, url, head.charset, agent)
     fields: list[Link] = field_links(head, url)
     discovered.links[:0] = fields
     discovered.nofollow = discovered.nofollow or forbids_following(head, agent)
@@ -101,6 +130,18 @@ def _page_links(content: bytes, url: str, charset: str | None, agent: str) -> Di
     from adaptc.crawl.discover.page_links import page_links
 
     return page_links(content, url, charset, agent)
+
+
+def _script_links(content: bytes, url: str, charset: str | None, page: RunningPage | None) -> Discovery:
+    from adaptc.crawl.discover.page_links import declared_imports, decode_page
+    from adaptc.crawl.discover.script_links import script_links
+
+    @cache
+    def import_map() -> dict[str, str]:
+        return declared_imports(page.read(), page.base) if page is not None else {}
+
+    text = decode_page(content, charset or "utf-8").readable
+    return Discovery(url, script_links(text, url, page.base if page is not None else None, import_map))
 
 
 def _sheet_links(content: bytes, url: str, charset: str | None) -> Discovery:

@@ -7,13 +7,20 @@ same: broken UTF-8 is decoded with one surrogate a byte (PEP 383), which encodes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote_from_bytes
 
 from adaptc.core.model import Reference
 from adaptc.core.urls import document_base
 from adaptc.crawl.discover.link import Discovery, Link, link_of
+from adaptc.crawl.discover.script_links import (
+    import_map_links,
+    import_map_of,
+    is_markup_type,
+    markup_links,
+    script_links,
+)
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.encoding import (
     BYTE_ORDER_MARKS,
@@ -24,6 +31,7 @@ from adaptc.formats.html.encoding import (
     sniff_encoding,
 )
 from adaptc.formats.html.references import base_href, references
+from adaptc.formats.script.embedding import is_javascript_type, is_module_type
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -45,7 +53,36 @@ def page_links(content: bytes, url: str, charset: str | None, agent: str) -> Dis
         link = _link(discovered.base, reference, decoded, nofollow_places)
         if link is not None:
             discovered.links.append(link)
+    discovered.links += _of_scripts(tree, discovered.base)
     return discovered
+
+
+def _of_scripts(tree: Document, base: str) -> Iterator[Link]:
+    """Yield what the scripts in a page lead to, and its import map."""
+    scripts = [each for each in tree.find_all("script") if each.text.strip() and not each.attr("src")]
+    entries = _import_map(scripts, base) if scripts else {}
+    for element in scripts:
+        line, kind = (element.position or (1, 0))[0], element.attr("type")
+        if kind == _IMPORT_MAP:
+            yield from import_map_links(import_map_of(iter((element.text,)), base), line)
+        elif is_markup_type(kind):
+            yield from (link._replace(line=line) for link in markup_links(element.text, base))
+        elif is_module_type(kind) or is_javascript_type(kind, element.attr("language")):
+            yield from (link._replace(line=line) for link in script_links(element.text, base, base, lambda: entries))
+
+
+_IMPORT_MAP = "importmap"
+
+
+def _import_map(scripts: Iterable[Element], base: str) -> dict[str, str]:
+    return import_map_of((each.text for each in scripts if each.attr("type") == _IMPORT_MAP), base)
+
+
+def declared_imports(content: bytes, base: str) -> dict[str, str]:
+    """Return the import map of a page whose base URL is ``base``."""
+    if _IMPORT_MAP.encode() not in content:
+        return {}
+    return _import_map(parse(decode_page(content, None).readable, spans=False).find_all("script"), base)
 
 
 # Browsers that know these elements take their content for text; it is markup for those that do not.

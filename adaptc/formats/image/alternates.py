@@ -82,9 +82,10 @@ def lacks_codec(name: str) -> str | None:
 def _encode_smallest(
     name: str, content: bytes, facts: ImageFacts, effort: Effort, target: Target, limit_pixels: int
 ) -> AlternateImage | None:
+    candidates: list[AlternateImage | None] = []
     # a page with ``image-orientation: none`` shows what is stored, and nobody knows which page asks for the image
-    is_lossy = target != "exact" and facts.orientation == 1
-    candidates = [_encode_lossy(name, content, facts, effort, target)] if is_lossy else []
+    if target != "exact" and facts.orientation == 1:
+        candidates.append(_encode_lossy(name, content, facts, effort, target))
     if name in EXACT_ENCODERS:
         exact = EXACT_ENCODERS[name](content, effort=effort, limit_pixels=limit_pixels)
         if exact is not None:

@@ -1,0 +1,211 @@
+"""What a script leads to: modules, workers, files next to it, files that it fetches, and what its markup embeds.
+
+Only addresses count that are written whole, where JavaScript says what they are relative to: imports, ``new URL(…,
+import.meta.url)`` and ``importScripts`` to the script, workers, ``fetch`` and markup to the page (HTML, 8.1.5.2 and
+10.2.6.3; CSP and service workers aside). A specifier without a path is looked up in the import map of the page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from adaptc.core.model import Reference, Role
+from adaptc.crawl.discover.link import REQUISITE, Link, links_of
+from adaptc.crawl.weburl import resolved
+from adaptc.formats.script.lexer import Kind, unescape
+from adaptc.formats.script.script import Script, is_string, string_content
+
+# A place of a link. The server may lack what the others name: the code may be dead, or made for another server.
+IMPORT, WORKER = "script import", "script worker"
+_BESIDE, _FETCH, _MARKUP, _STRING = "script new URL()", "script fetch()", "script markup", "script string"
+GUESSES = frozenset({WORKER, _BESIDE, _FETCH, _MARKUP, _STRING})
+
+ImportMap = Mapping[str, str]
+"""Absolute URLs by specifier; a specifier with a slash at its end stands for all that begin with it."""
+
+_PATH = re.compile(r"\.{0,2}/|[a-zA-Z][a-zA-Z0-9+.-]*:")
+_STATIC = re.compile(
+    r"[^?#]*\.(?:json|html?|txt|md|csv|tsv|xml|svg|geojson|topojson|wasm|m?js|css|ya?ml|png|jpe?g|gif|webp|avif|pdf"
+    r"|bin|glb|gltf|mp[34]|ogg|wav|woff2?|ttf)\Z",
+    re.IGNORECASE,
+)
+# A file of a bundle, by its path below the site: "assets/About-4f5a.css" in a script below assets/ (Vite)
+_BUNDLED = re.compile(r"(?![./])((?:[\w@~-]+/)+)[\w@~.-]+\.(?:m?js|css|wasm)\Z")
+_WORKERS = frozenset({"Worker", "SharedWorker"})
+_META_URL = (",", "import", ".", "meta", ".", "url")
+
+
+def script_links(text: str, url: str, page: str | None, import_map: Callable[[], ImportMap] = dict) -> list[Link]:
+    """Return the links of the script at ``url`` in their order.
+
+    ``page`` is the base URL of the page that runs it, or of the worker that it is; ``None`` where that is not known:
+    what is relative to it is left out then. Of a script in a page both are the page's. ``import_map`` is asked for once
+    a specifier needs it.
+    """
+    script = Script(text)
+    if not script.lexes:
+        return []
+    places: dict[str, str] = {}
+    of_page = _of_page(script, page) if page is not None else ()
+    for address, place in (*_modules(script, url, import_map), *_beside(script, url), *of_page, *_bundled(script, url)):
+        if address is not None:
+            places.setdefault(address, place)
+    links = [Link(address, True, place) for address, place in places.items()]
+    return [*links, *(link for each in _templates(script) for link in markup_links(each, page or url) if page)]
+
+
+def import_map_of(texts: Iterator[str], base: str) -> dict[str, str]:
+    """Return the import map that the script elements of a page with these texts declare (HTML, 8.1.6.1)."""
+    entries: dict[str, str] = {}
+    for text in texts:
+        try:
+            parsed = json.loads(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(parsed, dict):
+            scopes = parsed.get("scopes")
+            for table in (*(scopes.values() if isinstance(scopes, dict) else ()), parsed.get("imports")):
+                entries |= _resolved_entries(table, base)
+    return entries
+
+
+def _resolved_entries(table: Any, base: str) -> dict[str, str]:
+    written = table.items() if isinstance(table, dict) else ()
+    pairs = ((name, resolved(base, address)) for name, address in written if isinstance(address, str))
+    return {name: address for name, address in pairs if address is not None}
+
+
+def import_map_links(entries: ImportMap, line: int) -> list[Link]:
+    """Return the links of an import map: the files that it names."""
+    return [Link(address, True, IMPORT, line) for name, address in entries.items() if not name.endswith("/")]
+
+
+# ---- what is relative to the script
+
+
+def _modules(script: Script, url: str, import_map: Callable[[], ImportMap]) -> Iterator[tuple[str | None, str]]:
+    for specifier in _specifiers(script):
+        if _PATH.match(specifier):
+            yield resolved(url, specifier), IMPORT
+        else:
+            yield _mapped(specifier, import_map()), IMPORT
+
+
+def _specifiers(script: Script) -> Iterator[str]:
+    tokens = script.tokens
+    for place in script.places(("import", "from")):
+        if _text(script, place - 1) in (".", "?."):
+            continue
+        at = place + 2 if tokens[place] == "import" and _text(script, place + 1) == "(" else place + 1
+        specifier = _string(script, at)
+        if specifier is not None:
+            yield specifier
+
+
+def _mapped(specifier: str, entries: ImportMap) -> str | None:
+    if specifier in entries:
+        return entries[specifier]
+    prefixes = [name for name in entries if name.endswith("/") and specifier.startswith(name)]
+    longest = max(prefixes, key=len, default=None)
+    return None if longest is None else resolved(entries[longest], specifier.removeprefix(longest))
+
+
+def _beside(script: Script, url: str) -> Iterator[tuple[str | None, str]]:
+    """Yield what ``new URL(…, import.meta.url)`` and ``importScripts(…)`` name."""
+    for place in script.places(("URL",)):
+        address = _string(script, place + 2) if _text(script, place - 1) == "new" else None
+        if address is not None and tuple(script.tokens[place + 3 : place + 9]) == _META_URL:
+            yield resolved(url, address), _BESIDE
+    for place in script.places(("importScripts",)):
+        at = place + 2
+        while (address := _string(script, at)) is not None:
+            yield resolved(url, address), WORKER
+            at += 2
+
+
+def _bundled(script: Script, url: str) -> Iterator[tuple[str | None, str]]:
+    for text in script.strings():
+        match = _BUNDLED.match(text)
+        if match is not None and (start := url.find(f"/{match[1]}")) >= 0:
+            yield resolved(url[: start + 1], text), _STRING
+
+
+# ---- what is relative to the page
+
+
+def _of_page(script: Script, page: str) -> Iterator[tuple[str | None, str]]:
+    """Yield the workers that a script starts, and files that it fetches with ``fetch(…)`` and nothing else."""
+    for place in script.places((*_WORKERS, "register", "addModule", "fetch")):
+        name, address = script.tokens[place], _string(script, place + 2)
+        if address is None or _text(script, place + 1) != "(":
+            continue
+        if name == "fetch":
+            if _text(script, place + 3) == ")" and _STATIC.match(address):
+                yield resolved(page, address), _FETCH
+        elif _starts_worker(script, place, name):
+            yield resolved(page, address), WORKER
+
+
+def _starts_worker(script: Script, place: int, name: str) -> bool:
+    before = _text(script, place - 1)
+    if name in _WORKERS:
+        return before == "new"
+    return before == "." and (name == "addModule" or _text(script, place - 2) == "serviceWorker")
+
+
+_HOLE = "\ufffc"  # in the place of a substitution
+_EMBEDDING = re.compile(
+    r"<(?:img|source|video|audio|track|image|use|input|embed|object|link|script|iframe)\b", re.IGNORECASE
+)
+_EMBEDDED = REQUISITE - {Role.CSS_URL}
+# Substitutions of JavaScript, Mustache, Angular, Vue and EJS
+_COMPOSED = re.compile(rf"{_HOLE}|[{{}}]|<%|\[\[|\$\{{")
+_TEMPLATE_TYPE = re.compile(r"template|handlebars|mustache|tmpl|^text/html$", re.IGNORECASE)
+
+
+def markup_links(text: str, page: str) -> list[Link]:
+    """Return what markup in a script embeds: addresses that are written whole."""
+    from adaptc.formats.html.document import parse
+    from adaptc.formats.html.references import references
+
+    if not _EMBEDDING.search(text):
+        return []
+    found = references(parse(text, spans=False))
+    whole = (each for each in found if each.role in _EMBEDDED and not _COMPOSED.search(each.url))
+    return links_of(page, (Reference(each.role, each.url, _MARKUP, 1, 1) for each in whole))
+
+
+def is_markup_type(kind: str | None) -> bool:
+    """Whether a script element with this ``type`` holds a template, whose text is markup."""
+    return kind is not None and _TEMPLATE_TYPE.search(kind) is not None
+
+
+def _templates(script: Script) -> Iterator[str]:
+    """Yield the texts of templates, a hole in the place of each substitution; strings may be parts of anything."""
+    pending: list[list[str]] = []
+    for text, kind in zip(script.tokens, script.kinds, strict=True):
+        if kind is not Kind.TEMPLATE:
+            continue
+        if text[0] == "`":
+            pending.append([])
+        pending[-1].append(string_content(text))
+        if text[-1] == "`":
+            yield _HOLE.join(pending.pop())
+
+
+# ---- tokens
+
+
+def _text(script: Script, place: int) -> str:
+    return script.tokens[place] if 0 <= place < len(script.tokens) else ""
+
+
+def _string(script: Script, place: int) -> str | None:
+    """Return the content of a string that is a whole argument, or ends its statement."""
+    text = _text(script, place)
+    if not text or not is_string(text, script.kinds_of[text]):
+        return None
+    return None if _text(script, place + 1) in ("+", ".", "?") else unescape(text[1:-1])
