@@ -109,6 +109,35 @@ def test_a_site_without_pages_is_a_mistake(folder: Path) -> None:
     assert not (folder / "opt" / "full" / "id" / "index.html").exists()
 
 
+CLOSED = {
+    "a rule": ({".htaccess": "Require all denied"}, "", ".htaccess:1: warning: Require all denied applies to 2 files"),
+    "a rule that is not known": ({".htaccess": "FooBar on"}, "", ".htaccess:1: warning: FooBar on: what Apache makes"),
+    "programs": ({"index.php": "<?php", "a.cgi": "#!"}, "", "index.php: note: is run by the server"),
+    "patterns": ({}, '[site]\nexclude = ["*.html"]', "site.exclude leaves out *.html"),
+    "links": ({}, "links", "symlink-outside"),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_site_without_pages_says_what_left_them_out(folder: Path, name: str) -> None:
+    files, settings, reason = CLOSED[name]
+    site = folder / "site"
+    (site / "other.html").write_text("<p>other")
+    if name in ("programs", "links"):
+        for page in site.glob("*.html"):
+            page.rename(folder / page.name)
+            if name == "links":
+                (site / page.name).symlink_to(folder / page.name)
+    for file, content in files.items():
+        (site / file).write_text(content)
+    if settings.startswith("["):
+        (folder / "adaptc.toml").write_text(settings)
+    refused = run(folder, "build", "site")
+    assert refused.returncode == 2
+    assert "holds no page that may be built (" in refused.stderr
+    assert reason in refused.stderr
+
+
 def test_unknown_names_are_answered_with_the_nearest(folder: Path) -> None:
     assert "there is no command bild, did you mean build?" in run(folder, "bild").stderr
     build(folder, "--effort", "fast")

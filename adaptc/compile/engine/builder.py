@@ -39,9 +39,9 @@ from adaptc.compile.engine.trees.trees import Trees, note_boot
 from adaptc.compile.engine.workers.executor import available_cpus, worker_pool
 from adaptc.compile.engine.workers.task import UNIT_BUILDER
 from adaptc.compile.pipeline import modules_of
-from adaptc.config.config import MIRRORS
+from adaptc.config.config import MIRRORS, SiteConfig
 from adaptc.core import media
-from adaptc.core.diagnostics import UsageError
+from adaptc.core.diagnostics import Diagnostic, Severity, UsageError
 from adaptc.core.digest import digest_chunks
 from adaptc.core.fs import TEMPORARY, ChangedWhileRead, DiskTree, Tree, keep_private, refuse_outward
 from adaptc.core.model import Resource
@@ -57,8 +57,12 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.workers.executor import WorkerPool, Workers
     from adaptc.site.docroot import PlainDirectory
 
-# Diagnostics of what closes a docroot
-_CLOSING = ("server-rule", "closed-mode")
+# Diagnostics of what leaves pages out, and how many of them a refusal repeats
+_CLOSING = (
+    "server-rule", "server-rule-unknown", "closed-mode", "unreadable-directory", "unreadable-file", "server-program",
+    "private-name", "symlink-outside", "symlink-broken", "symlink-loop",
+)  # fmt: skip
+_REPEATED = 3
 # The lock file that workers hold
 _WORKERS = "workers"
 
@@ -211,13 +215,20 @@ class Builder:
         on, which removes what it has of them, and is refused then.
         """
         withheld = frozenset(report.withheld)
-        causes = [each for each in report.load_diagnostics if each.id in _CLOSING] if withheld else []
-        because = f" that may be built ({causes[0]})" if causes else ""
-        problem = f"docroot {self.spec.docroot} holds no page{because}"
+        problem = f"docroot {self.spec.docroot} holds no page{self._causes(report)}"
         pages = (path for path, (resource, _) in known.items() if resource.media_type in media.PAGES)
         if not any(not withheld.isdisjoint(with_ancestors(path)) for path in pages):
             raise UsageError(f"{problem}: nothing was built, and nothing removed")
         report.refusal = f"{problem}: what was built of it is removed from {self.spec.config.output}"
+
+    def _causes(self, report: BuildReport) -> str:
+        """Return by what pages are left out, in brackets; nothing where nothing is known to be."""
+        closing = sorted((each for each in report.load_diagnostics if each.id in _CLOSING), key=_importance)
+        causes = list(map(str, closing[:_REPEATED]))
+        causes += [f"and {len(closing) - _REPEATED} more"] if len(closing) > _REPEATED else []
+        exclude = self.spec.config.site.exclude
+        causes += [f"site.exclude leaves out {', '.join(exclude)}"] if exclude != SiteConfig().exclude else []
+        return f" that may be built ({'; '.join(causes)})" if causes else ""
 
     def _is_complete(self, state: State, report: BuildReport) -> bool:
         """Whether the trees are as the last build left them, and complete for an unchanged docroot."""
@@ -273,6 +284,10 @@ def has_new_hosts(state: State, report: BuildReport) -> bool:
     from adaptc.compile.analyse.decisions import HOSTS, host_rows
 
     return report.hosts is not None and host_rows(report.hosts).get(HOSTS) != state.decisions().get(HOSTS)
+
+
+def _importance(diagnostic: Diagnostic) -> int:
+    return list(Severity).index(diagnostic.severity)
 
 
 def _has_pages(resources: Iterable[Resource]) -> bool:
