@@ -94,7 +94,7 @@ async def view_page(browser: Chromium, server: Server, url: str, width: int) -> 
         seen = tab.seen
     loads = _with_counts(seen.loads)
     return PageView(
-        **_values(record),
+        **values_of(record),
         errors=tuple(seen.errors),
         failed=tuple(sorted({load.url for load in loads if load.status >= 400})),
         departure=seen.departure,
@@ -105,8 +105,8 @@ async def view_page(browser: Chromium, server: Server, url: str, width: int) -> 
     )
 
 
-def _values(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what ``collect.js`` found, by the names of fields."""
+def values_of(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``collect.js`` or ``robot.js`` found, by the names of fields."""
     names = {_camel(each.name): each.name for each in fields(PageView)}
     return {names[key]: _frozen(value) for key, value in record.items()}
 

@@ -180,6 +180,10 @@ class Tab:
         self._parsed = parsed = asyncio.Event()
         self._page.on("domcontentloaded", lambda _: parsed.set())
 
+    def stay(self) -> None:
+        """Have the page from now on not even be loaded again: its own address counts as a departure, too."""
+        self._url = ""
+
     async def resize(self, width: int, height: int) -> None:
         """Give the window another size, in CSS pixels; a phone obeys what the page says of its viewport."""
         self.width, is_phone = width, width < PHONE
@@ -283,6 +287,24 @@ class Tab:
             self._world = int(world["executionContextId"])
             await self._evaluate(f"void (globalThis.{_SHARED} = ({script('shared')})())", self._world)
         return self._world
+
+    # ---- acting, as a person does
+
+    async def point(self, x: float, y: float, *, is_click: bool = False) -> None:
+        """Move the mouse to a place in the window, in CSS pixels, and click there."""
+        mouse = self._page.mouse
+        with saying_why():
+            await asyncio.wait_for(mouse.click(x, y) if is_click else mouse.move(x, y), _ANSWER * self.pace)
+
+    async def press(self, key: str) -> None:
+        """Press a key, by its name in the DOM."""
+        with saying_why():
+            await asyncio.wait_for(self._page.keyboard.press(key), _ANSWER * self.pace)
+
+    async def type(self, text: str) -> None:
+        """Type a text where the focus is."""
+        with saying_why():
+            await asyncio.wait_for(self._page.keyboard.type(text), _ANSWER * self.pace)
 
     async def send(self, method: str, parameters: dict[str, Any] | None = None) -> Any:
         """Call a method of the Chrome DevTools Protocol and return its result."""

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 # Those of ``adaptc.browser.paint.LINES``, which is imported late
 LINE_NAMES = ("2g", "3g", "4g")
+# A robot that does more takes minutes a page
+MOST_ACTIONS = 100
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
@@ -44,6 +46,13 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     type=click.Choice(LINE_NAMES),
     help="Measure how soon each level shows the pages to a phone on this line, too: half a minute a page and level.",
 )
+@click.option(
+    "--actions",
+    type=click.IntRange(1, MOST_ACTIONS),
+    metavar="N",
+    help="Click, hover, type and scroll N times in each page, and compare after each action.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Choose other actions.")
 @click.option("--report", type=_FILE, metavar="FILE", help="Where pictures go.  [default: proof.html in the output]")
 def prove(
     invocation: Invocation,
@@ -52,6 +61,8 @@ def prove(
     levels: tuple[str, ...],
     count: int,
     line: str | None,
+    actions: int | None,
+    seed: int,
     report: Path | None,
 ) -> ExitCode:
     """Say what levels do not keep of pages, with a browser.
@@ -61,12 +72,14 @@ def prove(
     compared with the original by what the level promises. What was proven is not loaded again while nothing of it
     changes. Ends with 0 when every level keeps its promise, and with 1 when one does not.
     """
+    from adaptc.browser.robot import Robot
     from adaptc.workflow.prove import prove as run
     from adaptc.workflow.prove import write_report
 
     config = with_mirror(invocation.load({"output": output}))
     with watching(invocation) as progress:
-        proof = run(config, pages, levels, count, progress, line)
+        robot = Robot(actions, seed) if actions is not None else None
+        proof = run(config, pages, levels, count, progress, line, robot)
     written = write_report(config, proof, report)
     _PRINTERS.get(invocation.format, _print_for_ci)(proof, invocation, config, written)
     return ExitCode.DONE if proof.is_kept else ExitCode.WITH_ERRORS

@@ -10,6 +10,7 @@ from pathlib import Path
 from adaptc.browser.answers import docroot_server, level_server
 from adaptc.browser.chromium import find_chromium, names_tried
 from adaptc.browser.judge import promised_by
+from adaptc.browser.robot import Robot
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.analyse.demotions import Demotions, demotions_of
 from adaptc.compile.engine.cache.store import Store
@@ -69,12 +70,14 @@ def prove(
     count: int,
     progress: Progress,
     line: str | None = None,
+    robot: Robot | None = None,
 ) -> Proof:
     """Prove the pages ``names``, or ``count`` of the most viewed or else different ones, at every level that was built.
 
     ``names`` are paths in the docroot or URLs of the site; ``levels`` are those to prove, by default all. With
-    ``line``, a name of ``adaptc.browser.paint.LINES``, it is measured how soon pages are shown on it, too. Raises
-    ``UsageError`` where there is no build or no browser, and for names that were not built.
+    ``line``, a name of ``adaptc.browser.paint.LINES``, it is measured how soon pages are shown on it, too. With a
+    ``robot`` pages are acted on, at levels that keep more than the content. Raises ``UsageError`` where there is no
+    build or no browser, and for names that were not built.
     """
     if config.docroot is None:
         raise UsageError("no docroot: name it as docroot in adaptc.toml")
@@ -92,7 +95,7 @@ def prove(
     program, servers = _browser(config.browser.program), _servers(config, config.docroot, site, chosen, headers)
     urls = {page: address_to_prove(page, site, servers.original, headers.hosts) for page in dict.fromkeys(pages)}
     try:
-        verdicts = Prover(program, servers, VerdictStore(store)).prove(urls, progress)
+        verdicts = Prover(program, servers, VerdictStore(store), robot).prove(urls, progress)
         paints = Painter(program, servers, line, store).measure(urls, progress) if line else []
     except BrowserError as error:
         raise UsageError(f"{program} failed: {error}") from None

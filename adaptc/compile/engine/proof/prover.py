@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from adaptc.browser.answers import ANYWHERE, Server
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import WIDTHS
-from adaptc.browser.judge import Difference, PageView, differences, view_page
+from adaptc.browser.judge import CONTENT, Difference, PageView, differences, view_page
 from adaptc.browser.pictures import differing_parts, first_part
+from adaptc.browser.robot import Act, Performance, Robot, acted_differences, perform
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.proof.verdict import UNLOADABLE, Answers, Case, Verdict, VerdictStore
 from adaptc.compile.engine.reporting import Progress
@@ -70,10 +71,10 @@ def _leads_from_root(content: bytes) -> bool:
 
 
 class Prover:
-    """Proves pages of a site; ``urls`` are the addresses of the pages by path."""
+    """Proves pages of a site; with a ``robot``, after each of its actions as well."""
 
-    def __init__(self, program: str, levels: Levels, verdicts: VerdictStore) -> None:
-        self.program, self.verdicts, self.promised = program, verdicts, levels.promised
+    def __init__(self, program: str, levels: Levels, verdicts: VerdictStore, robot: Robot | None = None) -> None:
+        self.program, self.verdicts, self.promised, self.robot = program, verdicts, levels.promised, robot
         self.original = Answers(levels.original)
         self.levels = {name: Answers(server) for name, server in levels.servers.items()}
 
@@ -83,7 +84,7 @@ class Prover:
         Raises ``BrowserError`` if the browser cannot be started.
         """
         cases = {
-            Case(page, level, width, self.promised[level]): url
+            Case(page, level, width, self.promised[level], self.robot): url
             for page, url in urls.items()
             for level in self.levels
             for width in WIDTHS
@@ -129,6 +130,8 @@ class PageProver:
         self.originals: list[PageView] = []
         # loads of levels; those of one list got the same answers
         self.loads: list[list[PageView]] = []
+        # what a robot did on the original, each time the same
+        self.performances: list[Performance] = []
         self._tops: dict[bytes, str] = {}
 
     async def judge(self, case: Case, answers: Answers) -> Verdict:
@@ -145,9 +148,11 @@ class PageProver:
         return await self._judge_level(case, answers)
 
     async def _judge_level(self, case: Case, answers: Answers) -> Verdict:
-        if await self._gives(answers, self.originals[0]):
-            return self._stored(Verdict(case, (), self._pictures(self.originals[0], ())), self.originals)
+        is_same = await self._gives(answers, self.originals[0])
         try:
+            acted = await self._acted(case, answers)
+            if is_same and not acted:
+                return self._stored(Verdict(case, (), self._pictures(self.originals[0], ())), self.originals)
             loads = await self._loads_of(answers)
             found = await self._differences(loads, case.promised)
             while found and len(loads) < _LOADS:
@@ -158,7 +163,41 @@ class PageProver:
         except BrowserError as error:
             return await self._unloadable(case, error)
         pictures = await asyncio.to_thread(self._pictures, loads[0], found)
-        return self._stored(Verdict(case, found, pictures), loads)
+        return self._stored(Verdict(case, (*found, *acted), pictures), loads)
+
+    async def _acted(self, case: Case, answers: Answers) -> tuple[Difference, ...]:
+        """Return after which action of a robot a level differs, each time that the two are acted on in the same way.
+
+        Nothing is asked of levels that keep the content alone: they have no scripts, or others.
+        """
+        if case.robot is None or case.promised == CONTENT:
+            return ()
+        first = await self._performance(case.robot, 0)
+        if await asyncio.to_thread(answers.gives, first.answers):
+            return ()
+        found: tuple[Difference, ...] = ()
+        for number in range(_LOADS):
+            await self._performance(case.robot, number)
+            performance = await self._perform(answers.server, case.robot, first.acts)
+            found = acted_differences(self.performances, performance)
+            if not found:
+                break
+        return found
+
+    async def _performance(self, robot: Robot, number: int) -> Performance:
+        """Return what was done on the original for the ``number``-th time."""
+        while len(self.performances) <= number:
+            acts = self.performances[0].acts if self.performances else None
+            self.performances.append(await self._perform(self.original.server, robot, acts))
+        return self.performances[number]
+
+    async def _perform(self, server: Server, robot: Robot, acts: Sequence[Act] | None) -> Performance:
+        for _ in range(_TRIES - 1):
+            try:
+                return await perform(self.browser, server, self.url, self.width, robot, acts)
+            except BrowserError:
+                continue
+        return await perform(self.browser, server, self.url, self.width, robot, acts)
 
     async def _unloadable(self, case: Case, error: BrowserError) -> Verdict:
         """Blame the level for a page that cannot be looked at only if the original still can: machines may be busy."""
@@ -207,7 +246,8 @@ class PageProver:
 
     def _stored(self, verdict: Verdict, loads: Sequence[PageView]) -> Verdict:
         loaded = _answers(loads)
-        self.verdicts.put(verdict, self.url, _answers(self.originals), loaded)
+        original = {url: digest for each in self.performances for url, digest in each.answers.items()}
+        self.verdicts.put(verdict, self.url, original | _answers(self.originals), loaded)
         return replace(verdict, loaded=tuple(loaded))
 
 

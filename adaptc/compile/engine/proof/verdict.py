@@ -9,6 +9,7 @@ from typing import Any
 from adaptc.browser.answers import Server
 from adaptc.browser.evidence import code_digest
 from adaptc.browser.judge import Difference, answer_digest
+from adaptc.browser.robot import Robot
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.proof.records import ProvenView
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose, printable
@@ -21,12 +22,16 @@ UNLOADABLE = "unloadable"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is judged: a page at a level and a width, in CSS pixels, by what is promised (``adaptc.browser.judge``)."""
+    """What is judged: a page at a level and a width, in CSS pixels, by what is promised (``adaptc.browser.judge``).
+
+    With a ``robot`` it is acted on as well.
+    """
 
     page: str
     level: str
     width: int
     promised: str
+    robot: Robot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,4 +143,5 @@ class VerdictStore:
 
 
 def _key(case: Case, url: str) -> str:
-    return digest_parts("verdicts", code_digest(), url, case.level, str(case.width), case.promised)
+    acted = (str(case.robot),) if case.robot is not None else ()
+    return digest_parts("verdicts", code_digest(), url, case.level, str(case.width), case.promised, *acted)

@@ -1,0 +1,128 @@
+// For a robot that acts on a page: "look" returns what is shown and what can be acted on, in open shadow roots as well,
+// "aim" scrolls a target to the middle of the window and returns where to point, "focus" gives it the focus. A target is
+// known by its key (what it is and says) and its number among those that have the same: other markup may be around it.
+async ({ operation, key, number }, { NO_TEXT, isVisible, finish, drawn }) => {
+  const CONTROLS = 'a[href],button,summary,label,input:not([type=hidden]),select,textarea,area[href],[onclick],[tabindex],[aria-expanded],' +
+    '[role=button],[role=tab],[role=menuitem],[role=option],[role=switch],[role=checkbox],[role=radio],[role=link],[contenteditable=""],[contenteditable=true]'
+  const TYPED = /^(text|search|email|url|tel|password|number)$/, UNTOUCHED = /^(file|color|date|time|month|week|datetime-local)$/
+  const MOST = 4000, TEXTS = 3000, MOST_TEXTS = 20000, FRAMES = 60, STILL = 4
+  const plain = (text) => (text ?? '').replace(/[\s\u00a0]+/g, ' ').trim()
+  const rounded = (value) => Math.round(value * 10) / 10
+  const root = document.documentElement
+
+  const elements = []
+  const gather = (from) => {
+    for (const element of from.querySelectorAll('*')) {
+      if (elements.length >= MOST) return
+      elements.push(element)
+      if (element.shadowRoot) gather(element.shadowRoot)
+    }
+  }
+  gather(document)
+
+  const boxOf = (element) => {
+    const box = element.getBoundingClientRect()
+    return [rounded(box.left + scrollX), rounded(box.top + scrollY), rounded(box.width), rounded(box.height)]
+  }
+  const isShown = (element) => {
+    const box = element.getBoundingClientRect()
+    return box.width >= 3 && box.height >= 3 && box.right + scrollX > 0 && box.bottom + scrollY > 0 && isVisible(element)
+  }
+  const address = (link) => {
+    try {
+      const url = new URL(link.href?.baseVal ?? link.href, document.baseURI)
+      return (url.origin === location.origin ? '' : url.origin) + url.pathname.replace(/\/index\.html?$/, '/') + url.search + url.hash
+    } catch { return plain(link.getAttribute('href')) }
+  }
+  const isPointed = (element) => {
+    const parent = element.parentElement
+    return getComputedStyle(element).cursor === 'pointer' && (!parent || getComputedStyle(parent).cursor !== 'pointer')
+  }
+  const says = (element) => plain(element.getAttribute('aria-label') || element.innerText || element.getAttribute('placeholder') ||
+    element.getAttribute('alt') || element.getAttribute('title') || element.getAttribute('name') || element.id).slice(0, 40)
+  const keyOf = (element) => [element.localName, element.localName === 'input' ? element.type : element.getAttribute('role') ?? '', says(element),
+    element.localName === 'a' || element.localName === 'area' ? address(element) : ''].join('|')
+
+  const counts = new Map()
+  const targets = []
+  for (const element of elements) {
+    if (!(element.matches(CONTROLS) || isPointed(element)) || !isShown(element)) continue
+    const known = keyOf(element), count = counts.get(known) ?? 0
+    counts.set(known, count + 1)
+    targets.push({ element, key: known, number: count })
+  }
+
+  if (operation !== 'look') {
+    const element = targets.find((target) => target.key === key && target.number === number)?.element
+    if (!element) return null
+    if (operation === 'focus') return element.focus({ preventScroll: true }) ?? true
+    element.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' })
+    await drawn()
+    const box = [...element.getClientRects()].find(({ width, height }) => width && height) ?? element.getBoundingClientRect()
+    const x = box.left + box.width / 2, y = box.top + box.height / 2
+    let hit = document.elementFromPoint(x, y)
+    while (hit?.shadowRoot?.elementFromPoint(x, y) && hit.shadowRoot.elementFromPoint(x, y) !== hit) hit = hit.shadowRoot.elementFromPoint(x, y)
+    const isHit = !!hit && (element.contains(hit) || hit.contains(element) || hit.control === element || element.control === hit)
+    return { x, y, isHit }
+  }
+
+  // what scrolls smoothly comes to rest, by its own time
+  finish()
+  let place = '', still = 0
+  for (let i = 0; i < FRAMES && still < STILL; i++) {
+    await drawn()
+    const now = [scrollX, scrollY].join()
+    still = now === place ? still + 1 : 0
+    place = now
+  }
+  finish()
+  const purpose = ({ element }) => {
+    if (element.disabled || UNTOUCHED.test(element.type ?? '') || element.hasAttribute('download')) return ''
+    if (element.localName === 'select') return 'choose'
+    if (element.localName === 'textarea' || element.isContentEditable || (element.localName === 'input' && TYPED.test(element.type))) return 'type'
+    const href = element.getAttribute('href')
+    if (href && /^(mailto|tel|sms|data|blob):/i.test(href)) return ''
+    return href && !href.startsWith('#') && !/^javascript:/i.test(href) ? 'follow' : 'click'
+  }
+  const texts = [], words = []
+  const range = document.createRange()
+  const walk = (from) => {
+    const walker = document.createTreeWalker(from, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT)
+    for (let node = walker.nextNode(); node && words.length < MOST_TEXTS; node = walker.nextNode()) {
+      if (node.nodeType === Node.ELEMENT_NODE) {
+        if (node.shadowRoot) walk(node.shadowRoot)
+        continue
+      }
+      const parent = node.parentElement, start = node.data.search(/\S/)
+      if (start < 0 || (parent && (NO_TEXT.has(parent.tagName) || !isVisible(parent)))) continue
+      range.setStart(node, start)
+      range.setEnd(node, start + 1)
+      const box = range.getClientRects()[0]
+      if (box) words.push(plain(node.data))
+      if (box && texts.length < TEXTS) texts.push([plain(node.data.slice(start, start + 24)), rounded(box.left + scrollX), rounded(box.top + scrollY)])
+    }
+  }
+  walk(document.body ?? root)
+  const body = document.body ?? root
+  const isMissing = (image) => {
+    const url = image.currentSrc || image.src
+    return image.complete && !image.naturalWidth && url && !url.startsWith('data:') && new URL(url, document.baseURI).origin === location.origin
+  }
+  const images = elements.filter((element) => element.localName === 'img')
+  return {
+    view: {
+      mode: document.compatMode,
+      text: words.join(' '),
+      width: Math.max(root.scrollWidth, body.scrollWidth),
+      height: Math.round(Math.max(root.scrollHeight, body.scrollHeight, root.getBoundingClientRect().height)),
+      texts: [...texts, ...targets.map(({ element, key }) => [`<${key}>`, ...boxOf(element).slice(0, 2)])],
+      images: images.filter(isShown).map(boxOf),
+      missing: images.filter(isMissing).map((image) => image.currentSrc || image.src),
+      fields: targets.map(({ key }) => key),
+    },
+    targets: targets.map((target) => ({
+      key: target.key, number: target.number, purpose: purpose(target), type: target.element.type ?? '',
+      group: [target.element.localName, target.element.className, target.element.parentElement?.className, target.element.type].join(),
+    })).filter((target) => target.purpose),
+  }
+}

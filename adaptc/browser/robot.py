@@ -1,0 +1,235 @@
+"""A robot that clicks, hovers, types and scrolls in a page, and what it sees after each of its actions.
+
+What it does is chosen on the original, by numbers of chance that follow from the page's address: kinds of controls that
+it touched least come first. The same actions are then done on a level, on the controls that say the same there. Clocks,
+timers and animations are those of a ``Tab``: each action is followed by steps of the page's own time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from adaptc.browser.answers import Server
+from adaptc.browser.chromium import Chromium
+from adaptc.browser.evidence import HEIGHTS
+from adaptc.browser.judge import LAYOUT, PROMISED, Difference, PageView, Recorder, values_of
+from adaptc.browser.tab import RESTLESS, BrowserError, Tab, script
+
+# Steps of 50 ms that a page takes after an action: what opens by a timer of half a second is open then
+_STEPS = 12
+# How often each kind of action comes, where there is something for it
+_WEIGHTS = {"click": 8, "hover": 4, "type": 3, "choose": 1, "follow": 1, "scroll": 3, "press": 2}
+# What a page is left for is compared as well, but a few links are enough
+_MOST_FOLLOWED = 3
+_KEYS = ("Escape", "Tab", "Enter", "ArrowDown")
+_TYPED = {"email": "a@example.org", "number": "12", "url": "https://example.org/", "tel": "12"}
+_WORDS = "ab 12"
+# Parts of the page's height to which it is scrolled
+_PARTS = (0.0, 0.25, 0.5, 0.75, 1.0)
+_SCROLL = """async (part) => {
+  const height = Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0)
+  scrollTo({ top: Math.round(part * (height - innerHeight)), behavior: 'instant' })
+}"""
+_SCROLLED = "() => [Math.round(scrollX), Math.round(scrollY)]"
+
+
+@dataclass(frozen=True, slots=True)
+class Robot:
+    """What is done: ``count`` actions at the most, chosen by ``seed`` and the address of the page."""
+
+    count: int
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """An action: its kind, the key and number of its target, and what is typed, pressed or scrolled to."""
+
+    kind: str
+    key: str = ""
+    number: int = 0
+    value: str = ""
+
+    def __str__(self) -> str:
+        tag, _, said, *_ = [*self.key.split("|"), "", ""]
+        target = f" {tag} “{said}”" if said else f" {tag}" if tag else ""
+        value = f" {self.value}" if self.value else ""
+        return f"{self.kind}{value}{target}"
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """The actions on a page, what was seen after each (the first view is that before all), and what was answered.
+
+    A view is ``None`` where the target of the action was not there.
+    """
+
+    acts: tuple[Act, ...]
+    views: tuple[PageView | None, ...]
+    answers: dict[str, str] = field(default_factory=dict, compare=False)
+
+
+async def perform(
+    browser: Chromium, server: Server, url: str, width: int, robot: Robot, acts: Sequence[Act] | None = None
+) -> Performance:
+    """Act on a page in a tab of its own: as chosen by ``robot``, or as ``acts`` say. Raises ``BrowserError``."""
+    recorder = Recorder(server)
+    async with browser.tab(recorder, width, HEIGHTS[width]) as tab:
+        try:
+            async with asyncio.timeout(tab.patience * (2 + robot.count / 10)):
+                await tab.load(url)
+                tab.stay()
+                done, views = await _Player(tab, robot, url, width).play(acts)
+        except TimeoutError:
+            raise BrowserError(RESTLESS) from None
+    return Performance(tuple(done), tuple(views), recorder.digests)
+
+
+class _Player:
+    def __init__(self, tab: Tab, robot: Robot, url: str, width: int) -> None:
+        self.tab, self.robot = tab, robot
+        self.chance = random.Random(f"{robot.seed} {width} {url}")
+        self.touched: Counter[str] = Counter()
+        self.used: set[tuple[str, str, int]] = set()
+        self.errors = self.loads = 0
+
+    async def play(self, acts: Sequence[Act] | None) -> tuple[list[Act], list[PageView | None]]:
+        view, targets = await self._look()
+        done: list[Act] = []
+        views: list[PageView | None] = [view]
+        for place in range(self.robot.count if acts is None else len(acts)):
+            act = self._choose(targets) if acts is None else acts[place]
+            performed = await self._do(act, explores=acts is None)
+            done.append(performed or act)
+            if performed is None:
+                views.append(None)
+                break
+            await self.tab.advance(_STEPS)
+            view, targets = await self._look()
+            views.append(view)
+        return done, views
+
+    # ---- what to do
+
+    def _choose(self, targets: list[dict[str, Any]]) -> Act:
+        pools = {kind: self._pool(kind, targets) for kind in _WEIGHTS}
+        kinds = [kind for kind in _WEIGHTS if kind in ("scroll", "press") or pools[kind]]
+        (kind,) = self.chance.choices(kinds, [_WEIGHTS[each] for each in kinds])
+        if kind == "scroll":
+            return Act(kind, value=str(self.chance.choice(_PARTS)))
+        if kind == "press":
+            return Act(kind, value=self.chance.choice(_KEYS))
+        target = self.chance.choice(pools[kind])
+        self.used.add((kind, target["key"], target["number"]))
+        self.touched[kind + target["group"]] += 1
+        self.touched[kind] += 1
+        value = _TYPED.get(target["type"], _WORDS) if kind == "type" else ""
+        return Act(kind, target["key"], target["number"], value)
+
+    def _pool(self, kind: str, targets: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the targets for a kind of action that are like those touched least; links to pages are few."""
+        if kind == "follow" and self.touched[kind] >= _MOST_FOLLOWED:
+            return []
+        wanted = [
+            each
+            for each in targets
+            if (kind, each["key"], each["number"]) not in self.used and kind in ("hover", each["purpose"])
+        ]
+        least = min((self.touched[kind + each["group"]] for each in wanted), default=0)
+        return [each for each in wanted if self.touched[kind + each["group"]] == least]
+
+    # ---- to do it
+
+    async def _do(self, act: Act, *, explores: bool) -> Act | None:
+        """Do something; return what was done, ``None`` where its target is not there."""
+        if act.kind == "scroll":
+            await self.tab.run(_SCROLL, float(act.value))
+            return act
+        if act.kind == "press":
+            await self.tab.press(act.value)
+            return act
+        aim = await self._operate("aim", act)
+        if aim is None:
+            return None
+        if act.kind == "reach" or (explores and not aim["isHit"]):
+            return replace(act, kind="reach", value="")  # something lies over it: it was scrolled to
+        if act.kind == "choose":
+            await self._operate("focus", act)
+            await self.tab.press("ArrowDown")
+        elif act.kind == "hover":
+            await self.tab.point(aim["x"], aim["y"])
+        else:
+            await self.tab.point(aim["x"], aim["y"], is_click=True)
+            if act.kind == "type":
+                await self.tab.type(act.value)
+        return act
+
+    async def _operate(self, operation: str, act: Act) -> Any:
+        return await self.tab.run(script("robot"), {"operation": operation, "key": act.key, "number": act.number})
+
+    # ---- to see what came of it
+
+    async def _look(self) -> tuple[PageView, list[dict[str, Any]]]:
+        seen = self.tab.seen
+        found = await self.tab.run(script("robot"), {"operation": "look"})
+        errors, self.errors = tuple(seen.errors[self.errors :]), len(seen.errors)
+        loads, self.loads = seen.loads[self.loads :], len(seen.loads)
+        departure, seen.departure = seen.departure, None
+        left, top = await self.tab.run(_SCROLLED)
+        view = PageView(
+            **values_of(found["view"]),
+            errors=errors,
+            failed=tuple(sorted({load.url for load in loads if load.status >= 400})),
+            departure=departure,
+            names=(f"{left}, {top}",),
+        )
+        return view, found["targets"]
+
+
+# ---- comparison
+
+# Of two views after the same action: what is seen, and what went wrong. Images may be others.
+_RULES = ("errors", "failed", "missing", "text", "layout", "controls")
+
+
+def acted_differences(originals: Sequence[Performance], performance: Performance) -> tuple[Difference, ...]:
+    """Return after which action a page first differs from the original, and in what; nothing if it never does.
+
+    What the original does not keep from one performance to the next is not asked for.
+    """
+    for place, view in enumerate(performance.views):
+        views = [each.views[place] for each in originals if place < len(each.views)]
+        known = [each for each in views if each is not None]
+        if len(known) < len(originals):
+            return ()  # the original itself goes another way
+        message = "the control is not there" if view is None else _first_difference(known, view)
+        if message is not None:
+            done = f"after {place} actions, the last: {performance.acts[place - 1]}" if place else "before any action"
+            return (Difference("acts", f"{done}: {message}"),)
+    return ()
+
+
+def _first_difference(originals: Sequence[PageView], view: PageView) -> str | None:
+    rules: dict[str, Callable[[Sequence[PageView], PageView], str | None]] = PROMISED[LAYOUT]
+    messages = (rules[name](originals, view) for name in _RULES)
+    found = (*messages, _left(originals, view), _scrolled(originals, view))
+    return next((message for message in found if message is not None), None)
+
+
+def _left(originals: Sequence[PageView], view: PageView) -> str | None:
+    departures = {each.departure for each in originals}
+    if len(departures) > 1 or view.departure in departures:
+        return None
+    return f"it leaves for {view.departure or 'no other page'}, not for {departures.pop() or 'any'}"
+
+
+def _scrolled(originals: Sequence[PageView], view: PageView) -> str | None:
+    places = {each.names for each in originals}
+    if len(places) > 1 or view.names in places:
+        return None
+    return f"it is scrolled to {view.names[0]}, not {originals[0].names[0]}"
