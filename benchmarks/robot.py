@@ -2,9 +2,9 @@
 
     python benchmarks/robot.py DIRECTORY... [--level moderate] [--pages 3] [--actions 40] [--seed 0]
 
-Each DIRECTORY is a site, such as Debian's documentation packages install (``make papers`` names some). It is built into a
-temporary directory, and ``adaptc prove --actions`` acts on pages of every directory and size. Prints a row a site, and
-each difference; ends with 1 if there is any.
+Each DIRECTORY is a site, such as Debian's documentation packages install. It is built into a temporary directory, and
+``adaptc prove --actions`` acts on pages of every directory and size. Prints a row a site, and each difference; ends
+with 1 if there is any.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def main() -> int:
         parser.add_argument(f"--{name}", type=int, default=default)
     options = parser.parse_args()
     print(f"{'site':20}{'views':>8}{'differ':>8}{'by acts':>9}{'not proven':>12}", flush=True)
-    return int(any([act_on(site, options) for site in options.sites]))
+    differing = [site for site in options.sites if act_on(site, options)]
+    return int(bool(differing))
 
 
 def act_on(site: Path, options: argparse.Namespace) -> bool:

@@ -23,8 +23,7 @@ from adaptc.crawl.names import Claims, NameOptions
 from adaptc.crawl.options import CrawlOptions, PurgeBound, RecordOptions, UpdateOptions
 from adaptc.crawl.purge import TOO_MANY, give_names_back, gone_files, merge_twins
 from adaptc.crawl.reader import Reader, reader_for
-from adaptc.crawl.report import Journal, broken_links, repeating_paths, unread_files
-from adaptc.crawl.robots_failure import robots_failures
+from adaptc.crawl.report import Journal, broken_links, repeating_paths, robots_failures, unread_files
 from adaptc.crawl.scope import Scope, ScopeOptions
 from adaptc.crawl.settle import Archive, Settler
 from adaptc.crawl.warc import WarcFetcher, WarcFile

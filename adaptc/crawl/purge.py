@@ -20,8 +20,7 @@ from adaptc.crawl.frontier import Frontier, Row, State
 from adaptc.crawl.mirror import Mirror, OutsideMirror
 from adaptc.crawl.names import Claims, NameOptions, adjusted, may_be_numbered, name_of
 from adaptc.crawl.options import UpdateOptions
-from adaptc.crawl.report import Journal
-from adaptc.crawl.robots_failure import robots_failures
+from adaptc.crawl.report import Journal, robots_failures
 from adaptc.crawl.weburl import parts_of
 
 TOO_MANY = "purge-too-many"  # the id of the diagnostic that asks for a confirmation

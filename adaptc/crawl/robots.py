@@ -14,7 +14,7 @@ from adaptc.crawl.discover.content import SITEMAP
 from adaptc.crawl.frontier import Frontier, MetUrl
 from adaptc.crawl.http import Fetcher, Request, Response, received_content
 from adaptc.crawl.options import USER_AGENT, CrawlOptions, product_token
-from adaptc.crawl.robots_failure import NO_RESPONSE, RobotsFailure, failure_bytes, failure_of
+from adaptc.crawl.report import NO_RESPONSE, RobotsFailure, failure_bytes, failure_of
 from adaptc.crawl.schedule import Pace, Task, retry_wait
 from adaptc.crawl.scope import Refusal
 from adaptc.crawl.settle import Settler

@@ -16,7 +16,7 @@ from tests.sites.crawl_case import Outcome, crawl
 from tests.waiting import PATIENCE, wait_until
 
 from adaptc.crawl.frontier import Frontier
-from adaptc.crawl.robots_failure import RobotsFailure, robots_failures
+from adaptc.crawl.report import RobotsFailure, robots_failures
 
 DATE = "Wed, 01 Jan 2025 00:00:00 GMT"
 SECONDS = 1735689600
