@@ -35,6 +35,7 @@ _SCROLL = """async (part) => {
   const height = Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0)
   scrollTo({ top: Math.round(part * (height - innerHeight)), behavior: 'instant' })
 }"""
+_ONE_PIXEL = 1
 _SCROLLED = "() => [Math.round(scrollX), Math.round(scrollY)]"
 
 
@@ -186,7 +187,7 @@ class _Player:
             errors=errors,
             failed=tuple(sorted({load.url for load in loads if load.status >= 400})),
             departure=departure,
-            names=(f"{left}, {top}",),
+            names=(str(left), str(top)),
         )
         return view, found["targets"]
 
@@ -229,7 +230,9 @@ def _left(originals: Sequence[PageView], view: PageView) -> str | None:
 
 
 def _scrolled(originals: Sequence[PageView], view: PageView) -> str | None:
-    places = {each.names for each in originals}
-    if len(places) > 1 or view.names in places:
+    """Say where a page is scrolled to; images of other pixels may move what it is scrolled to by a fraction."""
+    places = [tuple(map(int, each.names)) for each in (*originals, view)]
+    *before, now = places
+    if any(max(abs(a - b) for a, b in zip(place, now, strict=True)) <= _ONE_PIXEL for place in before):
         return None
-    return f"it is scrolled to {view.names[0]}, not {originals[0].names[0]}"
+    return f"it is scrolled to {now[1]} pixels below the top, not {before[0][1]}"

@@ -294,7 +294,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "remove-scripts",
-        27,
+        28,
         _HTML,
         "remove_scripts:remove_scripts",
         needs_content=True,

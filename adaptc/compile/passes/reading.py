@@ -13,8 +13,8 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
-from adaptc.formats.html.document import Irreversible, parse_bare, read_page
-from adaptc.formats.html.static_text import open_shadow_roots, static_text
+from adaptc.formats.html.document import Irreversible, parse, parse_bare, read_page
+from adaptc.formats.html.static_text import keep_lines, open_shadow_roots, show_panels, static_text
 from adaptc.formats.html.text_only.page import make_text_only_page
 from adaptc.formats.html.visible_text import fold_space
 from adaptc.formats.policy import Policy
@@ -25,8 +25,10 @@ NAME = "reading"
 def write_reading_page(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
     """Return the text-only version of a page, or ``None`` if it has none."""
     has_document = page.evidence is not None and page.evidence.document is not None
+    sheets = screen_sheets(parse(text), page.base, view)
+    source = keep_lines(show_panels(static_text(open_shadow_roots(text) if has_document else text)), sheets)
     result = make_text_only_page(
-        static_text(open_shadow_roots(text) if has_document else text),
+        source,
         url_path=quote_path(page.path),
         title_of=lambda url: _target_title(view.follow(page.base, url).path, view),
         sheets_of=lambda tree: screen_sheets(tree, page.base, view),

@@ -109,7 +109,8 @@ class Cascade:
         """Yield the elements for which some rule or their own style declares a value of a property, each once."""
         rules = (rule for rule in self.rules if not rule.is_state and _declares(rule, name, value))
         styled = self._select(f'[style*="{value}" i]')
-        own = (each for each in styled if _declares(inline_visibility_rule(each.attr("style") or ""), name, value))
+        inline = ((each, inline_visibility_rule(each.attr("style") or "", self._properties)) for each in styled)
+        own = (each for each, rule in inline if _declares(rule, name, value))
         yield from dict.fromkeys((*self._selected(rule.selector for rule in rules), *own))
 
     def _selected(self, selectors: Iterable[str]) -> dict[Element, None]:

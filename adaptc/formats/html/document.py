@@ -17,6 +17,7 @@ from turbohtml import (
     DocumentFragment,
     Element,
     Node,
+    Text,
     Token,
     TokenType,
     parse_fragment,
@@ -34,7 +35,7 @@ from adaptc.formats.html.encoding import (
     sniff_encoding,
     unencodable,
 )
-from adaptc.formats.html.syntax import parse_refresh
+from adaptc.formats.html.syntax import parse_refresh, text_markup
 
 if TYPE_CHECKING:
     pass
@@ -316,13 +317,13 @@ def show_noscript(text: str) -> str:
 
 def _shown_markup(element: Element, content: str, page: str) -> str:
     parent = element.parent
-    top = [child for child in parse_fragment(content, "div").children if isinstance(child, Element)]
+    fragment = parse_fragment(content, "div")
+    top = [child for child in fragment.children if isinstance(child, Element)]
     if isinstance(parent, Element) and parent.tag == "head":
         return "".join(child.html for child in top if child.tag in _SHOWN_IN_HEAD or _leads_on(child, page))
     if top and all(map(_is_tracking, top)):
-        return ""
-    text = parse_fragment(content, "div").text
-    return "" if is_script_notice(text) and not _HOLDS_MORE.search(content) else content
+        content = "".join(text_markup(node.data) for node in fragment.children if isinstance(node, Text)).strip()
+    return "" if is_script_notice(fragment.text) and not _HOLDS_MORE.search(content) else content
 
 
 _SCRIPT_NOTICE = re.compile(r"java\s?script|scripting", re.IGNORECASE)

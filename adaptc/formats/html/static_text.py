@@ -1,25 +1,36 @@
 """The text of a page as those read it who run no scripts.
 
-Parts that a script moves are in their places, counters have arrived at their numbers, and the year of today is left
-out. Shadow roots are opened for readers of text alone.
+Parts that a script moves are in their places, counters have arrived at their numbers, e-mail addresses are decoded, and
+the year of today is left out. For readers of text alone shadow roots and panels behind tabs are opened, and lines that
+a style sheet keeps are written as such.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from turbohtml import Comment, Document, Element
 
+from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.document import parse
+from adaptc.formats.html.syntax import attribute_markup, split_tokens, text_markup
 
-__all__ = ["has_streamed_parts", "open_shadow_roots", "place_streamed_parts", "static_text", "streamed_parts"]
+__all__ = [
+    "has_streamed_parts",
+    "keep_lines",
+    "open_shadow_roots",
+    "place_streamed_parts",
+    "show_panels",
+    "static_text",
+    "streamed_parts",
+]
 
 
 def static_text(text: str) -> str:
-    """Return the page's text with streamed parts in their places, numbers counted up, and no written years."""
-    return write_counted_numbers(leave_out_written_years(place_streamed_parts(text)))
+    """Return the page's text with streamed parts in their places, numbers counted up, addresses readable, no years."""
+    return write_counted_numbers(leave_out_written_years(decode_addresses(place_streamed_parts(text))))
 
 
 # ---- The year of today that a script writes into a text, mostly after a copyright sign
@@ -222,3 +233,144 @@ def open_shadow_roots(text: str) -> str:
         return "</div>" if opened and opened.pop() else tag[0]
 
     return _TAG.sub(replace, text)
+
+
+# ---- E-mail addresses that Cloudflare hides from robots: a key, and the address by exclusive or, in hexadecimal digits
+
+_HIDDEN_ADDRESSES = "data-cfemail", "/cdn-cgi/l/email-protection#"
+_HEX = re.compile(r"(?:[0-9a-f]{2}){2,400}", re.IGNORECASE)
+
+
+def decode_addresses(text: str) -> str:
+    """Return the page's text with the addresses that a script of Cloudflare would decode, as links to write to them."""
+    attribute, path = _HIDDEN_ADDRESSES
+    if attribute not in text and path not in text:
+        return text
+    splices: list[_Splice] = []
+    for element in parse(text).select(f'[{attribute}], a[href*="{path}"]'):
+        encoded = element.attr(attribute)
+        address = _decoded(encoded or (element.attr("href") or "").partition(path)[2])
+        span = _span(element) if encoded else _attribute_span(element, "href")
+        if address and span:
+            splices.append(_Splice(*span, insert=_written_address(element, address, whole=bool(encoded))))
+    return _spliced(text, splices)
+
+
+def _decoded(encoded: str) -> str:
+    match = _HEX.match(encoded)
+    if match is None:
+        return ""
+    key, *characters = bytes.fromhex(match[0])
+    address = bytes(key ^ each for each in characters).decode("utf-8", "replace")
+    return address if "@" in address and address.isprintable() else ""
+
+
+def _written_address(element: Element, address: str, *, whole: bool) -> str:
+    link = attribute_markup("href", f"mailto:{address}")
+    if not whole:
+        return link
+    return f"<a {link}>{text_markup(address)}</a>" if element.tag == "a" else text_markup(address)
+
+
+# ---- Panels behind tabs: without scripts nothing would show those that are closed
+
+_TABS = "[role=tab]"
+_TARGETS = ("aria-controls", "href", "data-target", "data-bs-target")
+_CLOSING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)[^;]*", re.IGNORECASE)
+
+
+def show_panels(text: str) -> str:
+    """Return the page's text with the panels of tabs open, each under the words of its tab unless those are a link.
+
+    What style sheets hide is for others to find: this is about the attributes of panels.
+    """
+    if "tab" not in text.lower():
+        return text
+    tree = parse(text)
+    labels: dict[str, str] = {}
+    for tab in tree.select(_TABS):
+        names = (name.removeprefix("#") for each in _TARGETS for name in split_tokens(tab.attr(each) or ""))
+        is_link = (tab.attr("href") or "").startswith("#")
+        labels.update(dict.fromkeys(names, "" if is_link else " ".join(tab.text.split())))
+    splices = [
+        splice
+        for panel in tree.select("[role=tabpanel], [id]")
+        if panel.attr("id") in labels or panel.attr("role") == "tabpanel"
+        for splice in _opening(panel, labels.get(panel.attr("id") or "", ""))
+    ]
+    return _spliced(text, splices)
+
+
+def _opening(panel: Element, label: str) -> Iterator[_Splice]:
+    style = panel.attr("style") or ""
+    closing = [name for name in ("hidden", "aria-hidden") if name in panel.attrs]
+    for name in closing:
+        if span := _attribute_span(panel, name):
+            yield _Splice(*span)
+    shown = _CLOSING_STYLE.sub("", style)
+    if shown != style and (span := _attribute_span(panel, "style")):
+        yield _Splice(*span, insert=attribute_markup("style", shown) if shown else "")
+    content = _content(panel)
+    if label and content and not " ".join(panel.text.split()).startswith(label):
+        yield _Splice(content[0], content[0], insert=f"<p><strong>{text_markup(label)}</strong></p>")
+
+
+# ---- Lines that a style sheet keeps (CSS Text, 3): code in elements of other names than <pre>
+
+_KEEPS, _BREAKS = ("pre", "pre-wrap", "break-spaces"), "pre-line"
+_WHITE_SPACE = frozenset({"white-space"})
+_HOLDS_LINES = frozenset({"div", "p", "section", "article", "li", "dd", "td", "blockquote", "figure", "code", "samp"})
+_HOLDS_MORE = "pre, textarea, p, h1, h2, h3, h4, h5, h6, ul, ol, dl, table, form, img, video, iframe, svg"
+_LINES = re.compile(r"\n|\s{2}")
+_WIDE = 1280.0
+
+
+def keep_lines(text: str, sheets: Sequence[str]) -> str:
+    """Return the page's text with ``<pre>`` where the style ``sheets`` keep white space that shows.
+
+    Only elements that hold nothing but a piece of text with lines: a whole page may keep its white space.
+    """
+    tree = parse(text)
+    if not any("white-space" in each for each in (text, *sheets)):
+        return text
+    cascade = Cascade(tree, sheets, _WHITE_SPACE)
+    found = {each: None for value in (*_KEEPS, _BREAKS) for each in cascade.elements_with("white-space", value)}
+    outermost = (each for each in found if found.keys().isdisjoint(each.ancestors))
+    splices = [splice for each in outermost if _shows_lines(each) for splice in _kept_lines(text, each, cascade)]
+    return _spliced(text, splices)
+
+
+def _shows_lines(element: Element) -> bool:
+    if element.tag not in _HOLDS_LINES or element.closest("pre, textarea") is not None:
+        return False
+    return _LINES.search(element.text.strip()) is not None and element.select_one(_HOLDS_MORE) is None
+
+
+def _kept_lines(text: str, element: Element, cascade: Cascade) -> Iterator[_Splice]:
+    value, content, span = cascade.value(element, "white-space", _WIDE), _content(element), _span(element)
+    if content is None or span is None:
+        return
+    if value == _BREAKS:
+        lines = text[slice(*content)].strip()
+        if "<" not in lines:
+            yield _Splice(*content, insert="<br>".join(lines.split("\n")))
+    elif value in _KEEPS and element.tag == "p":  # which no <pre> may be in
+        yield _Splice(span[0], span[0] + 2, insert="<pre")
+        yield _Splice(content[1], span[1], insert="</pre>")
+    elif value in _KEEPS:
+        yield _Splice(content[0], content[0], insert="<pre>" + "\n" * text.startswith("\n", content[0]))
+        yield _Splice(content[1], content[1], insert="</pre>")
+
+
+# ---- splices
+
+
+def _attribute_span(element: Element, name: str) -> tuple[int, int] | None:
+    location = element.source_location
+    span = location.attrs.get(name) if location is not None else None
+    return None if span is None else (span.start_offset, span.end_offset)
+
+
+def _spliced(text: str, splices: Iterable[_Splice]) -> str:
+    ordered = sorted(splices, key=lambda splice: (splice.start, splice.end))
+    return _Splicer(text, ordered).render(0, len(text)) if ordered else text
