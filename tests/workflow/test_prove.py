@@ -17,6 +17,7 @@ from tests.sites.built import BuiltSite
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.judge import CONTENT, LAYOUT, PIXELS, PageView, differences, view_page
+from adaptc.browser.robot import Robot
 from adaptc.cli.main import run
 from adaptc.compile.engine.proof import prover
 from adaptc.compile.engine.proof.stage import sample_pages
@@ -182,6 +183,33 @@ def test_what_a_page_changes_by_itself_is_no_difference(chromium: str, tmp_path:
     site.build(build__levels=["lossless"])
     proof = prove(site.config(build__levels=["lossless"]), [], (), 3, Silent())
     assert proof.is_kept, proof.diagnostics()
+
+
+MENU = """<!DOCTYPE html><title>t</title><style>ul { display: none } .open ul { display: block }</style>
+<main><button onclick="this.parentNode.classList.toggle('open')">Menu</button><ul><li>One</ul><p>Words</main>
+"""
+
+
+def test_what_only_an_action_shows_is_found_by_a_robot(
+    chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    site, levels = BuiltSite(tmp_path), ["moderate", "extreme"]
+    site.write({"index.html": MENU})
+    site.build(build__levels=levels)
+    config, robot = site.config(build__levels=levels), Robot(6)
+    assert prove(config, [], (), 1, Silent(), robot=robot).is_kept
+    seed(site, "moderate", "display:block", "display:none")
+    assert prove(config, [], (), 1, Silent()).is_kept
+    proof = prove(config, [], (), 1, Silent(), robot=robot)
+    found = {(each.case.level, other.kind) for each in proof.verdicts for other in each.differences}
+    assert found == {("moderate", "acts")}
+    with monkeypatch.context() as patched:
+        patched.setattr(prover, "in_chromium", lambda *_: pytest.fail("a browser was started"))
+        assert prove(config, [], (), 1, Silent(), robot=robot).verdicts == proof.verdicts
+    settings = tmp_path / "adaptc.toml"
+    settings.write_text('docroot = "site"\noutput = "opt"\n[build]\nlevels = ["moderate", "extreme"]\n')
+    assert run(["prove", "--config", str(settings), "--actions", "6"]) == 1
+    assert "the last: click button “Menu”: another text: without “One”" in capsys.readouterr().err
 
 
 # ---- the cache
