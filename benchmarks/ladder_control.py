@@ -70,7 +70,7 @@ def samples(
                 requests, kilobytes = requests + count * rung.requests, kilobytes + count * rung.kilobytes
         sample = Load(requests + rejected, rejected, kilobytes)
         yield sample.utilization(cost), m
-        state = step(machine, state, {"site": sample}, None)
+        state = step(machine, state, {"site": sample})
 
 
 def rows(name: str, kind: str, rungs: Sequence[Rung], cost: Cost) -> Iterator[str]:

@@ -33,6 +33,7 @@ def classify(
     assignments: tuple[str, ...],
     metrics: int | None,
     dry_run: bool,
+    shadow: bool,
     log_format: str | None,
     replay: bool,
 ) -> ExitCode:
@@ -47,7 +48,8 @@ def classify(
 
     config = invocation.load({"output": output})
     settings = read_settings(ClassifySettings, CHECKS, settings_table(config, "classify"), assignments)
-    settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format)
+    settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format,
+                       shadow=shadow or settings.shadow)  # fmt: skip
     if not settings.logs:
         raise UsageError("name a LOG, or logs in [daemons.classify]")
     if replay:

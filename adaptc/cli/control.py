@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.daemon_options import (
     FILE,
+    canary_failure,
     cpu_source,
     daemon_options,
     existing_output,
     owned,
+    report_weakness,
     say,
     serve_metrics,
     settings_table,
 )
-from adaptc.cli.measured_cost import config_cost, measured_cost
+from adaptc.cli.measured_cost import measured_cost
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from adaptc.daemons.control.machine import Machine
     from adaptc.daemons.control.settings import ControlSettings, SiteSettings
     from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.sensors.waiting import Counter
     from adaptc.formats.accesslog.parser import LineParser
     from adaptc.serve.capacity.utilization import Cost
 
@@ -51,6 +55,7 @@ def control(
     assignments: tuple[str, ...],
     metrics: int | None,
     dry_run: bool,
+    shadow: bool,
     log_format: str | None,
     record: Path | None,
     replay: Path | None,
@@ -60,59 +65,126 @@ def control(
     Reads requests and bytes from each LOG, or from the server's status page, once a second and moves m between 0
     (reject) and the number of levels: m = 2.25 gives a quarter of the clients level 3 and the others level 2. With
     [daemons.control.sites.NAME] several sites of one machine are controlled together, each with what it is promised.
+    What the server's own processes use rules; nobody is rejected while that is below the bound. The emitted
+    configuration must have buckets (serve.buckets).
     """
     from adaptc.daemons.control.settings import machine_of, read_control
+    from adaptc.serve.capacity.utilization import Cost
 
     config = invocation.load({"output": output})
     settings, sites = read_control(settings_table(config, "control"), assignments)
-    settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format)
+    settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format,
+                       shadow=shadow or settings.shadow)  # fmt: skip
     sites = sites or _only_site(config, settings, replay)
-    machine = machine_of(settings, sites, _first_cost(config, sites, invocation))
     if replay:
-        return _replay(invocation, machine, replay)
-    return _run(invocation, settings, machine, sites, metrics, dry_run, record)
+        return _replay(invocation, machine_of(settings, sites, _measured(config, sites, invocation) or Cost()), replay)
+    return _run(invocation, settings, sites, config, metrics, dry_run, record)
 
 
-def _first_cost(config: Config, sites: Mapping[str, SiteSettings], invocation: Invocation) -> Cost:
-    """Return the measured costs of the first site, else those of ``[cost]``, whose p is for the report alone."""
+def _measured(config: Config, sites: Mapping[str, SiteSettings], invocation: Invocation) -> Cost | None:
+    """Return the costs of the first site as ``adaptc calibrate`` measured them, if it did."""
     output = next(iter(sites.values())).output
-    measured = measured_cost(config if output is None else replace(config, output=output), invocation)
-    return measured or replace(config_cost(config), view=0.0)
+    return measured_cost(config if output is None else replace(config, output=output), invocation)
+
+
+def _first_cost(
+    config: Config,
+    settings: ControlSettings,
+    sites: Mapping[str, SiteSettings],
+    kept: tuple[Mapping[str, Any], float] | None,
+    cpus: float,
+    invocation: Invocation,
+) -> tuple[Cost, str]:
+    """Return the costs to begin with, and what they come from: settings, an earlier run, a calibration, a self-test."""
+    from adaptc.daemons.control.daemon import kept_cost
+    from adaptc.serve.calibrate.cpu_time import self_test
+    from adaptc.serve.capacity.utilization import Cost
+
+    learnt, measured = kept_cost(kept[0]) if kept else None, _measured(config, sites, invocation)
+    if settings.has_costs:
+        return measured or Cost(rejection=(settings.request_ms or 0.0) / 1000), "configured"
+    if learnt is not None:
+        return learnt, "kept"
+    if measured is not None:
+        return measured, "calibrated"
+    cost = self_test()
+    return Cost(cost.request / cpus, cost.kilobyte / cpus, cost.rejection / cpus), "self-test"
 
 
 def _only_site(config: Config, settings: ControlSettings, replay: Path | None) -> dict[str, SiteSettings]:
     from adaptc.daemons.control.settings import SiteSettings
+    from adaptc.serve.state_directory import read_knobs
 
-    if not (settings.logs or settings.status_url or replay):
+    output = config.output if replay else existing_output(config)
+    knobs = read_knobs(output)
+    status_url = settings.status_url or (knobs.status if knobs and not settings.logs else "")
+    if not (settings.logs or status_url or replay):
         raise UsageError("name a LOG, or logs or status_url in [daemons.control]")
-    return {"site": SiteSettings(existing_output(config), settings.logs, settings.status_url)}
+    return {"site": SiteSettings(output, settings.logs, status_url)}
 
 
 def _run(
     invocation: Invocation,
     settings: ControlSettings,
-    machine: Machine,
     sites: Mapping[str, SiteSettings],
+    config: Config,
     metrics: int | None,
     dry_run: bool,
     record: Path | None,
 ) -> ExitCode:
     from adaptc.daemons.control.daemon import ControlDaemon, Environment
+    from adaptc.daemons.control.settings import machine_of
     from adaptc.daemons.loop import run as drive
-    from adaptc.daemons.mode import guard_of
+    from adaptc.daemons.mode import guard_of, kept
     from adaptc.daemons.reporter import Reporter
+    from adaptc.daemons.run_directory import RunDirectory
 
+    servers = _servers(sites, is_live=not (dry_run or settings.shadow))
     endpoints = _endpoints(settings, sites, dry_run)
     runs = [endpoint.run for endpoint in endpoints.values() if endpoint.run]
     reporter = Reporter("control", runs, say(invocation))
     with ExitStack() as stack:
         _own(stack, runs)
         serve_metrics(reporter, metrics)
-        guard = guard_of(runs, settings)
-        cpu = cpu_source(settings.cgroup)
-        environment = Environment(endpoints, cpu, reporter=reporter, guard=guard, record=record)
-        drive(ControlDaemon(settings, machine, environment), settings.interval)
+        cpu = cpu_source(settings, servers)
+        before = kept(runs[0] if runs else None, "control", time.time())
+        cost, origin = _first_cost(config, settings, sites, before, cpu.cpus, invocation)
+        machine = machine_of(settings, sites, cost)
+        guard = None if settings.shadow else guard_of(runs, settings)
+        for site in sites.values():
+            output = site.output or Path()
+            report_weakness(output, reporter)
+            if failure := canary_failure(settings, output, RunDirectory.of(output) if runs else None, reporter):
+                click.echo(f"adaptc: {failure}", err=True)
+                if guard:
+                    guard.close()
+                return ExitCode.SERVER
+        environment = Environment(
+            endpoints, cpu, opened_limits(settings), origin, reporter=reporter, guard=guard, record=record
+        )
+        drive(ControlDaemon(settings, machine, environment, before), settings.interval)
     return ExitCode.DONE
+
+
+def _servers(sites: Mapping[str, SiteSettings], is_live: bool) -> set[str]:
+    """Return the servers for which configuration was emitted.
+
+    Raises ``UsageError`` for one that cannot be controlled.
+    """
+    from adaptc.daemons.actuator import required_knobs
+    from adaptc.serve.state_directory import read_knobs
+
+    outputs = [site.output or Path() for site in sites.values()]
+    found = [required_knobs(output) if is_live else read_knobs(output) for output in outputs]
+    return {name for knobs in found if knobs is not None for name in knobs.servers}
+
+
+def opened_limits(settings: ControlSettings) -> dict[str, Counter]:
+    """Return the sensors that have a limit below which they say nothing, by name."""
+    from adaptc.daemons.sensors import LIMIT_SENSORS
+
+    limits = settings.limits
+    return {sensor.name: sensor.open(settings.cgroup) for sensor in LIMIT_SENSORS if limits[sensor.name] < sensor.off}
 
 
 def _endpoints(settings: ControlSettings, sites: Mapping[str, SiteSettings], dry_run: bool) -> dict[str, SiteEndpoint]:
@@ -122,16 +194,18 @@ def _endpoints(settings: ControlSettings, sites: Mapping[str, SiteSettings], dry
 
     parser = compile_format(settings.log_format)
     return {
-        name: SiteEndpoint(_meter(site, parser), None if dry_run else RunDirectory.of(site.output or Path()))
+        name: SiteEndpoint(_meter(site, parser, settings), None if dry_run else RunDirectory.of(site.output or Path()))
         for name, site in sites.items()
     }
 
 
-def _meter(site: SiteSettings, parser: LineParser) -> Meter:
+def _meter(site: SiteSettings, parser: LineParser, settings: ControlSettings) -> Meter:
     from adaptc.daemons.control.load_meter import LogMeter, StatusMeter
-    from adaptc.daemons.sensors.status_page import StatusPage
+    from adaptc.daemons.sensors.status_page import BackgroundPage, StatusPage
 
-    return LogMeter(site.logs, parser) if site.logs else StatusMeter(StatusPage(site.status_url))
+    if site.logs:
+        return LogMeter(site.logs, parser)
+    return StatusMeter(BackgroundPage(StatusPage(site.status_url), settings.interval / 10))
 
 
 def _own(stack: ExitStack, runs: list[RunDirectory]) -> None:

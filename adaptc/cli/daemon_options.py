@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+import time
+from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,9 +17,11 @@ from adaptc.core.diagnostics import UsageError, printable
 if TYPE_CHECKING:
     from adaptc.config.config import Config
     from adaptc.config.toml import TomlSource
+    from adaptc.daemons.mode import ModeSettings
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.sensors.cpu import CpuSource
+    from adaptc.daemons.sensors.status_page import BackgroundPage
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -42,6 +45,7 @@ def daemon_options(function: F) -> F:
         ),
         click.option("--metrics", type=click.IntRange(0, 65535), metavar="PORT", help="Serve figures for Prometheus."),
         click.option("--dry-run", is_flag=True, help="Say what would be decided; write nothing."),
+        click.option("--shadow", is_flag=True, help="Decide, report and learn; change nothing for the server."),
     )
     for option in reversed(options):
         function = option(function)
@@ -87,12 +91,67 @@ def owned(run: RunDirectory | None, lock: str, work: str) -> AbstractContextMana
     return run.locked(lock, work) if run else nullcontext()
 
 
-def cpu_source(group: str) -> CpuSource:
-    """Return the CPU sensor of a control group, or of the host. Raises ``UsageError``."""
-    from adaptc.daemons.sensors.cpu import HostCpu, open_group
+def started_page(settings: ModeSettings, emitted: str = "") -> BackgroundPage | None:
+    """Return the status page that is configured, else the ``emitted`` one, read with a deadline; None without any."""
+    from adaptc.daemons.sensors.status_page import BackgroundPage, StatusPage
 
+    url = settings.status_url or emitted
+    return BackgroundPage(StatusPage(url), settings.interval / 10) if url else None
+
+
+def canary_failure(settings: ModeSettings, output: Path, run: RunDirectory | None, reporter: Reporter) -> str:
+    """Ask the server for every level, if its URL is known; return how it disobeys, "" where it does not.
+
+    What cannot be proven is reported, and the daemon starts: the server may start later than it.
+    """
+    from adaptc.daemons.actuator import Canary, Disobedient
+    from adaptc.report.manifest import last_manifest
+    from adaptc.serve.state_directory import read_knobs
+
+    knobs = read_knobs(output)
+    if not settings.url or knobs is None or run is None or settings.shadow or run.is_off:
+        return ""
+    try:
+        unproven = Canary(settings.url, knobs, run).prove(last_manifest(output))
+    except Disobedient as error:
+        return str(error)
+    rule = (
+        f"not proven that the server obeys: {unproven}"
+        if unproven
+        else "the server sends every level that it is asked for"
+    )
+    reporter.decision(time.time(), "canary", rule)
+    return ""
+
+
+def report_weakness(output: Path, reporter: Reporter) -> None:
+    """Report where the emitted configuration hardly helps."""
+    from adaptc.report.manifest import last_manifest
+    from adaptc.serve.capacity.rungs import ladder_of, weakness
+    from adaptc.serve.state_directory import read_knobs
+
+    knobs, sentence = read_knobs(output), "nothing was emitted: run adaptc emit"
+    if knobs is not None:
+        with suppress(UsageError):
+            sentence = weakness(ladder_of(last_manifest(output)), knobs.reachable)
+    if sentence:
+        reporter.decision(time.time(), "remark", sentence)
+
+
+def cpu_source(settings: ModeSettings, servers: Collection[str] = ()) -> CpuSource:
+    """Return the CPU sensor of a control group, of the server's processes, or of the host. Raises ``UsageError``.
+
+    ``servers`` are those for which configuration was emitted.
+    """
+    from adaptc.config.config import SERVERS
+    from adaptc.daemons.sensors.cpu import HostCpu, WorkersCpu, open_group
+    from adaptc.serve.servers import server_named
+
+    group = settings.cgroup
     if not group:
-        return HostCpu()
+        programs = {program for name in servers for program in server_named(name).programs if name in SERVERS}
+        programs = set(settings.processes) or programs
+        return WorkersCpu(programs) if programs else HostCpu()
     try:
         return open_group(group, os.cpu_count() or 1)
     except FileNotFoundError as error:

@@ -29,12 +29,20 @@ def force(invocation: Invocation, level: str, output: Path | None, period: str) 
     LEVEL is a level that was built, "original" for the site as it is, or "reject". adaptc switch has two modes, so
     it sets the flag for every LEVEL but the original; adaptc control sends every client to LEVEL. When the time is
     over, or after adaptc auto, they decide again.
+
+    "off" is the kill switch: flag, levels of buckets and classes go, whether a daemon runs or not, and come back after
+    adaptc auto only.
     """
     from adaptc.config.schema import seconds
-    from adaptc.daemons.run_directory import Override, RunDirectory, write_override
+    from adaptc.daemons.run_directory import OFF, Override, RunDirectory, write_override
 
     config = invocation.load({"output": output})
     run = RunDirectory.of(existing_output(config))
+    if level == OFF:
+        run.write(OFF, b"")
+        run.reset()
+        print_text("off: the server sends the original, until adaptc auto", invocation)
+        return
     span = seconds(period)
     if span is None or not 1 <= span <= 30 * 86400:
         raise UsageError(f"--for {period}: a time such as 30s, 10m or 2h, 30 days at most")
@@ -45,10 +53,16 @@ def force(invocation: Invocation, level: str, output: Path | None, period: str) 
 
 
 def _refuse_unknown(config: Config, run: RunDirectory, level: str) -> None:
-    from adaptc.daemons.run_directory import ORIGINAL, REJECT
+    from adaptc.daemons.run_directory import OFF, ORIGINAL, REJECT
     from adaptc.daemons.status import built_levels
+    from adaptc.serve.state_directory import read_knobs
 
-    known = [ORIGINAL, REJECT, *built_levels(run.path.parent)]
+    knobs = read_knobs(run.path.parent)
+    if knobs is not None and level == REJECT and not knobs.reject:
+        raise UsageError("the emitted configuration rejects nobody: say reject = true and buckets = true in [serve]")
+    if knobs is not None and level in built_levels(run.path.parent) and level not in knobs.levels:
+        raise UsageError(f"the emitted configuration does not know level {level}: run adaptc emit, reload the server")
+    known = [ORIGINAL, REJECT, OFF, *built_levels(run.path.parent)]
     if level not in known:
         raise UsageError(f"{config.output} has no level {level}{nearest(level, known)}; there are {', '.join(known)}")
 
@@ -68,11 +82,13 @@ def auto(invocation: Invocation, output: Path | None) -> None:
 
     What a daemon that died has left, flag and levels of buckets, is reset.
     """
-    from adaptc.daemons.run_directory import RunDirectory, clear_override
+    from adaptc.core.fs import remove
+    from adaptc.daemons.run_directory import OFF, RunDirectory, clear_override
     from adaptc.daemons.status import daemon_statuses, has_died
 
     run = RunDirectory.of(existing_output(invocation.load({"output": output})))
-    was_forced = clear_override(run)
+    was_off = remove(str(run.path / OFF))
+    was_forced = clear_override(run) or was_off
     if has_died(daemon_statuses(run, time.time())):
         run.reset()
         print_text("the daemon died: flag and buckets were reset", invocation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,26 @@ from adaptc.core.diagnostics import UsageError
 _USUAL_DOCROOTS = ("public", "_site", "dist", "site", "htdocs", "www", "html", "build", "output")
 
 
+# For a crowd: all levels down to text, and everything by which daemons can choose among them
+_CROWD = ("full", "lossless", "moderate", "extreme", "text")
+PROFILES: dict[str, dict[str, Any]] = {
+    "crowd": {
+        "build.levels": _CROWD,
+        "serve.flag": True,
+        "serve.level": "extreme",
+        "serve.ladder": _CROWD,
+        "serve.buckets": True,
+        "serve.reject": True,
+        "serve.status": "127.0.0.1:8901",
+    }
+}
+
+
 @command("init")
 @click.option("--docroot", metavar="DIR", help="The site; by default the first of the usual folders with a page.")
 @click.option("--output", metavar="DIR", default="opt", show_default=True, help="Where builds go.")
-def init(invocation: Invocation, docroot: str | None, output: str) -> None:
+@click.option("--profile", type=click.Choice([*PROFILES]), help="Settings for a purpose; crowd: for the worst day.")
+def init(invocation: Invocation, docroot: str | None, output: str, profile: str | None) -> None:
     """Write a commented adaptc.toml.
 
     It is written to the working directory, or where --config says. An existing file is never overwritten.
@@ -28,7 +45,7 @@ def init(invocation: Invocation, docroot: str | None, output: str) -> None:
     site = docroot or usual_docroot(path.parent)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(starting_text(site, output))
+            file.write(profiled(starting_text(site, output), PROFILES[profile] if profile else {}))
     except FileExistsError as error:
         raise UsageError(f"{path} exists already; it is left as it is") from error
     except FileNotFoundError as error:
@@ -53,6 +70,22 @@ def starting_text(docroot: str | None, output: str) -> str:
     environment = sandboxed(keep_trailing_newline=True, autoescape=False)
     environment.filters["toml"] = toml_value
     return environment.from_string(source).render(docroot=docroot, output=output, default=Config())
+
+
+def profiled(text: str, settings: dict[str, Any]) -> str:
+    """Return a starting text in which some keys, ``TABLE.KEY``, have a value instead of a comment with the default."""
+    table, lines = "", []
+    for line in text.split("\n"):
+        if match := re.match(r"\[(\w+)\]", line):
+            table = match[1]
+        key = re.match(r"# (\w+) = ", line)
+        name = f"{table}.{key[1]}" if key else ""
+        comment = re.search(r"    # .*$", line)
+        is_set = name in settings
+        lines.append(
+            f"{key[1]} = {toml_value(settings[name])}{comment[0] if comment else ''}" if key and is_set else line
+        )
+    return "\n".join(lines)
 
 
 def toml_value(value: Any) -> str:

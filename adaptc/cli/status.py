@@ -51,6 +51,8 @@ def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
     override = read_override(run, now)
     return {
         "flag": run.flag.exists(),
+        "off": run.is_off,
+        "server": _knobs_text(run),
         "override": {"level": override.level, "seconds": round(override.until - now)} if override else None,
         "daemons": [
             {**daemon.record, "daemon": daemon.name, "age": round(daemon.age, 1), "lives": daemon.is_alive}
@@ -67,12 +69,29 @@ def status_text(run: RunDirectory, now: float) -> str:
     lines = [
         "flag: " + ("set, the server sends levels" if run.flag.exists() else "none, the server sends the original")
     ]
+    lines.append(f"the server obeys: {_knobs_text(run)}")
     override, daemons = read_override(run, now), daemon_statuses(run, now)
+    if run.is_off:
+        lines.append("off: the kill switch is pulled; adaptc auto ends it")
     if override:
         warning = "" if has_mode_daemon(daemons) else ", but no daemon that obeys it is running"
         lines.append(f"forced: {override.level} for another {override.until - now:.0f} s{warning}")
     rows = [row for daemon in daemons for row in _rows(daemon, now)]
     return "\n".join([*lines, "", table(rows)] if rows else [*lines, "no daemon ever worked here"])
+
+
+def _knobs_text(run: RunDirectory) -> str:
+    """Return what daemons can set in the emitted configuration."""
+    from adaptc.serve.state_directory import read_knobs
+
+    knobs = read_knobs(run.path.parent)
+    if knobs is None:
+        return "nothing is known; run adaptc emit"
+    parts = [f"the flag ({knobs.level})"] if knobs.flag else []
+    parts += [f"levels of buckets ({', '.join(knobs.ladder)})"] if knobs.buckets else ["no buckets for adaptc control"]
+    parts += ["level 0, which rejects"] if knobs.reject else []
+    classes = "classes while the flag is set" if knobs.classes_need_flag else "classes"
+    return ", ".join([*parts, *([classes] if knobs.classes else [])])
 
 
 def _rows(daemon: DaemonStatus, now: float) -> list[list[str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,19 +12,24 @@ import click
 from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.daemon_options import (
     FILE,
+    canary_failure,
     cpu_source,
     daemon_options,
     existing_output,
     owned,
+    report_weakness,
     say,
     serve_metrics,
     settings_table,
+    started_page,
 )
 from adaptc.cli.render import print_json, print_text
+from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
     from adaptc.daemons.sensors.panel import Panel
     from adaptc.daemons.switch.settings import SwitchSettings
+    from adaptc.serve.state_directory import Knobs
 
 
 @command("switch")
@@ -36,6 +43,7 @@ def switch(
     assignments: tuple[str, ...],
     metrics: int | None,
     dry_run: bool,
+    shadow: bool,
     policy: str | None,
     record: Path | None,
     replay: Path | None,
@@ -51,6 +59,7 @@ def switch(
     config = invocation.load({"output": output})
     chosen = (*assignments, f"policy={policy}") if policy else assignments
     settings = read_switch(settings_table(config, "switch"), chosen)
+    settings = replace(settings, shadow=shadow or settings.shadow)
     if replay:
         return _replay(invocation, settings, replay)
     return _run(invocation, settings, existing_output(config), metrics, dry_run, record)
@@ -64,35 +73,52 @@ def _run(
     dry_run: bool,
     record: Path | None,
 ) -> ExitCode:
+    from adaptc.daemons.actuator import refuse_other_state
     from adaptc.daemons.loop import run as drive
-    from adaptc.daemons.mode import guard_of
+    from adaptc.daemons.mode import guard_of, kept
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.switch.daemon import Environment, SwitchDaemon
+    from adaptc.serve.state_directory import read_knobs
 
-    run = None if dry_run else RunDirectory.of(output)
+    run, knobs = None if dry_run else RunDirectory.of(output), read_knobs(output)
+    if knobs is not None and not (dry_run or settings.shadow):
+        refuse_other_state(knobs, output)
+        if not knobs.flag:
+            raise UsageError("serve.flag is false: levels are served always, and there is nothing to switch")
     reporter = Reporter("switch", [run] if run else [], say(invocation))
-    panel = _panel(settings)
+    panel = _panel(settings, knobs)
     with owned(run, "mode", "sets the mode"):
         serve_metrics(reporter, metrics)
-        if run:
+        if run and not settings.shadow:
             run.clear_buckets()
-        guard = guard_of([run] if run else [], settings)
-        environment = Environment(panel, run, reporter=reporter, guard=guard, record=record)
-        drive(SwitchDaemon(settings, environment), settings.interval)
+        guard = guard_of([run] if run and not settings.shadow else [], settings)
+        report_weakness(output, reporter)
+        if failure := canary_failure(settings, output, run, reporter):
+            click.echo(f"adaptc: {failure}", err=True)
+            if guard:
+                guard.close()
+            return ExitCode.SERVER
+        environment = Environment(panel, run, _lowest(knobs), reporter=reporter, guard=guard, record=record)
+        drive(SwitchDaemon(settings, environment, kept(run, "switch", time.time())), settings.interval)
     return ExitCode.DONE
 
 
-def _panel(settings: SwitchSettings) -> Panel:
+def _lowest(knobs: Knobs | None) -> str:
+    """Return the level that every bucket needs while the flag is set: a bucket without an entry has the first one."""
+    return knobs.level if knobs is not None and knobs.buckets and knobs.classes else ""
+
+
+def _panel(settings: SwitchSettings, knobs: Knobs | None) -> Panel:
     from adaptc.daemons.sensors import LIMIT_SENSORS
     from adaptc.daemons.sensors.panel import Panel, PassiveOpens
-    from adaptc.daemons.sensors.status_page import StatusPage
 
-    status = StatusPage(settings.status_url) if settings.status_url else None
+    status = started_page(settings, knobs.status if knobs else "")
     limits = {
         sensor.name: sensor.open(settings.cgroup) for sensor in LIMIT_SENSORS if sensor.name in settings.active_limits
     }
-    return Panel(cpu_source(settings.cgroup), PassiveOpens(settings.snmp), status, limits)
+    cpu = cpu_source(settings, knobs.servers if knobs else ())
+    return Panel(cpu, PassiveOpens(settings.snmp), status, limits)
 
 
 def _replay(invocation: Invocation, settings: SwitchSettings, trace: Path) -> ExitCode:

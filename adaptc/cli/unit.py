@@ -87,8 +87,15 @@ def _flags(config: Config, daemon: str, folder: Path) -> tuple[list[Path], bool]
         return [folder / "run"], read_switch(table).is_temporary
     if daemon == "control":
         settings, sites = read_control(table, ())
+        if not (sites or settings.logs or settings.status_url):
+            raise UsageError("the unit could not start: name logs or status_url in [daemons.control] of adaptc.toml")
         outputs = [site.output.resolve() for site in sites.values() if site.output] or [folder]
         return [output / "run" for output in outputs], settings.is_temporary
+    from adaptc.config.schema import read_settings
+    from adaptc.daemons.classify.settings import CHECKS, ClassifySettings
+
+    if not read_settings(ClassifySettings, CHECKS, table).logs:
+        raise UsageError("the unit could not start: name logs in [daemons.classify] of adaptc.toml")
     return [folder / "run"], False
 
 

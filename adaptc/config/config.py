@@ -152,8 +152,11 @@ class ServeConfig:
 
     ``emit`` names what ``build`` writes too. ``docroot``, ``output`` and ``state`` are paths on the server. ``prefix``
     is the URL path of the docroot without its final slash, None for that of ``site.base_url``. ``level`` is served when
-    the flag is set and nothing says otherwise, None for the lowest one that promises the same page. ``freshness`` is
-    one of ``FRESHNESS``, ``access`` of ``ACCESS``.
+    the flag is set and nothing says otherwise; None: the lowest of the ladder that keeps the words, without a flag the
+    lowest that promises the same page. ``ladder`` are the levels between which daemons choose, highest quality first,
+    () for those with a number and then ``text``. ``status`` is the address and port of a status page of its own.
+    With ``classes_need_flag`` classes act while the flag is set, else always. ``freshness`` is one of ``FRESHNESS``,
+    ``access`` of ``ACCESS``.
     """
 
     emit: tuple[str, ...] = ()
@@ -165,12 +168,15 @@ class ServeConfig:
     templates: Path | None = None
     flag: bool = True
     level: str | None = None
+    ladder: tuple[str, ...] = ()
     buckets: bool = False
     reject: bool = False
     retry_after: int = 10
     freshness: str = "watched"
     access: str = "server"
+    status: str | None = None
     classes: bool = False
+    classes_need_flag: bool = True
     hints: bool = True
     critical_hints: bool = False
     poor_level: str | None = None

@@ -370,6 +370,14 @@ def networks(value: Any, base: Path) -> tuple[str, ...]:
         raise InvalidValue('a list of addresses or networks, such as ["10.0.0.0/8", "2001:db8::1"]') from None
 
 
+def listener(value: Any, _base: Path) -> str:
+    """Allow an address of loopback and a port: ``127.0.0.1:8901``."""
+    match = re.fullmatch(r"(127(?:\.\d{1,3}){3}):(\d{1,5})", value) if isinstance(value, str) else None
+    if match is None or not 0 < int(match[2]) < 65_536:
+        raise InvalidValue('an address of loopback and a port, such as "127.0.0.1:8901"')
+    return str(value)
+
+
 def header_name(value: Any, _base: Path) -> str:
     """Allow the name of a header field."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Za-z0-9-]+", value):

@@ -260,6 +260,12 @@ KINDS: dict[str, Kind] = {
         "open_file_cache keeps results for {valid}, so flag and levels take that long to change: set "
         "open_file_cache_valid 1s, or open_file_cache off in the server block",
     ),
+    "setup-no-buckets": Kind(
+        W,
+        "[daemons.control] has settings, but the emitted configuration has no buckets, so that control has nothing to "
+        "set: say buckets = true in [serve], run adaptc emit, reload the server",
+    ),
+    "setup-weak-levels": Kind(W, "{reason}"),
     "setup-headers": Kind(
         W,
         "add_header {name} has no effect on the trees: move the lines to a file, and name it in serve.nginx_headers",

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adaptc.config.schema import Schema, duration, flag, http_url, one_of, text
+from adaptc.config.schema import Schema, duration, flag, http_url, one_of, text, texts
 
 if TYPE_CHECKING:
     from adaptc.daemons.guard import Guard
@@ -28,14 +28,20 @@ LONGEST_INTERVAL = 5.0
 class ModeSettings:
     """``interval`` is the seconds from step to step.
 
-    ``cgroup`` names the control group of the server, "" the whole host; ``status_url`` is a page of mod_status or
-    stub_status. ``expire`` says what becomes of the flag when the daemon ends or dies: ``normal`` removes it,
+    ``cgroup`` names the control group of the server, ``processes`` its programs, () those of the servers for which
+    configuration was emitted; where neither is found the whole host is measured. ``status_url`` is a page of mod_status
+    or stub_status, "" the one that was emitted. ``url`` is where the server answers for the site: at the start a daemon
+    asks it for every level, to prove that it obeys. With ``shadow`` everything is measured and written but the flag and
+    the levels. ``expire`` says what becomes of the flag when the daemon ends or dies: ``normal`` removes it,
     ``static`` leaves it. ``audit_all`` writes every sample to the audit.
     """
 
     interval: float = 1.0
     cgroup: str = ""
+    processes: tuple[str, ...] = ()
     status_url: str = ""
+    url: str = ""
+    shadow: bool = False
     expire: str = "normal"
     audit_all: bool = False
 
@@ -48,7 +54,10 @@ class ModeSettings:
 MODE_CHECKS: Schema = {
     "interval": duration(0.1, LONGEST_INTERVAL),
     "cgroup": text,
+    "processes": texts,
     "status_url": http_url,
+    "url": http_url,
+    "shadow": flag,
     "expire": one_of(*EXPIRIES),
     "audit_all": flag,
 }
@@ -80,6 +89,25 @@ class ModeEnvironment:
             self.guard.close()
         self.reporter.decision(epoch, "stopped", rule)
         self.reporter.last(epoch)
+
+
+# ---- what is kept over a restart
+
+_OLDEST = 30 * 86400.0  # seconds; what an older run has learnt is of another machine
+
+
+def keep(run: RunDirectory, name: str, epoch: float, **values: Any) -> None:
+    """Keep what the daemon ``name`` has learnt, with the time. Raises ``OSError``."""
+    run.write_json(f"{name}-state.json", {"at": round(epoch, 3), **values})
+
+
+def kept(run: RunDirectory | None, name: str, epoch: float) -> tuple[dict[str, Any], float] | None:
+    """Return what an earlier run of a daemon has kept, and its age in seconds; None for nothing, or nothing sound."""
+    record = run.read_json(f"{name}-state.json") if run else None
+    if not isinstance(record, dict) or not isinstance(record.get("at"), int | float):
+        return None
+    age = epoch - record["at"]
+    return (record, age) if 0 <= age < _OLDEST else None
 
 
 def guard_of(runs: Sequence[RunDirectory], settings: ModeSettings) -> Guard | None:

@@ -6,6 +6,8 @@
 ``buckets.txt``     the same for Apache's RewriteMap: ``BB LEVEL`` a line
 ``classes.*``       the classes of clients, see ``classify.tables``
 ``override.json``   an operator's override, see ``Override``
+``off``             the kill switch: while it exists no daemon changes what the server sends
+``NAME-state.json`` what switch and control keep over a restart: see ``mode``
 ``NAME.json``       the last status of the daemon NAME, or of ``adaptc watch``: see ``status``
 ``cost.json``       the profile of ``adaptc calibrate``
 ``NAME.lock``       held while a daemon works; ``mode`` is that of switch and control, which share the flag
@@ -29,6 +31,7 @@ from adaptc.core.diagnostics import Busy
 from adaptc.core.fs import lock_file, refuse_outward
 
 FLAG = "opt.do"
+OFF = "off"
 _READABLE_DIRECTORY, _READABLE_FILE = 0o755, 0o644
 
 
@@ -58,6 +61,11 @@ class RunDirectory:
     def flag(self) -> Path:
         """The flag file."""
         return self.path / FLAG
+
+    @property
+    def is_off(self) -> bool:
+        """Whether the kill switch is pulled."""
+        return (self.path / OFF).exists()
 
     def set_flag(self, wanted: bool) -> bool:
         """Make or remove the flag; return whether that changed anything. Raises ``OSError``."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.daemons.control.machine import Load, Machine, MachineState, step
+from adaptc.daemons.control.machine import Busy, Load, Machine, MachineState, step
 from adaptc.daemons.sensors.panel import Sample, sample_of
 
 
@@ -51,20 +51,24 @@ def read_trace(path: Path) -> Iterator[Sample]:
 
 # ---- the loads of sites
 
-LOAD_FIELDS = tuple(field.name for field in fields(Load))
+LOAD_FIELDS = tuple(field.name for field in fields(Load) if field.default is MISSING)
 
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """A sample: seconds on a clock that only goes forward, loads by site, and the busy share of the CPUs, if known."""
+    """A sample: seconds on a clock that only goes forward, loads by site, and the busy share of the CPUs, if known.
+
+    ``own`` tells whether that is the share of the server's own processes.
+    """
 
     at: float
     sites: Mapping[str, Load]
     cpu: float | None = None
+    own: bool = False
 
     def record(self) -> dict[str, Any]:
         """Return the sample for JSON."""
-        cpu = {} if self.cpu is None else {"cpu": self.cpu}
+        cpu = {} if self.cpu is None else {"cpu": self.cpu, "own": self.own}
         return {"at": self.at, **cpu, "sites": {name: asdict(load) for name, load in self.sites.items()}}
 
 
@@ -76,13 +80,16 @@ def read_loads(path: Path, names: Collection[str]) -> Iterator[Loads]:
             raise UsageError(f"{place}: the sites of a sample must be {', '.join(names)}")
         if not (cpu is None or _is_number(cpu)):
             raise UsageError(f"{place}: cpu must be a number")
-        yield Loads(record["at"], {name: _load(load, f"{place}: {name}") for name, load in sites.items()}, cpu)
+        yield Loads(record["at"], {name: _load(load, f"{place}: {name}") for name, load in sites.items()}, cpu,
+                    bool(record.get("own")))  # fmt: skip
 
 
 def _load(record: Any, place: str) -> Load:
     if not isinstance(record, dict) or not all(_is_number(record.get(name)) for name in LOAD_FIELDS):
         raise UsageError(f"{place}: a load has the numbers {', '.join(LOAD_FIELDS)}")
-    return Load(**{name: float(record[name]) for name in LOAD_FIELDS})
+    seconds: Any = record.get("seconds")
+    values = {name: float(record[name]) for name in LOAD_FIELDS}
+    return Load(**values, seconds=float(seconds) if _is_number(seconds) else None)
 
 
 def _is_number(value: Any) -> bool:
@@ -93,5 +100,7 @@ def replay(machine: Machine, samples: Iterator[Loads]) -> Iterator[tuple[Loads, 
     """Yield each sample with the state after it. The loads stay what the m of the recording made them."""
     state = machine.start()
     for sample in samples:
-        state = step(machine, state, sample.sites, sample.cpu)
+        latencies = [load.seconds for load in sample.sites.values() if load.seconds is not None]
+        busy = Busy(sample.cpu, sample.own, latency=latencies[0] if latencies else None)
+        state = step(machine, state, sample.sites, busy)
         yield sample, state

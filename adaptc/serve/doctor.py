@@ -26,6 +26,7 @@ from adaptc.core.model import FORMATS
 from adaptc.formats.directives import Directive
 from adaptc.report.manifest import last_manifest
 from adaptc.serve.accounts import account_of, refusals
+from adaptc.serve.capacity.rungs import ladder_of, weakness
 from adaptc.serve.emitter import render
 from adaptc.serve.launch import launcher_of, running, unprivileged_user
 from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
@@ -65,7 +66,20 @@ def examine(config: Config, names: Sequence[str], file: Path | None, user: str |
         raise UsageError(f"no configuration of a server in {policy.output}/{CONF_DIRECTORY}; run adaptc emit {what}")
     if file is not None and len(servers) > 1:
         raise UsageError("--server-config needs --server: name the server of the file")
-    return [_checked(installation_of(config, policy, server, file, user)) for server in servers]
+    found = [_checked(installation_of(config, policy, server, file, user)) for server in servers]
+    said = tuple(powerless_daemons(config, policy))
+    return [replace(health, diagnostics=(*health.diagnostics, *said), checks=health.checks + 1) for health in found]
+
+
+def powerless_daemons(config: Config, policy: Policy) -> Iterator[Diagnostic]:
+    """Daemons that are configured have something to set, and it helps in a crowd."""
+    place = Location(str(config.file or config.output))
+    if "control" in config.daemons.values and not policy.serve.buckets:
+        yield diagnose("setup-no-buckets", place)
+    if {"control", "switch"} & config.daemons.values.keys():
+        reachable = policy.ladder if policy.serve.buckets else (policy.level,)
+        if reason := weakness(ladder_of(last_manifest(config.output)), reachable):
+            yield diagnose("setup-weak-levels", place, reason=reason)
 
 
 def installation_of(

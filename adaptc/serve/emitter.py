@@ -77,11 +77,33 @@ def emit_from(state: State, config: Config, targets: Iterable[str]) -> Emitted:
     files = [folder / name for name in texts]
     if ACTIONS in names:
         files += _write_actions(state, policy, folder)
+    if servers:
+        record = os.path.join(os.path.abspath(config.output), state_directory.KNOBS)
+        write_atomic(record, _knobs(policy, servers).json(), keep_equal=True)
     if policy.is_strict:
         SourceTimes(config.output).replace(resource for resource, _ in state.resources().values())
     if config.serve.output is None:
         create_state(policy, servers)
     return Emitted(policy, tuple(files), bool(servers))
+
+
+def _knobs(policy: Policy, servers: Sequence[Server]) -> state_directory.Knobs:
+    serve = policy.serve
+    faithful = tuple(name for name in policy.levels if name not in policy.degraded)
+    names = tuple(dict.fromkeys(server.host or server.name for server in servers))
+    buckets = serve.buckets and any(server.is_complete and server.paste is None for server in servers)
+    return state_directory.Knobs(
+        names, policy.name, policy.prefix, serve.flag, buckets, serve.reject and buckets, serve.classes,
+        serve.classes_need_flag, serve.expose, policy.level, policy.levels, policy.ladder, faithful, policy.state,
+        status_url(policy, names),
+    )  # fmt: skip
+
+
+def status_url(policy: Policy, servers: Sequence[str]) -> str:
+    """Return the URL of the status page that is emitted for the first of the servers that has one, else ""."""
+    pages = {"apache": "/?auto", "nginx": "/"}
+    page = next((pages[name] for name in servers if name in pages), None)
+    return f"http://{policy.serve.status}{page}" if policy.serve.status and page else ""
 
 
 def complete_targets() -> tuple[str, ...]:

@@ -26,11 +26,13 @@ from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, dictionary_coding, dictionary_path, name_of_dictionary
 from adaptc.core.urls import is_at_or_below, quote_path
+from adaptc.serve.capacity.rungs import ladder_names
 from adaptc.site.apache_configuration import repeated_directives
 
 CLASSES = ("poor", "normal", "rich")
 REJECT = "0"  # the level of Abdelzaher and Bhatti that answers with 503
 OFF = "off"  # no level: the original
+IDLE = "idle"  # the flag is not set, and the client's class alone counts
 NO_ACTION = "none"  # a client that asked for something unknown
 STATE_DIRECTORY = "run"
 CONF_DIRECTORY = "serve"
@@ -50,13 +52,14 @@ class Policy:
 
     ``name`` is an identifier, unique to a site; ``prefix`` the URL path of the docroot without its final slash.
     ``indexes`` are the names of index pages that the site uses, in the server's order.
-    ``levels`` are the trees, highest quality first; ``degraded`` those that shared caches must not store. ``level`` is
-    the default. ``class_levels`` maps a class, and each word that a client may ask for, to the highest-quality level it
-    gets. ``formats`` are the image formats that the trees have in addition to the images' own. ``unbuilt`` are URL
-    paths below the prefix that were left out, since rules of the server apply to them. ``dictionaries`` are the names
-    of dictionaries by level. ``version_levels`` are those whose style sheets and scripts may be dictionaries of their
-    later versions. ``repeated`` are directories of the docroot with the lines of Apache that do for their copies what
-    .htaccess files do for them: fields of answers, redirects to HTTPS.
+    ``levels`` are the trees, highest quality first; ``degraded`` those that shared caches must not store; ``ladder``
+    those between which daemons choose. ``level`` is the default. ``class_levels`` maps a class, and each word that a
+    client may ask for, to the highest-quality level it gets. ``formats`` are the image formats that the trees have in
+    addition to the images' own. ``unbuilt`` are URL paths below the prefix that were left out, since rules of the
+    server apply to them. ``dictionaries`` are the names of dictionaries by level. ``version_levels`` are those whose
+    style sheets and scripts may be dictionaries of their later versions. ``repeated`` are directories of the docroot
+    with the lines of Apache that do for their copies what .htaccess files do for them: fields of answers, redirects to
+    HTTPS.
     """
 
     name: str
@@ -78,6 +81,7 @@ class Policy:
     dictionaries: Mapping[str, str] = field(default_factory=dict)
     version_levels: tuple[str, ...] = ()
     repeated: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    ladder: tuple[str, ...] = ()
 
     @property
     def uses_dictionaries(self) -> bool:
@@ -165,6 +169,11 @@ class Policy:
         return self.levels[0] if self.serve.classes else self.level
 
     @property
+    def acts_without_flag(self) -> bool:
+        """Whether the class of a client counts while the flag is not set."""
+        return self.serve.flag and self.serve.classes and not self.serve.classes_need_flag
+
+    @property
     def outcomes(self) -> tuple[str, ...]:
         """The level names that a bucket may have."""
         return (*self.levels, REJECT) if self.serve.reject else self.levels
@@ -185,13 +194,15 @@ class Policy:
             return level
         if asked == NO_ACTION:
             return OFF
+        if level == IDLE:
+            return self.class_levels["poor"] if asked == "poor" and self.acts_without_flag else OFF
         if asked not in self.class_levels:
             return level
         return max(level, self.class_levels[asked], key=self.levels.index)
 
     def trees(self) -> Iterator[tuple[str, str, str]]:
         """Yield (level of the bucket, class, served level) where the class makes a difference."""
-        for level in self.levels:
+        for level in (*self.levels, *([IDLE] if self.acts_without_flag else [])):
             for asked in self.asked:
                 served = self.tree(level, asked)
                 if served != level:
@@ -199,7 +210,7 @@ class Policy:
 
     def every_tree(self) -> Iterator[tuple[str, str, str, str]]:
         """Yield (level of the bucket, word that the client asks for, class, served level) for all combinations."""
-        for level in self.outcomes:
+        for level in (*self.outcomes, *([IDLE] if self.acts_without_flag else [])):
             for asked in ("", NO_ACTION, *self.asked):
                 for name in CLASSES:
                     yield level, asked, name, self.tree(level, asked or name)
@@ -277,7 +288,10 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
     output = os.path.abspath(serve.output or config.output)
     faithful = tuple(name for name in names if levels[name].promise == "same")
     same = tuple(name for name in faithful if levels[name].number is not None)
-    level = serve.level or (same or names)[-1]
+    ladder = _ladder(serve, {name: levels[name].number for name in names})
+    # Without a flag it is for all and always; with one it is for the worst day.
+    kept = tuple(name for name in ladder if levels[name].promise == "words") if serve.flag else ()
+    level = serve.level or (kept or same or names)[-1]
     return Policy(
         identifier(title),
         title,
@@ -291,14 +305,21 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         level,
         built.codings,
         built.follow,
-        _class_levels(serve, names, level, built.codings),
+        _class_levels(serve, names, level, (same or names)[-1], built.codings),
         serve,
         built.formats,
         built.unbuilt,
         built.dictionaries,
         faithful if config.codings.dictionaries and config.codings.versions_back else (),
         repeated_directives(config, Path(built.docroot), built.directories) if built.docroot else (),
+        ladder,
     )
+
+
+def _ladder(serve: ServeConfig, numbers: Mapping[str, int | None]) -> tuple[str, ...]:
+    """Return the levels between which daemons choose: as configured, in the order of quality, else all."""
+    chosen = tuple(name for name in numbers if name in serve.ladder) if serve.ladder else ladder_names(numbers)
+    return chosen or tuple(numbers)
 
 
 def identifier(title: str) -> str:
@@ -323,12 +344,21 @@ def _indexes(config: Config, built: Built) -> tuple[str, ...]:
     return used or config.site.index[:1] or ("index.html",)
 
 
-def _class_levels(serve: ServeConfig, levels: tuple[str, ...], level: str, codings: tuple[str, ...]) -> dict[str, str]:
-    """Return the highest-quality level of each class and of each word that a client may ask for."""
+def _class_levels(
+    serve: ServeConfig, levels: tuple[str, ...], level: str, same: str, codings: tuple[str, ...]
+) -> dict[str, str]:
+    """Return the highest-quality level of each class and of each word that a client may ask for.
+
+    With buckets the load is the business of their controller, and only poor clients get less than the same page.
+    """
     if not serve.classes:
         return {}
-    configured = {"poor": serve.poor_level, "normal": serve.normal_level, "rich": serve.rich_level}
-    classes = {name: chosen or level for name, chosen in configured.items()}
+    usual = serve.level or (same if serve.buckets else level)
+    classes = {
+        "poor": serve.poor_level or level,
+        "normal": serve.normal_level or usual,
+        "rich": serve.rich_level or usual,
+    }
     return classes | {name: name for name in levels} | dict.fromkeys(codings, level)
 
 
@@ -342,7 +372,9 @@ def _refuse(config: Config, names: tuple[str, ...]) -> None:
         "serve.normal_level": serve.normal_level,
         "serve.rich_level": serve.rich_level,
     }
-    problems = [
+    unknown = [name for name in serve.ladder if name not in names]
+    problems = [f"serve.ladder: the last build holds no level {name}{nearest(name, names)}" for name in unknown]
+    problems += [
         f"{key}: the last build holds no level {name}{nearest(name, names)}"
         for key, name in wanted.items()
         if name is not None and name not in names

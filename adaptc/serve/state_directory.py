@@ -15,15 +15,18 @@ removed.
 from __future__ import annotations
 
 import errno
+import json
 import os
 import re
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from typing import Any
 
 from adaptc.core.fs import remove, write_atomic
-from adaptc.serve.policy import CLASSES
+from adaptc.serve.policy import CLASSES, CONF_DIRECTORY
 
 BUCKETS = tuple(f"{number:02x}" for number in range(256))
 READABLE = 0o644  # servers read these files, whatever the umask of the writer
@@ -34,6 +37,57 @@ NARROWER = "+"  # the class of a wide network that contains narrower ones
 OWN = "="  # the end of the key that then has the wide network's own class
 # How the rules cut the wide network out of an address (templates/apache.conf.j2)
 _WIDE = re.compile(r"\d+\.\d+(?=\.|$)|(?:[0-9a-f]+:){0,2}(?::|[0-9a-f]+:)")
+
+
+# ---- what the emitted configuration obeys
+
+KNOBS = f"{CONF_DIRECTORY}/knobs.json"  # in the output
+
+
+@dataclass(frozen=True, slots=True)
+class Knobs:
+    """What daemons can set in the emitted configuration, written next to it: flag, buckets, level ``0``, classes.
+
+    ``level`` is served while the flag is set and nothing else is said, ``levels`` are all trees, and ``ladder`` those
+    between which daemons choose; ``same`` those that promise the same page. ``state`` is the state directory that the
+    servers read, ``status`` the URL of the status page that was emitted, if any. With ``exposes`` answers say what they
+    are (``X-Adapt``).
+    """
+
+    servers: tuple[str, ...]
+    name: str
+    prefix: str
+    flag: bool
+    buckets: bool
+    reject: bool
+    classes: bool
+    classes_need_flag: bool
+    exposes: bool
+    level: str
+    levels: tuple[str, ...]
+    ladder: tuple[str, ...]
+    same: tuple[str, ...]
+    state: str
+    status: str = ""
+
+    @property
+    def reachable(self) -> tuple[str, ...]:
+        """The levels that a daemon can choose."""
+        return self.ladder if self.buckets else (self.level,)
+
+    def json(self) -> bytes:
+        """Return the knobs as a document."""
+        return json.dumps(asdict(self), indent=1).encode("ascii") + b"\n"
+
+
+def read_knobs(output: Path) -> Knobs | None:
+    """Return the knobs of the configuration that was emitted for an output; None where there is no sound record."""
+    try:
+        record = json.loads((output / KNOBS).read_bytes())
+        values: dict[str, Any] = {field.name: record[field.name] for field in fields(Knobs) if field.name in record}
+        return Knobs(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def create(state: Path, level: str, class_map: str) -> None:

@@ -59,7 +59,14 @@ def test_control_writes_for_all_its_sites(site: Path, capsys: pytest.CaptureFixt
 
 
 def test_classify_has_no_flag(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (site / "adaptc.toml").write_text('[daemons.classify]\nlogs = "a.log"\n')
     assert "ExecStopPost" not in unit(capsys, "classify")
+
+
+@pytest.mark.parametrize("daemon", ["control", "classify"])
+def test_a_unit_that_could_not_start_is_refused(site: Path, capsys: pytest.CaptureFixture[str], daemon: str) -> None:
+    assert run(["unit", daemon]) == ExitCode.USAGE
+    assert "the unit could not start: name logs" in capsys.readouterr().err
 
 
 def test_a_path_that_systemd_would_read_differently(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

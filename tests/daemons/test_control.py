@@ -11,6 +11,7 @@ import pytest
 
 from adaptc.daemons.control.bucket_ladder import Ladder, bucket_levels, ladder_from
 from adaptc.daemons.control.machine import (
+    Busy,
     Estimator,
     Gains,
     Load,
@@ -205,7 +206,7 @@ def simulate(
     state, found = machine.start(), []
     for number in range(samples):
         loads = {site.name: offered(number)[site.name].load(state.m(site)) for site in machine.sites}
-        state = step(machine, state, loads, None)
+        state = step(machine, state, loads)
         found.append((state, loads))
     return found
 
@@ -304,7 +305,9 @@ def test_guarantees_beyond_the_bound_are_refused() -> None:
 
 def test_guarantees_that_todays_costs_do_not_allow_are_cut_in_proportion() -> None:
     loads = {"V1": Load(0, 0, 0), "V2": Load(0, 0, 0)}
-    found = Machine(GUARANTEED, COST, FIXED).targets(Cost(COST.request * 2, COST.kilobyte * 2, COST.rejection), loads)
+    found = Machine(GUARANTEED, COST, FIXED).targets(
+        Cost(COST.request * 2, COST.kilobyte * 2, COST.rejection), loads, dict.fromkeys(loads, 0.0)
+    )
     assert sum(found.values()) == pytest.approx(0.58)
 
 
@@ -315,7 +318,7 @@ def test_the_costs_are_learnt_while_it_controls() -> None:
     for number in range(120):
         offered = Offered(60 + 20 * (number // 6 % 4), kilobytes)
         load = offered.load(state.m(machine.sites[0]))
-        state = step(machine, state, {"one": load}, load.utilization(true))
+        state = step(machine, state, {"one": load}, Busy(load.utilization(true), is_own=True))
     assert (state.cost.request, state.cost.kilobyte) == (
         pytest.approx(0.002, rel=0.02),
         pytest.approx(0.0001, rel=0.02),

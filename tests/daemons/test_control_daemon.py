@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,10 +17,11 @@ from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.config.toml import parse_toml
 from adaptc.daemons.control.bucket_ladder import write_buckets
-from adaptc.daemons.control.daemon import ControlDaemon, Environment, SiteEndpoint
+from adaptc.daemons.control.daemon import ControlDaemon, Environment, SiteEndpoint, kept_cost
 from adaptc.daemons.control.load_meter import LoadUnknown, LogMeter, Meter, StatusMeter
 from adaptc.daemons.control.machine import Load
 from adaptc.daemons.control.settings import ControlSettings, SiteSettings, machine_of, read_control
+from adaptc.daemons.mode import kept
 from adaptc.daemons.reporter import Reporter, label, render_metrics
 from adaptc.daemons.run_directory import Override, RunDirectory, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
@@ -26,6 +29,7 @@ from adaptc.daemons.sensors.status_page import ServerStatus
 from adaptc.daemons.status import daemon_statuses
 from adaptc.formats.accesslog.parser import compile_format
 from adaptc.serve.capacity.utilization import Cost
+from adaptc.serve.state_directory import KNOBS, Knobs
 
 SIZES = {"full": 64_000, "lossless": 32_000, "text": 4_000}
 
@@ -34,28 +38,48 @@ def mean(size: int) -> dict[str, int]:
     return {"requests": 1, "bytes": size, "transfer": size}
 
 
-def build(output: Path) -> Path:
-    """An output with a page of one file at each level."""
+def build(output: Path, **settings: Any) -> Path:
+    """An output with a page of one file at each level; ``settings`` are what was emitted."""
     output.mkdir(exist_ok=True)
     levels = [
         {"name": name, "number": number, "title": "", "pages": 1, "mean": mean(SIZES[name])}
         for number, name in enumerate(reversed(SIZES), 1)
     ]
     (output / "manifest.json").write_text(json.dumps({"schema": 1, "levels": levels, "resources": []}))
+    (output / "serve").mkdir(exist_ok=True)
+    (output / KNOBS).write_bytes(knobs(output, **settings).json())
     return output
+
+
+def knobs(output: Path, **settings: Any) -> Knobs:
+    """What was emitted for it: buckets and level 0, if nothing else is said."""
+    names = tuple(SIZES)
+    usual = Knobs(("nginx",), "ad_site", "", True, True, True, False, True, True, "text", names, names, names[:2],
+                  str(output / "run"))  # fmt: skip
+    return replace(usual, **settings)
 
 
 @dataclass
 class FakeCpu:
+    """A CPU whose share is that of the load, or ``pinned`` to one; None is a sensor that fails."""
+
     share: float | None = 0.0
+    pinned: bool = False
+    source: str = "host"
     cpus: float = 1.0
     busy: float = 0.0
 
     def read(self) -> CpuCount:
         if self.share is None:
             raise OSError("gone")
-        self.busy += self.share
-        return CpuCount(self.busy)
+        self.busy += min(1.0, self.share)
+        return CpuCount(self.busy, source=self.source)
+
+    def pin(self, share: float | None) -> None:
+        self.share, self.pinned = share, True
+
+
+TRUE = Cost(0.001604, 0.000063, 0.00055)
 
 
 def line(status: int, size: int) -> str:
@@ -71,21 +95,28 @@ class Bench:
     lines: list[str] = field(default_factory=list)
     now: float = 1000.0
     record: Path | None = None
+    emitted: dict[str, Any] = field(default_factory=dict)
+    believed: Cost = TRUE  # the costs to begin with
+    true: Cost = TRUE  # what the server's work takes
+    costs: str = "calibrated"
+    flush: int = 1  # seconds after which the server writes its log
+    started: bool = True
 
     def __post_init__(self) -> None:
         self.log = self.folder / "access.log"
         self.log.write_text(line(200, 9_000_000) * 100)  # old lines do not count
-        self.output = build(self.folder / "opt")
+        self.output = build(self.folder / "opt", **self.emitted)
         self.run, self.cpu = RunDirectory.of(self.output), FakeCpu()
-        self.use(LogMeter([self.log], compile_format()))
+        self.unwritten: list[str] = []
+        if self.started:
+            self.use(LogMeter([self.log], compile_format()))
 
-    def use(self, meter: Meter) -> None:
-        machine = machine_of(self.settings, {"site": SiteSettings(self.output, (self.log,))}, Cost(0.001604, 0.000063))
+    def use(self, meter: Meter, kept: Any = None) -> None:
+        machine = machine_of(self.settings, {"site": SiteSettings(self.output, (self.log,))}, self.believed)
         place = SiteEndpoint(meter, self.run)
         reporter = Reporter("control", [self.run], self.lines.append)
-        self.daemon = ControlDaemon(
-            self.settings, machine, Environment({"site": place}, self.cpu, reporter=reporter, record=self.record)
-        )
+        environment = Environment({"site": place}, self.cpu, {}, self.costs, reporter=reporter, record=self.record)
+        self.daemon = ControlDaemon(self.settings, machine, environment, kept)
         self.step()
 
     def step(self) -> None:
@@ -93,18 +124,39 @@ class Bench:
         self.daemon.step(self.now, self.now)
 
     def shares(self) -> dict[str, int]:
-        """Number of buckets by level, as Apache's map has it."""
+        """Number of buckets by level, as Apache's map has it; without it or the flag all have the full site."""
+        return self.written() if self.run.flag.exists() else {"full": 256}
+
+    def written(self) -> dict[str, int]:
         names = [row.split()[1] for row in (self.run.path / "buckets.txt").read_text().splitlines()]
         return {name: names.count(name) for name in dict.fromkeys(names)}
 
-    def serve(self, requests: int, seconds: int) -> None:
+    def level(self, name: str) -> str:
+        """What the server makes of a level: one that its configuration does not know is the usual one."""
+        known = (*SIZES, "0") if self.emitted.get("reject", True) else SIZES
+        return name if name in known else "lossless"
+
+    def cost_of(self, level: str) -> float:
+        return self.true.rejection if level == "0" else self.true.utilization(1, SIZES[level] / 1000)
+
+    def serve(self, requests: int, seconds: int) -> list[float]:
+        """Serve for some seconds; return what each asked for, in CPU seconds. No more than one a second is done."""
+        used = []
         for _ in range(seconds):
-            for name, count in self.shares().items():
-                part = round(requests * count / 256)
-                sent = line(503, 0) if name == "0" else line(200, SIZES[name])
+            asked = {self.level(name): requests * count / 256 for name, count in self.shares().items()}
+            wanted = sum(count * self.cost_of(level) for level, count in asked.items())
+            for level, count in asked.items():
+                done = round(count / max(1.0, wanted))
+                self.unwritten += [line(503, 0) if level == "0" else line(200, SIZES[level])] * done
+            if int(self.now) % self.flush == 0:
                 with self.log.open("a") as file:
-                    file.write(sent * part)
+                    file.writelines(self.unwritten)
+                self.unwritten = []
+            if not self.cpu.pinned:
+                self.cpu.share = min(1.0, wanted)
+            used.append(wanted)
             self.step()
+        return used
 
     def status(self) -> dict:
         return json.loads((self.run.path / "control.json").read_text())
@@ -132,7 +184,7 @@ def test_a_heavy_load_settles_at_the_bound_and_an_easy_one_ends_it(bench: Bench)
 
 
 def test_what_cannot_be_carried_is_rejected(bench: Bench) -> None:
-    bench.serve(500, 30)
+    bench.serve(450, 30)
     assert "0" in bench.shares()
     assert bench.status()["sites"]["site"]["U"] == pytest.approx(0.58, abs=0.02)
     assert bench.status()["sites"]["site"]["rejected"] > 50
@@ -140,7 +192,7 @@ def test_what_cannot_be_carried_is_rejected(bench: Bench) -> None:
 
 def test_nobody_is_rejected_where_that_saves_nothing(tmp_path: Path) -> None:
     """Else U stays above the bound at m = 0, and the way back is barred by rejections that cost more than pages."""
-    bench = Bench(tmp_path, ControlSettings(rejection_ms=2.0))
+    bench = Bench(tmp_path, ControlSettings(rejection_ms=2.0), true=replace(TRUE, rejection=0.002))
     assert any("a rejection costs no less than level text: nobody is rejected" in line for line in bench.lines)
     bench.serve(500, 30)
     assert bench.shares() == {"text": 256}
@@ -229,26 +281,27 @@ def test_a_log_that_is_gone_changes_nothing(bench: Bench) -> None:
     assert "the load is known again" in bench.lines[-2] + bench.lines[-1]
 
 
-def test_a_silent_log_and_a_busy_server_change_nothing(tmp_path: Path) -> None:
-    bench = Bench(tmp_path, ControlSettings(cgroup="web"))
+def test_what_the_server_uses_decides_where_the_log_is_silent(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.cpu.source = "group"
     bench.serve(200, 10)
-    before = bench.shares()
-    bench.cpu.share = 0.9
+    before = bench.status()["sites"]["site"]["m"]
+    bench.cpu.pin(0.9)
     for _ in range(5):
         bench.step()
-    assert bench.shares() == before
-    assert sum("the logs are silent; m stays" in text for text in bench.lines) == 1
+    assert bench.status()["sites"]["site"]["m"] < before
+    assert sum("and the log is silent" in text for text in bench.lines) == 1
 
 
 def test_a_host_that_is_busy_with_other_work_is_no_reason_to_stay(bench: Bench) -> None:
     bench.serve(200, 10)
-    bench.cpu.share = 0.9
+    bench.cpu.pin(0.9)
     bench.serve(0, 20)
     assert bench.shares() == {"full": 256}
 
 
 def test_a_lost_cpu_sensor_costs_learning_only(bench: Bench) -> None:
-    bench.cpu.share = None
+    bench.cpu.pin(None)
     bench.serve(200, 20)
     assert bench.status()["sites"]["site"]["U"] == pytest.approx(0.58, abs=0.02)
     assert bench.status()["costs"]["learnt"] is False
@@ -261,7 +314,7 @@ def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
         bench.serve(200, 5)
         bench.daemon.stop(bench.now)
         assert bench.run.flag.exists() is left
-        assert bool(bench.shares()) is left
+        assert bool(bench.written()) is left
         assert bool(list((bench.run.path / "m").iterdir())) is left
         assert not any(one.is_alive for one in daemon_statuses(bench.run, bench.now))
 
@@ -276,7 +329,7 @@ def test_figures_have_the_name_of_the_site(bench: Bench) -> None:
 def test_buckets_come_back_with_the_flag_after_the_guard_reset_them(bench: Bench) -> None:
     bench.serve(200, 20)
     bench.run.reset()
-    assert not bench.shares()
+    assert not bench.written()
     bench.serve(200, 1)
     assert (sum(bench.shares().values()), bench.run.flag.exists()) == (256, True)
 
@@ -348,6 +401,204 @@ def test_a_status_page_without_bytes_is_none_for_the_controller(status: ServerSt
         StatusMeter(FakePage([status, status])).read(1)
 
 
+# ---- what made an outage of an idle server
+
+TODAY = Cost(0.00002, 0.0000008, 0.00002)  # nginx on a machine of 2020
+
+
+def own(folder: Path, **changes: Any) -> Bench:
+    """A bench whose CPU is that of the server's own processes."""
+    bench = Bench(folder, started=False, **changes)
+    bench.cpu.source = "workers"
+    bench.use(LogMeter([bench.log], compile_format()))
+    return bench
+
+
+@pytest.mark.parametrize("costs", ["calibrated", "self-test"])
+def test_an_idle_server_is_left_alone_whatever_is_believed_of_its_costs(tmp_path: Path, costs: str) -> None:
+    bench = own(tmp_path, believed=Cost(), true=TODAY, costs=costs)  # of 1999: 3.5 CPUs for 1,200 requests a second
+    for _ in range(100):
+        bench.serve(1200, 1)
+        assert bench.shares() == {"full": 256}
+    assert not bench.run.flag.exists()
+    record = bench.status()
+    assert record["costs"]["learnt"] is True  # although pages of one size tell no a from b
+    assert record["costs"]["request_ms"] + 64 * record["costs"]["kilobyte_ms"] == pytest.approx(0.0712, rel=0.1)
+
+
+@pytest.mark.parametrize("factor", [0.1, 1.0, 10.0])
+def test_costs_that_are_wrong_by_ten_times_hold_the_bound(tmp_path: Path, factor: float) -> None:
+    wrong = Cost(TRUE.request * factor, TRUE.kilobyte * factor, TRUE.rejection * factor)
+    bench = own(tmp_path, believed=wrong)
+    used = [*bench.serve(60, 30), *bench.serve(240, 60)]
+    assert max(used[:30]) < 0.4
+    assert not any("0" in bench.shares() for used in used[:30])
+    assert all(one <= 0.68 for one in used[36:])
+    assert sum(used[60:]) / 30 == pytest.approx(0.58, abs=0.03)
+
+
+def test_a_step_is_met_within_five_seconds(tmp_path: Path) -> None:
+    bench = own(tmp_path)
+    bench.serve(40, 20)
+    used = bench.serve(320, 20)  # 4.7 times the bound
+    assert used[0] > 1.7
+    assert max(used[5:]) <= 0.68
+
+
+def test_nobody_is_rejected_while_the_measured_share_is_below_the_bound(tmp_path: Path) -> None:
+    bench = own(tmp_path, believed=Cost(0.1, 0.01, 0.0001), settings=ControlSettings(learn=False))
+    for _ in range(40):
+        bench.serve(60, 1)
+        assert "0" not in bench.shares()
+
+
+def test_rejections_end_at_once_when_the_measured_share_falls(tmp_path: Path) -> None:
+    bench = own(tmp_path)
+    bench.serve(500, 30)
+    assert bench.shares()["0"] == 128  # the ceiling: control.reject_most
+    bench.serve(20, 2)
+    assert "0" not in bench.shares()
+
+
+def test_what_a_rejection_costs_is_learnt_and_ends_rejections_that_save_nothing(tmp_path: Path) -> None:
+    bench = own(tmp_path, believed=replace(TRUE, rejection=0.0001), true=replace(TRUE, rejection=0.0019))
+    bench.serve(500, 60)
+    assert bench.status()["costs"]["rejection_ms"] == pytest.approx(1.9, rel=0.1)
+    assert bench.shares() == {"text": 256}
+
+
+def test_level_0_is_never_written_where_the_configuration_does_not_know_it(tmp_path: Path) -> None:
+    bench = own(tmp_path, emitted={"reject": False})
+    assert any("the emitted configuration does not reject: nobody is rejected" in line for line in bench.lines)
+    for requests in (60, 300, 1000):
+        for _ in range(15):
+            bench.serve(requests, 1)
+            assert "0" not in bench.written()
+    assert bench.shares() == {"text": 256}
+    write_override(bench.run, Override("reject", bench.now + 10))
+    bench.step()
+    assert bench.written() == {"text": 256}
+
+
+def test_without_a_calibration_the_first_minute_only_measures(tmp_path: Path) -> None:
+    bench = own(tmp_path, costs="self-test")
+    bench.serve(240, 58)
+    assert not bench.run.flag.exists()
+    assert any("would: m = " in line for line in bench.lines)
+    assert bench.status()["shadow"] == "nothing was calibrated: the first 60 s only measure"
+    used = bench.serve(240, 12)
+    assert used[-1] == pytest.approx(0.58, abs=0.05)
+
+
+def test_a_shadow_changes_nothing_for_the_server(tmp_path: Path) -> None:
+    bench = own(tmp_path, settings=ControlSettings(shadow=True))
+    bench.serve(300, 30)
+    assert not bench.run.flag.exists()
+    assert not (bench.run.path / "buckets.txt").exists()
+    assert bench.status()["sites"]["site"]["m"] < 3
+    bench.daemon.stop(bench.now)
+
+
+def test_the_kill_switch(tmp_path: Path) -> None:
+    bench = own(tmp_path)
+    bench.serve(240, 20)
+    assert bench.run.flag.exists()
+    (bench.run.path / "off").touch()
+    bench.serve(240, 5)
+    assert not bench.run.flag.exists()
+    assert any("shadow: the kill switch is pulled" in line for line in bench.lines)
+    (bench.run.path / "off").unlink()
+    assert bench.serve(240, 10)[-1] == pytest.approx(0.58, abs=0.05)
+
+
+@pytest.mark.parametrize("source", ["host", "workers"])
+def test_a_log_that_is_written_every_five_seconds(tmp_path: Path, source: str) -> None:
+    bench = Bench(tmp_path, flush=5, started=False)
+    bench.cpu.source = source
+    bench.use(LogMeter([bench.log], compile_format()))
+    for _ in range(60):  # U is 0.28
+        bench.serve(50, 1)
+        assert bench.shares() == {"full": 256}
+    used = bench.serve(200, 120)
+    assert sum(used[60:]) / 60 == pytest.approx(0.58, abs=0.06)
+
+
+def test_a_load_at_the_edge_does_not_come_and_go(tmp_path: Path) -> None:
+    """For ten minutes: m moves by less than a level, and the flag does not flap."""
+    bench, chance = own(tmp_path), random.Random(1)
+    for requests in (103, 200):
+        ms, flags = [], 0
+        for second in range(600):
+            before = bench.run.flag.exists()
+            bench.serve(round(chance.gauss(requests, requests**0.5)), 1)
+            flags += bench.run.flag.exists() is not before
+            if second > 60:
+                ms.append(bench.status()["sites"]["site"]["m"])
+        assert max(ms) - min(ms) <= 1, requests
+        assert flags <= 10, requests
+
+
+def test_what_was_learnt_outlives_a_restart(tmp_path: Path) -> None:
+    bench = own(tmp_path)
+    bench.serve(240, 60)
+    m = bench.status()["sites"]["site"]["m"]
+    bench.daemon.stop(bench.now)
+    assert not bench.run.flag.exists()
+    record, age = kept(bench.run, "control", bench.now + 3)
+    assert kept_cost(record).request == pytest.approx(TRUE.request, rel=0.2)
+    bench.use(LogMeter([bench.log], compile_format()), (record, age))
+    assert bench.run.flag.exists()
+    assert bench.status()["sites"]["site"]["m"] == pytest.approx(m, abs=0.01)
+    assert bench.status()["kept_seconds"] == 3
+
+
+def test_answers_that_take_longer_than_usual_lower_the_limit(tmp_path: Path) -> None:
+    settings = ControlSettings(policy="gradient")
+    bench = own(tmp_path, settings=settings)
+    bench.cpu.pin(0.9)
+
+    def seconds(took: float, count: int) -> float:
+        for _ in range(count):
+            with bench.log.open("a") as file:
+                file.write((line(200, 9000)[:-1] + f" at=1.0 took={took}s\n") * 20)
+            bench.step()
+        return bench.status()["sites"]["site"]["m"]
+
+    assert seconds(0.010, 10) == 3
+    assert seconds(0.100, 10) <= 1
+    assert seconds(0.010, 40) == 3
+
+
+# ---- what the server can do
+
+
+def emitted(tmp_path: Path, capsys: pytest.CaptureFixture[str], *more: str, **settings: Any) -> tuple[int, str]:
+    output = build(tmp_path / "opt", **settings)
+    (tmp_path / "a.log").touch()
+    code = run(["control", str(tmp_path / "a.log"), "-o", str(output), *more])
+    return code, capsys.readouterr().err
+
+
+def test_a_configuration_without_buckets_is_no_actuator(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, said = emitted(tmp_path, capsys, buckets=False)
+    assert code == ExitCode.USAGE
+    assert "has no buckets, so there is nothing that control could set: say buckets = true in [serve]" in said
+
+
+def test_without_an_emitted_configuration_nothing_starts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    output = build(tmp_path / "opt")
+    (output / KNOBS).unlink()
+    assert run(["control", str(tmp_path / "a.log"), "-o", str(output)]) == ExitCode.USAGE
+    assert "knobs.json is missing: nothing says what the server can do; run adaptc emit" in capsys.readouterr().err
+
+
+def test_a_server_that_reads_another_directory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    code, said = emitted(tmp_path, capsys, state=str(tmp_path / "elsewhere"))
+    assert code == ExitCode.USAGE
+    assert "elsewhere (serve.state), and daemons write" in said
+
+
 # ---- traces
 
 
@@ -364,7 +615,7 @@ def test_a_recorded_trace_replays_to_the_same_m(tmp_path: Path, capsys: pytest.C
     assert run(command) == ExitCode.DONE
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["at", "site", "R", "W", "U", "m"]
-    assert rows[0].split()[:3] == ["1002.0", "site", "400"]
+    assert rows[0].split()[:3] == ["1002.0", "site", "177"]  # more it cannot answer
 
 
 @pytest.mark.parametrize(

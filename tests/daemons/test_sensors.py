@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,15 @@ import pytest
 from adaptc.daemons.sensors.cpu import (
     CpuCount,
     HostCpu,
+    WorkersCpu,
     busy_share,
     open_group,
     parse_cpu_stat,
     parse_proc_stat,
 )
 from adaptc.daemons.sensors.panel import Panel, PassiveOpens, Reading, Sample, difference, parse_snmp
-from adaptc.daemons.sensors.pressure import HOST, Pressure, open_pressure, parse_pressure
 from adaptc.daemons.sensors.status_page import ServerStatus, parse_status
+from adaptc.daemons.sensors.waiting import HOST, ListenQueue, Pressure, open_pressure, parse_pressure
 
 PROC_STAT = "cpu  100 5 45 800 40 2 8 0 30 0\ncpu0 100 5 45 800 40 2 8 0 30 0\nintr 1\n"
 SNMP = """Ip: Forwarding DefaultTTL
@@ -61,7 +63,7 @@ def test_control_groups_version_2(tmp_path: Path) -> None:
     (folder / "cpu.stat").write_text("usage_usec 2500000\nuser_usec 1\nsystem_usec 1\n")
     (folder / "cpu.max").write_text("150000 100000\n")
     found = open_group("/system.slice/nginx.service", 4, tmp_path)
-    assert (found.cpus, found.read()) == (1.5, CpuCount(2.5))
+    assert (found.cpus, found.read()) == (1.5, CpuCount(2.5, source="group"))
 
 
 def test_control_groups_version_1(tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_control_groups_version_1(tmp_path: Path) -> None:
     (tmp_path / "cpu/web/cpu.cfs_quota_us").write_text("50000\n")
     (tmp_path / "cpu/web/cpu.cfs_period_us").write_text("100000\n")
     found = open_group("web", 4, tmp_path)
-    assert (found.cpus, found.read()) == (0.5, CpuCount(7.0))
+    assert (found.cpus, found.read()) == (0.5, CpuCount(7.0, source="group"))
     assert open_group("free", 4, tmp_path).cpus == 4
 
 
@@ -146,3 +148,75 @@ def test_a_sensor_that_fails_leaves_the_others(tmp_path: Path) -> None:
     reading = panel.read(1)
     assert (reading.cpu, reading.opens, reading.counters) == (CpuCount(160, 1000), None, {})
     assert [name for name, _ in reading.failures] == ["connections", "pressure"]
+
+
+def test_a_counter_is_compared_with_itself_only() -> None:
+    """A lost page made a rate of the difference between the server's connections and the kernel's: 98,624 a second."""
+    page = ServerStatus(connections=1_000, at=10.0)
+    before = Reading(10, opens=50_000, status=page)
+    lost = Reading(11, opens=50_080, status=page, unanswered=True)
+    assert difference(before, lost, 1).rate is None
+    assert difference(before, lost, 1).unanswered == 1
+    gone = Reading(11, opens=50_080)
+    assert difference(before, gone, 1).rate is None
+    assert difference(gone, Reading(12, opens=50_160, status=ServerStatus(connections=1_160)), 1).rate is None
+    back = Reading(12, opens=50_160, status=ServerStatus(connections=1_160, at=12.0))
+    assert difference(lost, back, 1).rate == 80
+    assert difference(gone, Reading(13, opens=50_240), 1).rate == 80
+
+
+def test_cpu_seconds_of_two_sources_have_no_difference() -> None:
+    assert busy_share(CpuCount(5, source="workers"), CpuCount(900), 1, 2) is None
+
+
+def test_quotas_of_groups_above_and_sets_of_cpus_count(tmp_path: Path) -> None:
+    folder = tmp_path / "system.slice/web"
+    folder.mkdir(parents=True)
+    (folder / "cpu.stat").write_text("usage_usec 1\n")
+    (folder.parent / "cpu.max").write_text("200000 100000\n")
+    assert open_group("system.slice/web", 8, tmp_path).cpus == 2
+    (folder / "cpuset.cpus.effective").write_text("0-2,7\n")
+    assert open_group("system.slice/web", 8, tmp_path).cpus == 2
+    (folder.parent / "cpu.max").write_text("max 100000\n")
+    assert open_group("system.slice/web", 8, tmp_path).cpus == 4
+
+
+def processes(proc: Path, **rows: tuple[int, int]) -> None:
+    """Write /proc of processes ``pNUMBER=(parent, threads)`` of nginx."""
+    for name, (parent, threads) in rows.items():
+        folder = proc / name[1:]
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "comm").write_text("nginx\n")
+        fields = ["S", str(parent), *["0"] * 15, str(threads), "0", f"start{name}", "0"]
+        (folder / "stat").write_text(f"{name[1:]} (nginx) {' '.join(fields)}\n")
+
+
+def test_the_processes_of_a_server_are_counted_through_a_reload(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptc.daemons.sensors.cpu.allowed_cpus", lambda _process: 4.0)
+    used = {10: 1.0, 11: 100.0}
+    processes(tmp_path, p10=(1, 1), p11=(10, 1))
+    (tmp_path / "stat").write_text("cpu 5 0 0 5 0 0 0 0\n")
+    sensor = WorkersCpu({"nginx"}, proc=tmp_path, seconds=used.__getitem__, host=HostCpu(tmp_path / "stat"))
+    assert sensor.read() == CpuCount(0.0, source="workers")
+    assert sensor.cpus == 1.0  # one worker has one thread; the master only waits
+    used[11] += 0.5
+    assert sensor.read().busy == 0.5
+    shutil.rmtree(tmp_path / "11")  # a reload: the old worker ends, a new one begins
+    processes(tmp_path, p12=(10, 1))
+    used[12] = 0.25
+    counts = [sensor.read().busy for _ in range(5)]
+    assert counts == sorted(counts)
+    assert counts[-1] == 0.75
+    for number in (10, 12):
+        shutil.rmtree(tmp_path / str(number))
+    assert sensor.read() == CpuCount(5, 10)  # the host
+
+
+def test_the_longest_queue_of_those_that_listen(tmp_path: Path) -> None:
+    table = tmp_path / "tcp"
+    rows = ["0100007F:0050 00000000:0000 0A 00000000:00000003", "0100007F:01BB 00000000:0000 0A 00000000:00000081",
+            "0100007F:0050 0100007F:1234 01 00000000:00009999"]  # fmt: skip
+    table.write_text("head\n" + "".join(f"  {number}: {row} 00:0\n" for number, row in enumerate(rows)))
+    assert ListenQueue((table,)).read() == 129

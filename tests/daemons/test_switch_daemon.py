@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -23,10 +24,12 @@ from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import Busy
 from adaptc.daemons.guard import Guard, watch
+from adaptc.daemons.mode import kept
 from adaptc.daemons.reporter import Reporter
 from adaptc.daemons.run_directory import Override, RunDirectory, clear_override, read_override, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
-from adaptc.daemons.sensors.panel import Panel
+from adaptc.daemons.sensors.panel import Panel, PassiveOpens
+from adaptc.daemons.sensors.status_page import BackgroundPage, ServerStatus, Unanswered
 from adaptc.daemons.status import daemon_statuses
 from adaptc.daemons.switch.daemon import Environment, SwitchDaemon
 from adaptc.daemons.switch.settings import SwitchSettings
@@ -326,7 +329,7 @@ def test_replay_prints_decisions(tmp_path: Path, capsys: pytest.CaptureFixture[s
     [
         ("{", "trace.jsonl:1: not JSON"),
         ('{"cpu": 1}', "trace.jsonl:1: a sample is an object with a number at"),
-        ('{"at": 1, "cpu": "x"}', "trace.jsonl:1: the fields of a sample are numbers: at, cpu, rate, idle, pressure"),
+        ('{"at": 1, "cpu": "x"}', "trace.jsonl:1: the fields of a sample are numbers: at, cpu, rate, idle, unanswered"),
     ],
 )
 def test_a_trace_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str, complaint: str) -> None:
@@ -390,7 +393,7 @@ def test_an_output_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (["best"], "has no level best; there are original, reject, lossless, full"),
+        (["best"], "has no level best; there are original, reject, off, lossless, full"),
         (["lossles"], "has no level lossles, did you mean lossless?"),
         (["full", "--for", "ever"], "--for ever: a time such as 30s, 10m or 2h, 30 days at most"),
         (["full"], "no daemon works in"),
@@ -422,11 +425,131 @@ def test_force_auto_and_status(bench: Bench, capsys: pytest.CaptureFixture[str])
     assert found["daemons"][0]["mode"] == "optimized"
     assert run(["status", *output]) == ExitCode.DONE
     text = capsys.readouterr().out
-    assert "flag: set, the server sends levels\nforced: reject for another" in text
+    assert "flag: set, the server sends levels\nthe server obeys: nothing is known; run adaptc emit\n" in text
+    assert "forced: reject for another" in text
     assert "switch  works" in text
     assert run(["auto", *output]) == ExitCode.DONE
     assert run(["auto", *output]) == ExitCode.DONE
     assert capsys.readouterr().out == "automatic again\nnothing was forced\n"
+
+
+def test_the_kill_switch_needs_no_daemon(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    output = ["-o", str(bench.output)]
+    bench.let(0.95, 2)
+    assert bench.run.flag.exists()
+    assert run(["force", "off", *output]) == ExitCode.DONE
+    assert not bench.run.flag.exists()
+    assert not bench.let(0.95, 5)
+    assert run(["status", *output]) == ExitCode.DONE
+    assert "off: the kill switch is pulled; adaptc auto ends it" in capsys.readouterr().out
+    assert run(["auto", *output]) == ExitCode.DONE
+    assert bench.let(0.95, 1)
+
+
+def test_a_shadow_sets_no_flag(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, SwitchSettings(shadow=True))
+    assert not bench.let(0.95, 5)
+    assert [entry["event"] for entry in bench.audit()] == ["optimized"]
+
+
+# ---- a status page of a server that is full
+
+
+@dataclass
+class FullServer:
+    """mod_status on a server without an idle worker, from the time ``full`` on."""
+
+    clock: Callable[[], float]
+    full: float
+    url: str = "http://127.0.0.1/server-status?auto"
+
+    def read(self) -> ServerStatus:
+        if self.clock() >= self.full:
+            raise Unanswered("no answer after 0.05 s")
+        return ServerStatus(idle=3)
+
+
+def with_page(bench: Bench, full: float, opens: float = 0.0) -> None:
+    page = FullServer(lambda: bench.now, full)
+    panel = Panel(bench.cpu, None, page)
+    bench.daemon = SwitchDaemon(bench.settings, Environment(panel, bench.run, reporter=bench.reporter))
+
+
+def test_a_status_page_that_does_not_answer_while_the_cpu_is_busy_is_load(bench: Bench) -> None:
+    with_page(bench, full=bench.now + 10)
+    assert not bench.let(0.7, 10)
+    assert bench.let(0.7, 1.5)  # below enter, but the server has no worker for us
+    assert "and the status page does not answer" in bench.lines[-1]
+
+
+def test_a_status_page_that_does_not_answer_while_the_cpu_is_idle_is_a_lost_sensor(bench: Bench) -> None:
+    with_page(bench, full=bench.now + 5)
+    assert not bench.let(0.2, 60)
+
+
+def test_noise_explains_no_overload_of_more_than_five_seconds(bench: Bench) -> None:
+    for number in range(100):  # nothing varies more
+        bench.let(1.0 if number % 2 else 0.0, 0.5)
+    assert not bench.run.flag.exists()
+    assert bench.let(0.98, 6)
+
+
+def test_a_restart_in_an_overload_remembers_what_is_safe(bench: Bench) -> None:
+    bench.let(0.5, 60)
+    bench.daemon.stop(bench.now)
+    record = kept(bench.run, "switch", bench.now + 5)
+    assert record is not None
+    assert record[1] == 5
+    bench.daemon = SwitchDaemon(
+        bench.settings, Environment(Panel(bench.cpu), bench.run, reporter=bench.reporter), record
+    )
+    assert bench.let(0.95, 2)
+    assert bench.let(0.2, 5)
+    assert not bench.let(0.2, 20)
+    [status] = daemon_statuses(bench.run, bench.now)
+    assert status.record["kept_seconds"] == 5
+
+
+def test_a_start_in_an_overload_without_a_memory_comes_back_after_a_minute(bench: Bench) -> None:
+    rates = iter(range(0, 10**9, 20))
+    panel = Panel(bench.cpu, PassiveOpens(bench.output / "snmp"))
+    bench.daemon = SwitchDaemon(bench.settings, Environment(panel, bench.run, reporter=bench.reporter))
+
+    def let(share: float, seconds: float) -> bool:
+        for _ in range(round(2 * seconds)):
+            (bench.output / "snmp").write_text(f"Tcp: PassiveOpens\nTcp: {next(rates)}\n")
+            bench.let(share, 0.5)
+        return bench.run.flag.exists()
+
+    assert let(0.95, 3)
+    assert let(0.2, 50)
+    assert not let(0.2, 15)
+
+
+def test_a_page_is_never_waited_for() -> None:
+    asked = threading.Event()
+
+    @dataclass
+    class Slow:
+        url: str = "http://127.0.0.1/"
+
+        def read(self) -> ServerStatus:
+            asked.wait(PATIENCE)
+            return ServerStatus(idle=1)
+
+    page = BackgroundPage(Slow(), 0.01)
+    for _ in range(3):
+        with pytest.raises(Unanswered, match="no answer after"):
+            page.read()
+    asked.set()
+    wait_until(lambda: _answer(page) == ServerStatus(idle=1))
+
+
+def _answer(page: BackgroundPage) -> ServerStatus | None:
+    try:
+        return page.read()
+    except Unanswered:
+        return None
 
 
 def test_auto_resets_what_a_dead_daemon_left(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

@@ -248,6 +248,7 @@ def test_a_build_emits_what_it_is_told_to(site: BuiltSite) -> None:
         "actions.json",
         "actions.map",
         "actions.txt",
+        "knobs.json",
         "nginx-http.conf",
         "nginx-location.conf",
         "nginx-server.conf",

@@ -431,7 +431,7 @@ def test_the_command(site: BuiltSite, capfd: pytest.CaptureFixture[str]) -> None
     command = ["doctor", "-o", str(site.output), "--server-config", str(file), "--user", ME]
     assert run(command) == 0
     output = capfd.readouterr()
-    assert output.out == f"nginx ({file}, as {ME}): 12 checks, 1 found\n"
+    assert output.out == f"nginx ({file}, as {ME}): 13 checks, 1 found\n"
     assert "[setup-file-cache]\n1 warning\n" in output.err
     (site.output / "lossless").rename(site.output / "away")
     assert run([*command, "--format", "json"]) == 1

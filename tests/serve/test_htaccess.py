@@ -51,7 +51,7 @@ def test_directories_with_other_index_pages(served: ServedSite) -> None:
 
 
 def test_flag_codings_and_directories(served: ServedSite) -> None:
-    with running(served) as server:
+    with running(served, level="lossless") as server:
         assert server.get("/index.html").body == PAGE.encode()
         served.switch()
         for target, path in (("/index.html", "index.html"), ("/", "index.html"), ("/news/", "news/index.html")):

@@ -54,7 +54,7 @@ def settle(served: ServedSite) -> None:
 
 @pytest.mark.servers
 def test_the_flag_switches_without_a_reload(served: ServedSite) -> None:
-    with running(served) as server:
+    with running(served, level="lossless") as server:
         assert server.get("/index.html" if served.kind == "lighttpd" else "/").body == PAGE.encode()
         served.switch()
         settle(served)

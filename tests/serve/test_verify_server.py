@@ -84,6 +84,14 @@ def test_levels_classes_and_rejection_pass(site: BuiltSite, server: str) -> None
 
 
 @pytest.mark.servers
+@pytest.mark.parametrize("server", SERVERS)
+def test_classes_that_act_without_the_flag_pass(site: BuiltSite, server: str) -> None:
+    tally = verify(site, server, race=0, **EVERYTHING, serve__classes_need_flag=False, serve__poor_level="lossless")
+    assert messages(tally) == set()
+    assert tally.requests["off", "class"] > 100
+
+
+@pytest.mark.servers
 @pytest.mark.skipif(os.geteuid() != 0, reason="without root the server runs as the user of the build")
 def test_trees_that_the_server_cannot_read_are_one_mistake(site: BuiltSite) -> None:
     level = site.output / "lossless"

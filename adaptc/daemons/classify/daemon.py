@@ -29,7 +29,10 @@ _FORMAT_CHECK_LINES = 100  # lines after which a wrong format is reported
 
 
 class ClassifyDaemon:
-    """Drives a classifier. Without ``run`` nothing is written and nothing remembered (``--dry-run``)."""
+    """Drives a classifier. Without ``run`` nothing is written and nothing remembered (``--dry-run``).
+
+    In shadow, and while the kill switch is pulled, it classifies, remembers and reports, and writes no tables.
+    """
 
     def __init__(self, settings: ClassifySettings, reporter: Reporter, run: RunDirectory | None) -> None:
         self._settings, self._reporter, self._run = settings, reporter, run
@@ -46,6 +49,7 @@ class ClassifyDaemon:
         self._written = self._saved = float("-inf")
         self._epoch = self._changed_at = 0.0
         self._complained: set[str] = set()
+        self._is_off = False
 
     def step(self, clock: float, epoch: float) -> None:
         """Read what is new, write the tables when they are due, report."""
@@ -118,16 +122,30 @@ class ClassifyDaemon:
 
     def _write(self, epoch: float) -> None:
         table = table_of(self._classifier)
+        is_off = self._run is not None and self._run.is_off
+        if is_off is not self._is_off:
+            self._is_off = is_off
+            rule = "the kill switch is pulled (run/off): tables are empty" if is_off else "tables are written again"
+            self._reporter.decision(epoch, "shadow" if is_off else "live", rule)
+            if is_off:
+                self._write_forms(Table({}, {}))
+            self._table = None
         if self._run is None or table == self._table:
+            return
+        if not (self._settings.shadow or is_off):
+            self._write_forms(table)
+        self._reporter.record_all(epoch, "class", changes(self._known, table, self._classifier))
+        self._table, self._known, self._changed_at = table, table, epoch
+        self._reporter.record(epoch, "table", **_counts(table))
+
+    def _write_forms(self, table: Table) -> None:
+        if self._run is None or self._settings.shadow:
             return
         for form in self._settings.write:
             try:
                 WRITERS[form](self._run, table)
             except (OSError, ToolMissing) as error:
                 self._complain(form, f"table {form} is not written: {error}")
-        self._reporter.record_all(epoch, "class", changes(self._known, table, self._classifier))
-        self._table, self._known, self._changed_at = table, table, epoch
-        self._reporter.record(epoch, "table", **_counts(table))
 
     def _save(self) -> None:
         if self._run is None:
@@ -151,6 +169,7 @@ class ClassifyDaemon:
             "lines_total": (float(self._lines), "Log lines read."),
             "lines_skipped_total": (float(self._skipped[0]), "Log lines in another format."),
             "retrievals_total": (float(self._used), "Page retrievals that were used."),
+            "shadow": (float(self._settings.shadow or self._is_off), "1 while no tables are written."),
             "clients": (clients, "Clients that are remembered."),
             "clusters": (float(len(self._classifier.clusters)), "Networks that are remembered."),
             **_table_figures(counts),

@@ -19,9 +19,11 @@ class ClassifySettings:
     ``log_format`` is as for ``adaptc popular``. ``write`` names the forms of the table (``tables.WRITERS``).
     ``routes`` is a routing table, ``pages`` a file with a path a line: the pages that are used. ``unacted`` are the
     levels that leave a page as it is, as ``served=`` of the log names them. ``write_every`` and ``save_every`` are the
-    least times between two tables and two states. The others are of ``classifier.Rules`` and ``classifier.Limits``.
+    least times between two tables and two states. In ``shadow`` no tables are written. The others are of
+    ``classifier.Rules`` and ``classifier.Limits``.
     """
 
+    shadow: bool = False
     logs: tuple[Path, ...] = ()
     history: tuple[Path, ...] = ()
     log_format: str = "auto"
@@ -79,6 +81,7 @@ _PATHS = one_or_more(path)
 _SECONDS = number(0, 3600)
 
 CHECKS: Schema = {
+    "shadow": flag,
     "logs": _PATHS,
     "history": _PATHS,
     "log_format": text,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.serve import state_directory
@@ -14,6 +14,8 @@ REJECT = "0"  # how the server's configuration calls level 0
 
 # A step of m that changes hardly anything asks for a gain without bound; this share of the full cost is the least.
 _LEAST_STEP = 0.05
+# A rejection must cost less than this share of a page of the lowest level: what is gained beside it is noise.
+_SAVING = 0.9
 # How far m moves in a sample when it is nearly there: a steeper step that begins within it counts already.
 _REACH = 0.25
 
@@ -24,11 +26,15 @@ class Ladder:
 
     ``costs`` has one entry more than ``names``: costs[0] is that of a rejection, costs[M] is 1. Where a rejection saves
     nothing against the level of lowest cost (Apache closes the connection after a 503), rejecting would raise the load
-    and turn the loop around: then costs[0] is costs[1], and m stays at 1 or above.
+    and turn the loop around: then m stays at 1 or above. ``rungs`` are the levels with their pages, in the same order,
+    from which the costs follow. ``connection`` is p, the cost of a view's connection, as a multiple of that of a
+    request of the full site with its part of p, which is what logs can tell.
     """
 
     names: tuple[str, ...]
     costs: tuple[float, ...]
+    rungs: tuple[Rung, ...] = ()
+    connection: float = 0.0
 
     @property
     def most(self) -> int:
@@ -38,12 +44,34 @@ class Ladder:
     @property
     def least(self) -> int:
         """The least m that saves something: 0, or 1 where rejecting does not."""
-        return 0 if self.costs[0] < self.costs[1] else 1
+        return 0 if self.costs[0] < _SAVING * self.costs[1] else 1
+
+    def priced(self, cost: Cost) -> Ladder:
+        """Return the ladder at other costs. What would cost more than the level above it counts as much as that."""
+        if not self.rungs:
+            return self
+        if self.connection and not cost.view:
+            view = self.connection * cost.request
+            cost = replace(cost, request=cost.request - view / self.rungs[-1].requests, view=view)
+        full, shares = self.rungs[-1].cost_of(cost), [1.0]
+        for rung in reversed(self.rungs[:-1]):
+            shares.append(min(rung.cost_of(cost) / full, shares[-1]))
+        return replace(self, costs=(min(cost.rejection / full, shares[-1]), *reversed(shares)))
 
     def share(self, m: float) -> float:
         """Return the cost of serving everybody at m, against the full site: linear between levels."""
         whole = min(int(m), self.most - 1)
         return self.costs[whole] + (m - whole) * (self.costs[whole + 1] - self.costs[whole])
+
+    def m_of(self, share: float) -> float:
+        """Return the greatest m at which everybody together costs at most ``share`` of the full site, at least 0."""
+        for whole in range(self.most - 1, -1, -1):
+            low, high = self.costs[whole], self.costs[whole + 1]
+            if high <= share:
+                return float(whole + 1)
+            if low <= share:
+                return whole + (share - low) / (high - low)
+        return 0.0
 
     def gain(self, m: float, utilization: float) -> float:
         """Return dU/dm, the greatest within reach of m, when ``utilization`` was caused at m (equation 3 of the paper).
@@ -66,16 +94,14 @@ def ladder_from(rungs: Sequence[Rung], cost: Cost) -> Ladder:
 
     A level that costs more than the one above it would turn the loop around; it is left out.
     """
-    full = rungs[0].cost_of(cost)
-    names, costs = [rungs[0].name], [1.0]
+    kept = [rungs[0]]
     for rung in rungs[1:]:
-        share = rung.cost_of(cost) / full
-        if share < costs[-1]:
-            names.append(rung.name)
-            costs.append(share)
+        if rung.cost_of(cost) < kept[-1].cost_of(cost):
+            kept.append(rung)
     # A visitor who is rejected costs one request, and does not ask for the rest of the page.
-    rejection = min(cost.rejection / full, costs[-1])
-    return Ladder(tuple(reversed(names)), (rejection, *reversed(costs)))
+    connection = cost.view / (cost.request + cost.view / rungs[0].requests) if cost.view else 0.0
+    ladder = Ladder(tuple(rung.name for rung in reversed(kept)), (), tuple(reversed(kept)), connection)
+    return ladder.priced(cost)
 
 
 BUCKETS = 256

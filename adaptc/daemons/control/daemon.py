@@ -1,26 +1,37 @@
-"""``adaptc control`` as a daemon: meters in, m of each site out as bucket maps.
+"""``adaptc control`` as a daemon: meters and sensors in, m of each site out as bucket maps.
 
-The flag of a site is set while its m is below M: at M everybody gets the original. Without its meters nothing is known
-of the load, and m stays as it is; so it does when the logs say that nobody asks for anything while the server's own
-control group is above the bound, which is a log that is not written.
+The flag of a site is set while its m is below M: at M everybody gets the original, once that has lasted. Without its
+meters nothing is known of the load; then what the server's own processes use decides, and where that is not known
+either, m stays as it is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from adaptc.daemons.control.bucket_ladder import BUCKETS, REJECT, bucket_levels, write_buckets
-from adaptc.daemons.control.load_meter import LoadUnknown, Meter
-from adaptc.daemons.control.machine import Load, Machine, MachineState, Site, step
+from adaptc.daemons.control.load_meter import LoadUnknown, Meter, Silent
+from adaptc.daemons.control.machine import Busy, Load, Loop, Machine, Site, step
 from adaptc.daemons.control.settings import ControlSettings
-from adaptc.daemons.mode import ModeEnvironment
+from adaptc.daemons.mode import ModeEnvironment, keep
 from adaptc.daemons.reporter import Figures, label
 from adaptc.daemons.run_directory import ORIGINAL, Override, RunDirectory, read_override
 from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
+from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
+from adaptc.daemons.sensors.waiting import Counter
 from adaptc.daemons.trace import Loads
+from adaptc.serve.capacity.utilization import Cost
+
+SAVE_EVERY = 5.0  # seconds
+FRESH = 120.0  # seconds for which the m of an earlier run is that of the load now
+# The flag stays for so many seconds after everybody has the full site; twice as long when it is back within the time
+# after that: without it clients of poor classes get the original, and a load at the edge would come and go.
+SETTLE, SETTLE_MOST, RELAPSE = 10.0, 320.0, 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,81 +44,189 @@ class SiteEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class Environment(ModeEnvironment):
-    """The endpoints of the sites, by name, and the sensor of the CPUs."""
+    """The endpoints of the sites, by name, the sensors of the CPUs and of what waits, and from where costs are.
+
+    ``costs`` are what the costs to begin with come from: ``configured``, ``calibrated``, ``kept`` or ``self-test``.
+    """
 
     endpoints: Mapping[str, SiteEndpoint]
     cpu: CpuSource
+    limits: Mapping[str, Counter] = field(default_factory=dict)
+    costs: str = "configured"
+
+
+@dataclass(slots=True)
+class _Flag:
+    """When the flag of a site may go: ``full`` since when everybody has the full site, ``gone`` when it went last."""
+
+    settle: float = SETTLE
+    full: float | None = None
+    gone: float | None = None
+
+    def wanted(self, is_full: bool, is_set: bool, clock: float) -> bool:
+        """Return whether the flag is to be set."""
+        if not is_full:
+            if self.gone is not None and clock - self.gone < RELAPSE:
+                self.settle = min(2 * self.settle, SETTLE_MOST)
+            elif self.gone is not None:
+                self.settle = SETTLE
+            self.full = self.gone = None
+            return True
+        self.full = clock if self.full is None else self.full
+        if is_set and clock - self.full < self.settle:
+            return True
+        self.gone = clock if is_set else self.gone
+        return False
 
 
 class ControlDaemon:
-    """Drives the machine's step."""
+    """Drives the machine's step. ``kept`` is what an earlier run has learnt and its age in seconds."""
 
-    def __init__(self, settings: ControlSettings, machine: Machine, environment: Environment) -> None:
+    def __init__(
+        self,
+        settings: ControlSettings,
+        machine: Machine,
+        environment: Environment,
+        kept: tuple[Mapping[str, Any], float] | None = None,
+    ) -> None:
         self._settings, self._machine, self._environment = settings, machine, environment
         self._state = machine.start()
         self._bucket_levels: dict[str, tuple[str, ...]] = {}  # what was written for the servers, by site
+        self._flags = {site.name: _Flag() for site in machine.sites}
         self._clock: float | None = None
+        self._begun: float | None = None
+        self._saved = 0.0
         self._cpu: CpuCount | None = None
+        self._counts: dict[str, float] = {}
+        self._waiting = 0  # samples in a row in which something waited
         self._complaint = ""
+        self._shadow = ""
+        self._kept_age: float | None = None
+        if kept is not None:
+            self._resume(*kept)
+
+    def _resume(self, record: Mapping[str, Any], age: float) -> None:
+        """Go on with the m of a moment ago, and with rejections' cost, which only a crowd can teach."""
+        self._kept_age = age
+        ms: Any = record.get("m")
+        for site in self._machine.sites if isinstance(ms, dict) and age < FRESH else ():
+            m = ms.get(site.name)
+            if isinstance(m, int | float) and 0 <= m <= site.ladder.most:
+                self._state = replace(self._state, loops={**self._state.loops, site.name: Loop(max(float(m), 1.0))})
 
     def step(self, clock: float, epoch: float) -> None:
         """Measure, decide, write for the servers."""
         self._environment.beat()
         elapsed, self._clock = (clock - self._clock if self._clock is not None else 0.0), clock
-        cpu = self._busy(elapsed)
-        loads = self._loads(elapsed, cpu, epoch) if elapsed > 0 else None
+        self._begun = clock if self._begun is None else self._begun
+        cpu, own = self._busy(elapsed)
+        levels = self._levels_of_limits(elapsed)
+        loads, silent = self._loads(elapsed, cpu if own else None, epoch) if elapsed > 0 else (None, False)
         if not self._bucket_levels:
             self._report_floor(epoch)
+        self._set_shadow(clock, epoch)
         forced = {site.name: self._override(site, epoch) for site in self._machine.sites}
         if loads is not None:
-            self._environment.append(Loads(clock, loads, cpu).record())
-            self._state = self._stepped(loads, cpu, forced)
+            busy = Busy(cpu, own, self._waits(cpu, silent, levels), _latency(loads))
+            self._environment.append(Loads(clock, loads, busy.share, busy.is_own).record())
+            self._decide(loads, busy, forced)
         for site in self._machine.sites:
-            self._write_levels(site, forced[site.name], loads, epoch)
+            self._write_levels(site, forced[site.name], loads, clock, epoch)
         self._report(loads, cpu, epoch)
+        if epoch - self._saved >= SAVE_EVERY:
+            self._save(epoch)
 
-    def _stepped(
-        self, loads: Mapping[str, Load], cpu: float | None, forced: Mapping[str, Override | None]
-    ) -> MachineState:
+    def _decide(self, loads: Mapping[str, Load], busy: Busy, forced: Mapping[str, Override | None]) -> None:
         """A site under an override keeps its loop: the load is not the one that its m caused."""
-        after = step(self._machine, self._state, loads, cpu)
+        after = step(self._machine, self._state, loads, busy, not self._shadow)
         unchanged = {name: self._state.loops[name] for name, override in forced.items() if override}
-        return replace(after, loops={**after.loops, **unchanged})
+        self._state = replace(after, loops={**after.loops, **unchanged})
 
     def stop(self, epoch: float) -> None:
         """Leave the flags as the policy for the end says, and end the guard."""
+        self._save(epoch)
         for endpoint in self._environment.endpoints.values():
-            if endpoint.run and self._settings.is_temporary:
+            if endpoint.run and self._settings.is_temporary and self._shadow != _BY_SETTING:
                 endpoint.run.reset()
         self._environment.close(epoch, f"the flags expire by policy {self._settings.expire}")
 
+    # ---- when it acts
+
+    def _set_shadow(self, clock: float, epoch: float) -> None:
+        """Find out whether anything may be written for the servers, and say when that changes."""
+        reason = ""
+        runs = [endpoint.run for endpoint in self._environment.endpoints.values() if endpoint.run]
+        warm_up = self._settings.warm_up if self._environment.costs == "self-test" else 0.0
+        if self._settings.shadow:
+            reason = _BY_SETTING
+        elif any(run.is_off for run in runs):
+            reason = "the kill switch is pulled (run/off)"
+        elif clock - (self._begun or 0.0) < warm_up:
+            reason = f"nothing was calibrated: the first {warm_up:g} s only measure"
+        if reason == self._shadow:
+            return
+        self._environment.reporter.decision(epoch, "shadow" if reason else "live", reason or "levels are written again")
+        if reason and self._shadow != _BY_SETTING:
+            for run in runs:
+                run.reset()
+        self._shadow = reason
+        self._bucket_levels = {}
+
     # ---- measuring
 
-    def _busy(self, elapsed: float) -> float | None:
+    def _busy(self, elapsed: float) -> tuple[float | None, bool]:
+        """Return the measured share, and whether it is that of the server alone."""
         before = self._cpu
         try:
             self._cpu = self._environment.cpu.read()
         except (OSError, ValueError):  # without it nothing is learnt; control goes on
             self._cpu = None
         if before is None or self._cpu is None or elapsed <= 0:
-            return None
-        return busy_share(before, self._cpu, elapsed, self._environment.cpu.cpus)
+            return None, False
+        return busy_share(before, self._cpu, elapsed, self._environment.cpu.cpus), self._cpu.source != "host"
 
-    def _loads(self, elapsed: float, cpu: float | None, epoch: float) -> dict[str, Load] | None:
+    def _levels_of_limits(self, elapsed: float) -> dict[str, float]:
+        """Return the values of the sensors that have a limit, by name; one that fails has none."""
+        before, values = self._counts, {}
+        self._counts = {}
+        for sensor in LIMIT_SENSORS:
+            if counter := self._environment.limits.get(sensor.name):
+                with suppress(OSError, ValueError):
+                    self._counts[sensor.name] = counter.read()
+            value = sensor.value(before.get(sensor.name), self._counts.get(sensor.name), elapsed)
+            if value is not None:
+                values[sensor.name] = value
+        return values
+
+    def _waits(self, cpu: float | None, silent: bool, levels: Mapping[str, float]) -> str:
+        """Return by what requests are seen to wait in two samples in a row, "" where they do not."""
+        limits = self._settings.limits
+        reasons = [f"{name} {value:.3g}" for name, value in levels.items() if value > limits[name]]
+        if silent and (cpu or 0.0) > self._settings.bound - self._settings.slack:
+            reasons.append("the status page does not answer")
+        reason = ", ".join(reasons)
+        self._waiting = self._waiting + 1 if reason else 0
+        return reason if self._waiting > 1 else ""
+
+    def _loads(self, elapsed: float, own: float | None, epoch: float) -> tuple[dict[str, Load] | None, bool]:
+        """Return the loads, and whether a status page does not answer. What the server itself uses needs no loads."""
+        nothing, silent = Load(0.0, 0.0, 0.0), False
         try:
             loads = {
                 name: self._load(name, endpoint.meter, elapsed)
                 for name, endpoint in self._environment.endpoints.items()
             }
         except LoadUnknown as error:
-            self._complain(f"{error}; m stays", epoch)
-            return None
-        is_busy = self._settings.cgroup and cpu is not None and cpu > self._settings.bound
-        if is_busy and not any(load.requests for load in loads.values()):
+            silent = isinstance(error, Silent)
+            rules = own is not None and len(self._machine.sites) == 1
+            self._complain(f"{error}; " + ("what the server uses decides" if rules else "m stays"), epoch)
+            return (dict.fromkeys(self._environment.endpoints, nothing) if rules else None), silent
+        is_mute = own is not None and own > self._settings.bound and not any(load.requests for load in loads.values())
+        if is_mute and len(loads) > 1:
             self._complain("the server is above the bound and the logs are silent; m stays", epoch)
-            return None
-        self._complain("", epoch)
-        return loads
+            return None, False
+        self._complain("the server is above the bound and the log is silent" if is_mute else "", epoch)
+        return loads, False
 
     def _load(self, name: str, meter: Meter, elapsed: float) -> Load:
         """A meter that does not see rejections gets their share from that of the clients."""
@@ -129,9 +248,9 @@ class ControlDaemon:
         return read_override(run, epoch) if run else None
 
     def _write_levels(
-        self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float
+        self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, clock: float, epoch: float
     ) -> None:
-        run = self._environment.endpoints[site.name].run
+        run = None if self._shadow else self._environment.endpoints[site.name].run
         names = self._names(site, forced)
         is_full = forced.level == ORIGINAL if forced else set(names) == {site.ladder.names[-1]}
         was_reset = run is not None and not is_full and not run.flag.exists()  # by the guard, while this daemon hung
@@ -141,18 +260,28 @@ class ControlDaemon:
             self._bucket_levels[site.name] = names
             self._report_levels(site, forced, loads, epoch)
         if run:
-            run.set_flag(not is_full)
+            flag = self._flags[site.name]
+            if forced:
+                flag.full = -SETTLE_MOST  # when it is over, nothing has to settle
+            run.set_flag(not is_full if forced else flag.wanted(is_full, run.flag.exists(), clock))
 
     def _names(self, site: Site, forced: Override | None) -> tuple[str, ...]:
+        """Return the level of each bucket; level 0 only where the server's configuration knows it."""
         if forced is not None and forced.level != ORIGINAL:
-            return (REJECT if forced.level == FORCED_REJECT else forced.level,) * BUCKETS
-        return tuple(site.ladder.level(level) for level in bucket_levels(self._state.m(site), site.ladder.most))
+            rejection = REJECT if site.rejects else site.ladder.names[0]
+            return (rejection if forced.level == FORCED_REJECT else forced.level,) * BUCKETS
+        levels = bucket_levels(self._state.m(site), site.ladder.most)
+        return tuple(site.ladder.level(level if site.rejects else max(level, 1)) for level in levels)
 
     def _report_floor(self, epoch: float) -> None:
         for site in self._machine.sites:
-            if site.ladder.least:
+            if not site.rejects:
+                rule = "the emitted configuration does not reject: nobody is rejected (serve.reject)"
+            elif site.ladder.least:
                 rule = f"a rejection costs no less than level {site.ladder.names[0]}: nobody is rejected"
-                self._environment.reporter.decision(epoch, "remark", rule, site=site.name)
+            else:
+                continue
+            self._environment.reporter.decision(epoch, "remark", rule, site=site.name)
 
     def _report_levels(
         self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, epoch: float
@@ -162,28 +291,46 @@ class ControlDaemon:
         rule = f"forced to {forced.level}" if forced else f"m = {m:.3f}"
         self._environment.reporter.decision(
             epoch,
-            "levels",
+            "would" if self._shadow else "levels",
             rule,
             site=site.name,
             U=used,
+            by=self._state.source or None,
             R=load.requests if load else None,
             W=load.kilobytes if load else None,
         )
 
+    # ---- what is kept and reported
+
+    def _save(self, epoch: float) -> None:
+        self._saved = epoch
+        ms = {site.name: self._state.m(site) for site in self._machine.sites}
+        lessons, cost = self._state.lessons, self._state.cost
+        costs = asdict(cost) if self._settings.learn and lessons.is_learnt else None
+        for endpoint in self._environment.endpoints.values():
+            if endpoint.run:
+                write = partial(keep, endpoint.run, "control", epoch, m=ms, costs=costs,
+                                rejection=lessons.rejection.value)  # fmt: skip
+                self._environment.reporter.attempt(write)
+
     def _report(self, loads: Mapping[str, Load] | None, cpu: float | None, epoch: float) -> None:
         sites = {site.name: self._site_record(site, loads) for site in self._machine.sites}
-        estimator = self._state.estimator
+        pair = self._state.lessons.pair
+        is_learnt = self._settings.learn and self._state.lessons.is_learnt
         costs = {
             "request_ms": self._state.cost.request * 1000,
             "kilobyte_ms": self._state.cost.kilobyte * 1000,
-            "learnt": self._settings.learn and estimator.is_telling,
-            "condition": None if estimator.condition == float("inf") else round(estimator.condition, 1),
+            "rejection_ms": self._state.cost.rejection * 1000,
+            "learnt": is_learnt,
+            "from": "measured here" if is_learnt else self._environment.costs,
+            "condition": None if pair.condition == float("inf") else round(pair.condition, 1),
         }
         if self._settings.audit_all:
             self._environment.reporter.record(epoch, "sample", cpu=cpu, sites=sites, costs=costs)
         self._environment.reporter.status(
-            epoch, self._settings.interval, self._figures(sites, cpu), cpu=cpu, sites=sites, costs=costs
-        )
+            epoch, self._settings.interval, self._figures(sites, cpu), cpu=cpu, by=self._state.source,
+            shadow=self._shadow or None, kept_seconds=self._kept_age, sites=sites, costs=costs,
+        )  # fmt: skip
 
     def _site_record(self, site: Site, loads: Mapping[str, Load] | None) -> dict[str, Any]:
         names = self._bucket_levels[site.name]
@@ -195,20 +342,48 @@ class ControlDaemon:
             "R": round(load.requests, 2) if load else None,
             "rejected": round(load.rejected, 2) if load else None,
             "W": round(load.kilobytes, 1) if load else None,
+            "log_age": round(self._environment.endpoints[site.name].meter.age, 1),
             "levels": shares,
         }
 
     def _figures(self, sites: Mapping[str, Mapping[str, Any]], cpu: float | None) -> Figures:
-        estimator = self._state.estimator
+        cost = self._state.cost
         figures: dict[str, tuple[float | None, str]] = {
-            "cpu": (cpu, "Busy share of the CPUs."),
-            "request_ms": (self._state.cost.request * 1000, "a: milliseconds a request."),
-            "kilobyte_ms": (self._state.cost.kilobyte * 1000, "b: milliseconds a kB."),
-            "condition": (estimator.condition, "Condition of the samples that a and b come from."),
+            "cpu": (cpu, "Measured busy share of what the server may use."),
+            "shadow": (float(bool(self._shadow)), "1 while nothing is written for the server."),
+            "request_ms": (cost.request * 1000, "a: milliseconds a request."),
+            "kilobyte_ms": (cost.kilobyte * 1000, "b: milliseconds a kB."),
+            "rejection_ms": (cost.rejection * 1000, "c: milliseconds a rejection."),
+            "learnt": (float(self._state.lessons.is_learnt), "1 once the costs are known by measurement."),
+            "condition": (self._state.lessons.pair.condition, "Condition of the samples that a and b come from."),
         }
-        meanings = {"m": "m, from 0 (reject) to the number of levels.", "U": "Utilization by the model.",
-                    "R": "Requests a second.", "W": "kB a second."}  # fmt: skip
+        meanings = {"m": "m, from 0 (reject) to the number of levels.", "U": "Utilization that is controlled.",
+                    "R": "Requests a second.", "rejected": "Rejected requests a second.", "W": "kB a second.",
+                    "log_age": "Seconds since the last line of the log."}  # fmt: skip
         for key, meaning in meanings.items():
             for name, record in sites.items():
                 figures[f"{key.lower()}{{site={label(name)}}}"] = (record[key], meaning)
+        for site in self._machine.sites:
+            for level in (REJECT, *site.ladder.names):
+                name = f"share{{site={label(site.name)},level={label(level)}}}"
+                figures[name] = (sites[site.name]["levels"].get(level, 0.0), "Share of clients at a level; 0 rejects.")
         return figures
+
+
+_BY_SETTING = "nothing is written for the server (shadow)"
+
+
+def _latency(loads: Mapping[str, Load]) -> float | None:
+    """Return the mean seconds of an answer, of all sites whose logs have them."""
+    timed = [(load.requests, load.seconds) for load in loads.values() if load.seconds is not None and load.requests]
+    requests = sum(count for count, _ in timed)
+    return sum(count * seconds for count, seconds in timed) / requests if requests else None
+
+
+def kept_cost(record: Mapping[str, Any]) -> Cost | None:
+    """Return the costs that an earlier run has learnt; None where it has learnt none."""
+    try:
+        cost = Cost(**record["costs"])
+        return cost if min(cost.request, cost.kilobyte, cost.rejection) > 0 else None
+    except (KeyError, TypeError):
+        return None

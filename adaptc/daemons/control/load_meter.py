@@ -6,6 +6,7 @@ Requests, rejections and kB since the last reading, from access logs or a status
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,11 +15,16 @@ from typing import Protocol
 
 from adaptc.daemons.control.machine import Load
 from adaptc.daemons.follow import Follower, Mark
-from adaptc.daemons.sensors.status_page import ServerStatus, StatusPage
+from adaptc.daemons.sensors.status_page import ServerStatus, StatusReader, Unanswered
 from adaptc.formats.accesslog.parser import LineParser
 
 BATCH = 64 << 20  # bytes of a log in one sample; a server that writes more has other problems
 _REJECTED = 503
+# How the emitted log formats say how long an answer took: us of Apache, seconds of nginx
+_TOOK = re.compile(r" took=(\d+(?:\.\d+)?)(us|s)\b")
+# A log that is written in batches (nginx: buffer, flush) is silent between them: silence means nothing for as many
+# usual batches, and at most for so many seconds.
+_BATCHES, _LONGEST_SILENCE = 2.5, 30.0
 _FORMAT_CHECK_LINES = 10  # as many lines in another format are no accident: single ones are requests that are not HTTP
 
 
@@ -26,8 +32,17 @@ class LoadUnknown(Exception):
     """A log or a status page is not there or cannot be read; the text says which."""
 
 
+class Silent(LoadUnknown):
+    """The status page does not answer, and is not gone: the server is busy."""
+
+
 class Meter(Protocol):
-    """Where the load of a site is read. What was before it was made is not counted."""
+    """Where the load of a site is read. What was before it was made is not counted.
+
+    ``age`` is how old what it knows is, in seconds.
+    """
+
+    age: float
 
     @property
     def sees_rejections(self) -> bool:
@@ -43,16 +58,24 @@ class _Sum:
     requests: int = 0
     rejected: int = 0
     octets: int = 0
+    timed: int = 0
+    seconds: float = 0.0
 
 
 class LogMeter:
-    """The load of one site by its access logs."""
+    """The load of one site by its access logs.
+
+    What a batch of lines holds came since the batch before; until the next one is due, the load stays what it was.
+    """
 
     sees_rejections = True
 
     def __init__(self, logs: Sequence[Path], parser: LineParser) -> None:
         self._followers = [Follower(path, _end(path)) for path in logs]
         self._parse = parser.parse
+        self._load = Load(0.0, 0.0, 0.0)
+        self._silence = self._batch = 0.0  # seconds since the last line, and usually between two batches
+        self.age = 0.0
 
     def read(self, elapsed: float) -> Load:
         """Return the load of the last ``elapsed`` seconds. Raises ``LoadUnknown``."""
@@ -62,7 +85,19 @@ class LogMeter:
         if total.lines >= _FORMAT_CHECK_LINES and not total.requests:
             names = ", ".join(str(follower.path) for follower in self._followers)
             raise LoadUnknown(f"no line of {names} is in the format that log_format names")
-        return Load(total.requests / elapsed, total.rejected / elapsed, total.octets / 1000 / elapsed)
+        return self._spread(total, elapsed)
+
+    def _spread(self, total: _Sum, elapsed: float) -> Load:
+        span, self._silence = self._silence + elapsed, self._silence + elapsed
+        self.age = self._silence
+        if total.requests:
+            seconds = total.seconds / total.timed if total.timed else None
+            self._load = Load(total.requests / span, total.rejected / span, total.octets / 1000 / span, seconds)
+            self._batch = span if span > self._batch else self._batch + (span - self._batch) / 4
+            self._silence = self.age = 0.0
+        elif span > min(_BATCHES * self._batch, _LONGEST_SILENCE):
+            self._load = Load(0.0, 0.0, 0.0)
+        return self._load
 
     def _add(self, follower: Follower, total: _Sum) -> None:
         try:
@@ -75,6 +110,10 @@ class LogMeter:
                     total.requests += 1
                     total.rejected += entry.status == _REJECTED
                     total.octets += entry.size
+                    took = _TOOK.search(line)
+                    if took is not None:
+                        total.timed += 1
+                        total.seconds += float(took[1]) / (1e6 if took[2] == "us" else 1)
         except OSError as error:
             raise LoadUnknown(f"log {follower.path} cannot be read ({error.strerror})") from error
 
@@ -91,8 +130,9 @@ class StatusMeter:
 
     sees_rejections = False
 
-    def __init__(self, page: StatusPage) -> None:
+    def __init__(self, page: StatusReader) -> None:
         self._page = page
+        self.age = 0.0
         self._before: ServerStatus | None = None
         with suppress(LoadUnknown):
             self._before = self._read_page()
@@ -100,16 +140,23 @@ class StatusMeter:
     def read(self, elapsed: float) -> Load:
         """Return the load of the last ``elapsed`` seconds. Raises ``LoadUnknown``."""
         before, self._before = self._before, None
-        now = self._before = self._read_page()
+        try:
+            now = self._before = self._read_page()
+        except Silent:
+            self._before = before  # the next page is compared with it, and with its time
+            raise
         requests, kilobytes = now.requests or 0, now.kilobytes or 0
         if before is None or requests < (before.requests or 0):
             raise LoadUnknown(f"{self._page.url} counts from here")
+        elapsed = now.at - before.at or elapsed
         rate = (requests - (before.requests or 0)) / elapsed
-        return Load(rate, 0.0, (kilobytes - (before.kilobytes or 0)) / elapsed)
+        return Load(rate, 0.0, (kilobytes - (before.kilobytes or 0)) / elapsed, now.seconds or None)
 
     def _read_page(self) -> ServerStatus:
         try:
             status = self._page.read()
+        except Unanswered as error:
+            raise Silent(f"{self._page.url}: {error}") from error
         except (OSError, ValueError) as error:
             raise LoadUnknown(f"{self._page.url} cannot be read ({error})") from error
         if status.requests is None or status.kilobytes is None:

@@ -4,6 +4,10 @@ Every site is a virtual server. One with a guarantee has a loop of its own that 
 Those without share what is left, in the order of their priorities: U*_j = U - sum of U_i before - sum of c R_l of lower
 ones. A last loop keeps the machine as a whole at its bound, and what it would allow is allowed to the guaranteed sites:
 they get the higher of their own m and of that one, so that capacity which nobody uses does not lie idle.
+
+What is measured rules; the model aR + bW + cR(1-f) of the paper says how the measured share is divided among sites,
+what a step of m changes, and how busy the server is where nothing is measured. Nobody is rejected while the measured
+share is below the bound.
 """
 
 from __future__ import annotations
@@ -18,21 +22,29 @@ from adaptc.serve.capacity.utilization import Cost, Guarantee, allocations, prio
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A virtual server: its levels, what it is promised (None: nothing), and its priority, 1 before 2."""
+    """A virtual server: its levels, what it is promised (None: nothing), and its priority, 1 before 2.
+
+    ``rejects`` tells whether the server's configuration can reject anybody.
+    """
 
     name: str
     ladder: Ladder
     guarantee: Guarantee | None = None
     priority: int = 1
+    rejects: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What a site was asked for in a sample: requests (rejected ones included), rejected ones, kB; all a second."""
+    """What a site was asked for in a sample: requests (rejected ones included), rejected ones, kB; all a second.
+
+    ``seconds`` is the mean time of an answer by the server's own clock; None where the log does not have it.
+    """
 
     requests: float
     rejected: float
     kilobytes: float
+    seconds: float | None = None
 
     def utilization(self, cost: Cost) -> float:
         """Return U = aRf + bW + cR(1-f)."""
@@ -40,10 +52,31 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
+class Busy:
+    """How busy the server is by measurement: ``share`` of what it may use, None where that is not known.
+
+    ``is_own`` tells whether it is the share of the server's own processes; that of a whole host contains other work,
+    and is only a bound from above. ``waiting`` says by what requests are seen to wait, "" where they do not.
+    ``latency`` is the seconds that an answer takes.
+    """
+
+    share: float | None = None
+    is_own: bool = False
+    waiting: str = ""
+    latency: float | None = None
+
+
+UNKNOWN = Busy()
+
+
+@dataclass(frozen=True, slots=True)
 class Tuning:
     """The bound of U, the gain margin G, the sampling period in seconds, and lambda of the estimator.
 
-    ``learns`` lets the estimator's a and b replace the configured ones once they can be separated.
+    ``learns`` lets what was learnt replace the costs to begin with. Nobody is rejected while the measured share is
+    below the bound by ``slack`` or more, and never more than ``reject_most`` of the clients of a site. With
+    ``follows_latency`` the time of answers decides instead of the share (``gradient``); ``tolerance`` is how much
+    longer than usual it may be.
     """
 
     bound: float = 0.58
@@ -52,6 +85,10 @@ class Tuning:
     forgetting: float = 0.98
     throughput_only: bool = False
     learns: bool = True
+    slack: float = 0.1
+    reject_most: float = 1.0
+    follows_latency: bool = False
+    tolerance: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +102,7 @@ class Machine:
     def start(self) -> MachineState:
         """Return the state before the first sample: everybody gets the full site."""
         loops = {site.name: Loop(float(site.ladder.most)) for site in self.sites}
-        return MachineState(loops, Loop(float(self.most)), self.cost)
+        return MachineState(loops, Loop(float(self.most)), self.cost, Lessons(self.cost))
 
     @property
     def most(self) -> int:
@@ -79,22 +116,25 @@ class Machine:
     def _guarantees(self) -> dict[str, Guarantee]:
         return {site.name: site.guarantee for site in self.sites if site.guarantee is not None}
 
-    def targets(self, cost: Cost, loads: Mapping[str, Load]) -> dict[str, float]:
-        """Return U* of each site. Guarantees that the costs of today do not allow are cut in proportion."""
+    def targets(self, cost: Cost, loads: Mapping[str, Load], used: Mapping[str, float]) -> dict[str, float]:
+        """Return U* of each site, of which each has ``used`` its part.
+
+        Guarantees that the costs of today do not allow are cut in proportion.
+        """
         targets = allocations(self._guarantees(), cost, float("inf"))
         excess = max(1.0, sum(targets.values()) / (1.0 if self.tuning.throughput_only else self.tuning.bound))
         targets = {name: target / excess for name, target in targets.items()}
         for site in self.sites:
             if site.guarantee is None:
-                targets[site.name] = self._remaining_target(site, cost, loads)
+                targets[site.name] = self._remaining_target(site, cost, loads, used)
         return targets
 
-    def _remaining_target(self, site: Site, cost: Cost, loads: Mapping[str, Load]) -> float:
+    def _remaining_target(self, site: Site, cost: Cost, loads: Mapping[str, Load], used: Mapping[str, float]) -> float:
         """Return U*: the bound less the load of equal and higher priorities and the cost of rejecting lower ones."""
         higher = [peer for peer in self.sites if peer.name != site.name and rank(peer) <= rank(site)]
         lower = [peer for peer in self.sites if rank(peer) > rank(site)]
-        used = [loads[peer.name].utilization(cost) for peer in higher]
-        return priority_target(self.tuning.bound, used, [loads[peer.name].requests for peer in lower], cost)
+        before = [used[peer.name] for peer in higher]
+        return priority_target(self.tuning.bound, before, [loads[peer.name].requests for peer in lower], cost)
 
 
 def rank(site: Site) -> int:
@@ -108,6 +148,7 @@ def rank(site: Site) -> int:
 # 1000 is far above them.
 
 INITIAL = 1000.0
+_LARGEST = 1e9  # of the covariance: it grows while samples do not tell a from b, and would be infinite after ten hours
 # Beyond this the two columns of the samples, scaled to length 1, are so parallel (cosine 0.998) that noise decides
 # between a and b: pages of one size.
 ILL_CONDITIONED = 30.0
@@ -152,7 +193,92 @@ def learn(
     covariance = ((p11 - gain_a * x) / forgetting, (p12 - gain_a * y) / forgetting, (p22 - gain_b * y) / forgetting)
     i11, i12, i22 = (forgetting * entry for entry in before.information)
     information = (i11 + requests * requests, i12 + requests * kilobytes, i22 + kilobytes * kilobytes)
-    return Estimator(before.a + gain_a * error, before.b + gain_b * error, covariance, information, before.samples + 1)
+    a, b = before.a + gain_a * error, before.b + gain_b * error
+    return Estimator(a, b, _limited(covariance), information, before.samples + 1)
+
+
+def _limited(covariance: Matrix) -> Matrix:
+    p11, p12, p22 = covariance
+    first, second = (math.sqrt(min(1.0, _LARGEST / entry)) if entry > 0 else 1.0 for entry in (p11, p22))
+    return p11 * first * first, p12 * first * second, p22 * second * second
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """The factor between two numbers by least squares, with exponential forgetting: y = value x."""
+
+    xx: float = 0.0
+    xy: float = 0.0
+    samples: int = 0
+
+    @property
+    def value(self) -> float | None:
+        """The factor, None before it is known."""
+        return self.xy / self.xx if self.samples >= _ENOUGH and self.xx > 0 and self.xy > 0 else None
+
+    def after(self, x: float, y: float, forgetting: float) -> Ratio:
+        """Return the estimate after a sample."""
+        return Ratio(forgetting * self.xx + x * x, forgetting * self.xy + x * y, self.samples + 1)
+
+
+_ENOUGH = 10  # samples
+# Samples are smoothed before anything is learnt from them, load and share alike, which changes no factor between them:
+# logs that are written in batches, and requests that end in the sample after, would be noise.
+_SMOOTHING = 0.2
+# Above this share of rejections their cost is learnt first: a and b have to be known for that, and do not change by
+# them.
+_REJECTING = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """What was learnt of the costs.
+
+    ``first`` are those to begin with. ``pair`` knows a and b where sizes of pages tell them apart; where they do not,
+    ``sum`` is the factor between what was measured and aR + bW of the first costs. ``rejection`` is c, in seconds.
+    ``smooth`` are requests that were served, kB, rejected requests and the busy share, smoothed.
+    """
+
+    first: Cost
+    pair: Estimator = field(default_factory=Estimator)
+    sum: Ratio = field(default_factory=Ratio)
+    rejection: Ratio = field(default_factory=Ratio)
+    smooth: tuple[float, float, float, float] | None = None
+
+    @property
+    def is_learnt(self) -> bool:
+        """Whether a and b, or their sum, are known by measurement."""
+        return self.pair.is_telling or self.sum.value is not None
+
+    @property
+    def cost(self) -> Cost:
+        """The costs: as learnt, else those to begin with."""
+        first, factor = self.first, self.sum.value or 1.0
+        rejection = self.rejection.value or first.rejection * factor
+        if self.pair.is_telling:
+            return Cost(self.pair.a / 1000, self.pair.b / 1000, rejection)
+        return Cost(first.request * factor, first.kilobyte * factor, rejection)
+
+    def after(self, load: Load, share: float, forgetting: float) -> Lessons:
+        """Return what is known after a sample of all sites together and the busy share."""
+        now = (load.requests - load.rejected, load.kilobytes, load.rejected, share)
+        before = self.smooth or now
+        served, kilobytes, rejected, share = (
+            old + _SMOOTHING * (new - old) for old, new in zip(before, now, strict=True)
+        )
+        lessons = replace(self, smooth=(served, kilobytes, rejected, share))
+        if rejected > _REJECTING * (served + rejected):
+            cost = self.cost
+            ratio = self.rejection.after(rejected, share - cost.utilization(served, kilobytes), forgetting)
+            lessons = replace(lessons, rejection=ratio)
+            if self.rejection.value is None:
+                return lessons
+        if served <= 0:
+            return lessons
+        rest = share - self.cost.rejection * rejected
+        pair = learn(self.pair, served / 1000, kilobytes / 1000, rest, forgetting)
+        ratio = self.sum.after(self.first.utilization(served, kilobytes), rest, forgetting)
+        return replace(lessons, pair=pair, sum=ratio)
 
 
 # ---- the PI controller of m (section 4.4 of the paper), tuned in closed form and discretised by Tustin's rule
@@ -204,11 +330,38 @@ RISE = 1 / 8
 def advance(loop: Loop, error: float, gains: Gains, most: float, least: float = 0.0) -> Loop:
     """Return the loop after a sample: m <- clip(m + c0 e - c1 e_prev). Clipping m itself is the anti-windup.
 
-    For the first sample the error before is taken to be the same. m rises by ``RISE`` of its range at most.
+    For the first sample the error before is taken to be the same. m rises by ``RISE`` of its range at most,
+    but to ``least`` at once.
     """
     before = error if loop.error is None else loop.error
     m = loop.m + gains.now * error - gains.before * before
-    return Loop(min(max(m, least), loop.m + RISE * (most - least), most), error)
+    return Loop(min(max(m, least), max(loop.m + RISE * (most - least), least), most), error)
+
+
+# ---- a limiter by the gradient of latency, as those of adaptive concurrency limits (Netflix's Gradient2, Envoy)
+#
+# The limit of what is served is multiplied by the gradient, tolerance * usual / now, between 1/2 and 1, and grows by a
+# little while answers take no longer than usual. It needs no costs and no bound. What is usual is a slow average, which
+# falls at once: an overload that lasts must not become what is usual.
+
+_USUAL = 1 / 300
+_GROWTH = 0.05
+_LEAST_LATENCY = 0.001  # seconds: logs of nginx have milliseconds, and less is no wait
+
+
+@dataclass(frozen=True, slots=True)
+class Gradient:
+    """The seconds that an answer usually takes; None before the first sample."""
+
+    usual: float | None = None
+
+    def after(self, latency: float, tolerance: float) -> tuple[Gradient, float]:
+        """Return what is usual after a sample, and the factor of the limit."""
+        now = max(latency, _LEAST_LATENCY)
+        usual = now if self.usual is None else self.usual
+        factor = min(1.0, max(0.5, tolerance * usual / now))
+        weight = 1.0 if now < usual else _USUAL if factor == 1.0 else 0.0
+        return Gradient(usual + weight * (now - usual)), factor
 
 
 # ---- the step
@@ -216,16 +369,18 @@ def advance(loop: Loop, error: float, gains: Gains, most: float, least: float = 
 
 @dataclass(frozen=True, slots=True)
 class MachineState:
-    """Loops by site, the loop of the machine as a whole, the costs in use, the estimator, what was measured last.
+    """Loops by site, the loop of the machine as a whole, the costs in use, what was learnt, what was measured last.
 
-    ``utilization`` is that of the last sample, by site.
+    ``utilization`` is that of the last sample, by site, ``source`` by what it is known.
     """
 
     loops: Mapping[str, Loop]
     whole: Loop
     cost: Cost
-    estimator: Estimator = field(default_factory=Estimator)
+    lessons: Lessons
     utilization: Mapping[str, float] | None = None
+    source: str = ""
+    gradient: Gradient = field(default_factory=Gradient)
 
     def m(self, site: Site) -> float:
         """Return the m by which a site is served: with a guarantee, the higher of its own and the machine's."""
@@ -235,26 +390,107 @@ class MachineState:
         return min(max(own, self.whole.m), float(site.ladder.most))
 
 
-def step(machine: Machine, state: MachineState, loads: Mapping[str, Load], cpu: float | None) -> MachineState:
-    """Return the state after a sample of all sites; ``cpu`` is the measured busy share, for the estimator."""
-    state = _learnt(machine, state, loads, cpu)
-    used = {name: load.utilization(state.cost) for name, load in loads.items()}
-    targets = machine.targets(state.cost, loads)
-    loops = {}
+def step(
+    machine: Machine, state: MachineState, loads: Mapping[str, Load], busy: Busy = UNKNOWN, acts: bool = True
+) -> MachineState:
+    """Return the state after a sample of all sites, and of how busy the server was meanwhile.
+
+    Where nothing ``acts`` on m, the load is that of the full site, and m what the ladder would make of it at the bound.
+    """
+    state = _learnt(machine, state, loads, busy)
+    machine = replace(
+        machine, sites=tuple(replace(site, ladder=site.ladder.priced(state.cost)) for site in machine.sites)
+    )
+    total, source = _busy(machine, state, loads, busy)
+    used = _divided(total, {name: load.utilization(state.cost) for name, load in loads.items()})
+    least = {site.name: _least(machine, site, total, busy) for site in machine.sites}
+    state = replace(state, utilization=used, source=source)
+    if machine.tuning.follows_latency and busy.latency is not None:
+        return _by_latency(machine, state, busy.latency, least)
+    targets, loops = machine.targets(state.cost, loads, used), {}
+    if not acts:
+        return _in_shadow(machine, state, used, targets, least)
     for site in machine.sites:
         gain = _gain(machine, state, site, used, targets[site.name])
         error = targets[site.name] - used[site.name]
-        loops[site.name] = _advanced(
-            machine, state.loops[site.name], error, gain, (site.ladder.least, site.ladder.most)
-        )
-    total, bound = sum(used.values()), machine.tuning.bound
+        loops[site.name] = _advanced(machine, state.loops[site.name], error, gain, (least[site.name], site.ladder.most))
+    if len(machine.sites) == 1 and (busy.share or 0.0) >= _SATURATED and busy.is_own:
+        loops = {
+            site.name: _halved(site, state.loops[site.name], loops[site.name], least[site.name])
+            for site in machine.sites
+        }
     gain = sum(site.ladder.gain(state.m(site), max(used[site.name], _LEAST)) for site in machine.sites)
-    whole = _advanced(machine, state.whole, bound - total, gain, (0, machine.most))
-    return replace(state, loops=loops, whole=whole, utilization=used)
+    whole = _advanced(machine, state.whole, machine.tuning.bound - total, gain, (0, machine.most))
+    return replace(state, loops=loops, whole=whole)
+
+
+# Above this share the server is full, and nobody knows how much more is asked of it: an error that ends there would
+# move m for ten seconds after a step to four times. So what is served costs half as much from sample to sample.
+_SATURATED = 0.95
+
+
+def _halved(site: Site, before: Loop, after: Loop, least: float) -> Loop:
+    m = max(site.ladder.m_of(site.ladder.share(before.m) / 2), least)
+    return replace(after, m=min(after.m, m))
 
 
 # A load that is hardly there has hardly a gain, and would ask for a controller of boundless gains.
 _LEAST = 0.01
+
+
+def _busy(machine: Machine, state: MachineState, loads: Mapping[str, Load], busy: Busy) -> tuple[float, str]:
+    """Return U of the machine and by what it is known: the server's own share, then waiting, then the model.
+
+    The share of a host is no less than that of the server, so that the model cannot be right above it.
+    """
+    model = sum(load.utilization(state.cost) for load in loads.values())
+    total, source = model, "model"
+    if busy.share is not None and busy.is_own:
+        total, source = busy.share, "server"
+    elif busy.share is not None and busy.share < model:
+        total, source = busy.share, "host"
+    strained = machine.tuning.bound + machine.tuning.slack
+    return (strained, busy.waiting) if busy.waiting and total < strained else (total, source)
+
+
+def _divided(total: float, model: Mapping[str, float]) -> dict[str, float]:
+    """Divide what was measured among the sites, as the model does; equally where it knows of no load."""
+    expected = sum(model.values())
+    if expected <= 0:
+        return dict.fromkeys(model, total / len(model))
+    return {name: total * used / expected for name, used in model.items()}
+
+
+def _least(machine: Machine, site: Site, total: float, busy: Busy) -> float:
+    """Return the least m of a site: at 1 nobody is rejected."""
+    tuning = machine.tuning
+    measured = total if busy.share is None else busy.share
+    if not site.rejects or site.ladder.least or measured < tuning.bound - tuning.slack:
+        return 1.0
+    return 1.0 - tuning.reject_most
+
+
+def _in_shadow(
+    machine: Machine,
+    state: MachineState,
+    used: Mapping[str, float],
+    targets: Mapping[str, float],
+    least: Mapping[str, float],
+) -> MachineState:
+    loops = {}
+    for site in machine.sites:
+        share = max(0.0, targets[site.name]) / max(used[site.name], _LEAST)
+        loops[site.name] = Loop(min(max(site.ladder.m_of(share), least[site.name]), float(site.ladder.most)))
+    return replace(state, loops=loops)
+
+
+def _by_latency(machine: Machine, state: MachineState, latency: float, least: Mapping[str, float]) -> MachineState:
+    gradient, factor = state.gradient.after(latency, machine.tuning.tolerance)
+    loops = {}
+    for site in machine.sites:
+        share = site.ladder.share(state.loops[site.name].m) * factor + (_GROWTH if factor == 1.0 else 0.0)
+        loops[site.name] = Loop(min(max(site.ladder.m_of(share), least[site.name]), float(site.ladder.most)))
+    return replace(state, loops=loops, gradient=gradient)
 
 
 def _gain(machine: Machine, state: MachineState, site: Site, used: Mapping[str, float], target: float) -> float:
@@ -265,21 +501,20 @@ def _gain(machine: Machine, state: MachineState, site: Site, used: Mapping[str, 
     return sum(peer.ladder.gain(state.m(peer), max(used[peer.name], _LEAST)) for peer in equals)
 
 
-def _learnt(machine: Machine, state: MachineState, loads: Mapping[str, Load], cpu: float | None) -> MachineState:
-    served = sum(load.requests - load.rejected for load in loads.values())
-    if cpu is None or served <= 0:
+def _learnt(machine: Machine, state: MachineState, loads: Mapping[str, Load], busy: Busy) -> MachineState:
+    if busy.share is None:
         return state
-    rejecting = state.cost.rejection * sum(load.rejected for load in loads.values())
-    kilobytes = sum(load.kilobytes for load in loads.values())
-    tuning = machine.tuning
-    estimator = learn(state.estimator, served / 1000, kilobytes / 1000, cpu - rejecting, tuning.forgetting)
-    state = replace(state, estimator=estimator)
-    if not (tuning.learns and estimator.is_telling):
+    requests, rejected, kilobytes = (
+        sum(getattr(load, name) for load in loads.values()) for name in ("requests", "rejected", "kilobytes")
+    )
+    if requests <= 0:
         return state
-    return replace(state, cost=Cost(estimator.a / 1000, estimator.b / 1000, state.cost.rejection))
+    lessons = state.lessons.after(Load(requests, rejected, kilobytes), busy.share, machine.tuning.forgetting)
+    cost = lessons.cost if machine.tuning.learns else state.cost
+    return replace(state, lessons=lessons, cost=cost)
 
 
-def _advanced(machine: Machine, loop: Loop, error: float, gain: float, ends: tuple[int, int]) -> Loop:
+def _advanced(machine: Machine, loop: Loop, error: float, gain: float, ends: tuple[float, int]) -> Loop:
     gains = tuned(machine.tuning.period, machine.tuning.margin, gain)
     least, most = ends
-    return advance(loop, error, gains, float(most), float(least))
+    return advance(loop, error, gains, float(most), least)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from adaptc.config.schema import (
     InvalidValue,
     Schema,
+    duration,
     flag,
     http_url,
     number,
+    one_of,
     one_or_more,
     path,
     problems_of,
@@ -27,9 +30,11 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.daemons.control.bucket_ladder import ladder_from
 from adaptc.daemons.control.machine import Machine, Site, Tuning
 from adaptc.daemons.mode import MODE_CHECKS, ModeSettings
+from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.report.manifest import MANIFEST, read_manifest
 from adaptc.serve.capacity.rungs import Rung, ladder_of
 from adaptc.serve.capacity.utilization import BOUND, CapacityExceeded, Cost, Guarantee
+from adaptc.serve.state_directory import Knobs, read_knobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,10 @@ class ControlSettings(ModeSettings):
     ``bound`` is U*; ``throughput_only`` lets guarantees go up to 1, where no response times are promised. The costs
     are what U is computed from until the estimator (``learn``, with ``forgetting``) knows better; None takes those that
     ``adaptc calibrate`` measured, else those of ``[cost]``. ``logs`` and ``log_format`` are as for ``adaptc classify``;
-    without logs ``status_url``, a page of mod_status, tells the load.
+    without logs ``status_url``, a page of mod_status, tells the load. ``policy`` is what decides: ``utilization``, or
+    ``gradient``, by how long answers take against what is usual (``tolerance`` times as long). At most ``reject_most``
+    of the clients are rejected. Without measured costs everything is in shadow for ``warm_up`` seconds. ``limits`` are
+    those of the sensors that have one, by name.
     """
 
     logs: tuple[Path, ...] = ()
@@ -89,10 +97,34 @@ class ControlSettings(ModeSettings):
     request_ms: float | None = None
     kilobyte_ms: float | None = None
     rejection_ms: float | None = None
+    policy: str = "utilization"
+    tolerance: float = 2.0
+    slack: float = 0.1
+    reject_most: float = 0.5
+    warm_up: float = 60.0
+    limits: Mapping[str, float] = field(default_factory=lambda: limits_of({}))
+
+    @property
+    def has_costs(self) -> bool:
+        """Whether the costs to begin with are configured."""
+        return self.request_ms is not None and self.kilobyte_ms is not None
 
     def tuning(self) -> Tuning:
         """Return what the pure step takes."""
-        return Tuning(self.bound, self.margin, self.interval, self.forgetting, self.throughput_only, self.learn)
+        return Tuning(
+            self.bound, self.margin, self.interval, self.forgetting, self.throughput_only, self.learn, self.slack,
+            self.reject_most, self.policy == "gradient", self.tolerance,
+        )  # fmt: skip
+
+
+def limits_of(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return the limits of the sensors that have one; here connections that wait count by default."""
+    return {sensor.name: values.get(sensor.name, _LIMITS.get(sensor.name, sensor.off)) for sensor in LIMIT_SENSORS}
+
+
+POLICIES = ("utilization", "gradient")
+# A quarter of the queue of nginx and Apache (511): an event loop that has time accepts all that there are
+_LIMITS = {"listen_queue": 128.0}
 
 
 CHECKS: Schema = {
@@ -107,7 +139,19 @@ CHECKS: Schema = {
     "request_ms": number(1e-6, 1e4),
     "kilobyte_ms": number(1e-9, 1e4),
     "rejection_ms": number(1e-6, 1e4),
+    "policy": one_of(*POLICIES),
+    "tolerance": number(1, 100),
+    "slack": number(0, 0.5),
+    "reject_most": number(0, 1),
+    "warm_up": duration(0, 3600),
+    **{sensor.name: sensor.check for sensor in LIMIT_SENSORS},
 }
+
+
+def _settings(**values: Any) -> ControlSettings:
+    own = {key: value for key, value in values.items() if key in ControlSettings.__dataclass_fields__}
+    return ControlSettings(**own, limits=limits_of(values))
+
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
@@ -122,12 +166,12 @@ def read_control(
     sites = source.below("sites")
     table = source.part((), {key: value for key, value in source.values.items() if key != "sites"})
     refuse([
-        *problems_of(lambda: read_settings(ControlSettings, CHECKS, table, assignments)),
+        *problems_of(lambda: read_settings(_settings, CHECKS, table, assignments)),
         *(problem for name in sites.values for problem in problems_of(partial(_read_site, sites, name))),
     ])  # fmt: skip
     settings = {name: _read_site(sites, name) for name in sites.values}
     refuse(_shared_outputs(sites, settings))
-    return read_settings(ControlSettings, CHECKS, table, assignments), settings
+    return read_settings(_settings, CHECKS, table, assignments), settings
 
 
 def _shared_outputs(sites: TomlSource, settings: Mapping[str, SiteSettings]) -> Iterator[str]:
@@ -150,9 +194,11 @@ def _read_site(sites: TomlSource, name: str) -> SiteSettings:
 def machine_of(settings: ControlSettings, sites: Mapping[str, SiteSettings], default: Cost) -> Machine:
     """Return the machine of the pure step. Raises ``UsageError`` for guarantees that exceed the bound."""
     cost = _cost(settings, default)
-    rungs = {name: read_rungs(site.output or Path()) for name, site in sites.items()}
+    knobs = {name: read_knobs(site.output or Path()) for name, site in sites.items()}
+    rungs = {name: read_rungs(site.output or Path(), knobs[name]) for name, site in sites.items()}
     virtual_servers = tuple(
-        Site(name, ladder_from(rungs[name], cost), site.guarantee, site.priority) for name, site in sites.items()
+        Site(name, ladder_from(rungs[name], cost), site.guarantee, site.priority, _rejects(knobs[name]))
+        for name, site in sites.items()
     )
     machine = Machine(virtual_servers, _cost_of_requests(cost, next(iter(rungs.values()))[0]), settings.tuning())
     try:
@@ -174,15 +220,20 @@ def _cost(settings: ControlSettings, default: Cost) -> Cost:
     return cost
 
 
+def _rejects(knobs: Knobs | None) -> bool:
+    """Whether a site's configuration knows level 0: what it does not know is never written."""
+    return knobs is not None and knobs.reject
+
+
 def _cost_of_requests(cost: Cost, full: Rung) -> Cost:
     """Return a cost without p: logs count no connections, so that p is spread over the requests of a full page."""
     return replace(cost, request=cost.request + cost.view / full.requests, view=0.0)
 
 
-def read_rungs(output: Path) -> list[Rung]:
-    """Return the levels of a build, the full site first. Raises ``UsageError`` when nothing was built."""
+def read_rungs(output: Path, knobs: Knobs | None = None) -> list[Rung]:
+    """Return the ladder of a build, as it was emitted, the full site first. Raises ``UsageError`` without a build."""
     try:
-        rungs = ladder_of(read_manifest(output / MANIFEST))
+        rungs = ladder_of(read_manifest(output / MANIFEST), knobs.ladder if knobs is not None else None)
     except OSError as error:
         raise UsageError(f"{output}/manifest.json cannot be read ({error}): build the site first") from None
     if not rungs:

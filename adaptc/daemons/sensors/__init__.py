@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from adaptc.daemons.sensors.pressure import PRESSURE
-from adaptc.daemons.sensors.sensor import LimitSensor
+from adaptc.daemons.sensors.waiting import LISTEN_QUEUE, PRESSURE, LimitSensor
 
 # The sensors with a limit of their own, in the order of the documentation. CPU, connections and idle workers are the
 # inputs of the switching rules and belong to the panel.
-LIMIT_SENSORS: tuple[LimitSensor, ...] = (PRESSURE,)
+LIMIT_SENSORS: tuple[LimitSensor, ...] = (PRESSURE, LISTEN_QUEUE)

@@ -1,30 +1,40 @@
-"""How busy the CPUs are: /proc/stat of the host, or the control group of the server.
+"""How busy the CPUs are: the control group of the server, its processes, or /proc/stat of the host.
 
-In a container, or on a host with other work, the host's counters are not the server's: name its control group. Both are
-counters of busy CPU seconds; the share is their difference over what the server might have used meanwhile.
+In a container, or on a host with other work, the host's counters are not the server's. All are counters of busy CPU
+seconds; the share is their difference over what the server might have used meanwhile: its CPUs, those that it is bound
+to, or its quota.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from adaptc.core.cpu_quota import cpu_quota
+from adaptc.serve.calibrate.cpu_time import allowed_cpus, fields_of, own_cpu_of
 
 CGROUPS = Path("/sys/fs/cgroup")
 
 
 @dataclass(frozen=True, slots=True)
 class CpuCount:
-    """Busy CPU seconds so far; ``available`` as well, where the source counts them (else time by the clock)."""
+    """Busy CPU seconds so far; ``available`` as well, where the source counts them (else time by the clock).
+
+    ``source`` tells what was counted, ``host`` for all processes: counts of two sources have no difference.
+    """
 
     busy: float
     available: float | None = None
+    source: str = "host"
 
 
 def busy_share(before: CpuCount, now: CpuCount, elapsed: float, cpus: float) -> float | None:
     """Return the busy share between two readings; None when the counters went back or no time passed."""
+    if now.source != before.source:
+        return None
     if now.available is not None and before.available is not None:
         available = now.available - before.available
     else:
@@ -90,7 +100,8 @@ class GroupCpu:
     def read(self) -> CpuCount:
         """Return the CPU time of the group."""
         text = self.file.read_text("ascii")
-        return parse_cpu_stat(text) if self.version == 2 else CpuCount(int(text) / 1e9)
+        busy = parse_cpu_stat(text).busy if self.version == 2 else int(text) / 1e9
+        return CpuCount(busy, source="group")
 
 
 def open_group(name: str, cpus: int, root: Path = CGROUPS) -> GroupCpu:
@@ -100,13 +111,100 @@ def open_group(name: str, cpus: int, root: Path = CGROUPS) -> GroupCpu:
     """
     folder = root / name.strip("/")
     if (folder / "cpu.stat").exists() and not (root / "cpuacct").exists():
-        return GroupCpu(folder / "cpu.stat", 2, _allowed(folder, cpus))
+        return GroupCpu(folder / "cpu.stat", 2, _allowed(root, root, name, cpus))
     usage = root / "cpuacct" / name.strip("/") / "cpuacct.usage"
     if usage.exists():
-        return GroupCpu(usage, 1, _allowed(root / "cpu" / name.strip("/"), cpus))
+        return GroupCpu(usage, 1, _allowed(root / "cpu", root / "cpuset", name, cpus))
     raise FileNotFoundError(2, "there is no such control group", str(folder))
 
 
-def _allowed(folder: Path, cpus: int) -> float:
-    quota = cpu_quota(folder)
-    return float(cpus) if quota is None else min(float(cpus), quota)
+def _allowed(cpu: Path, cpuset: Path, name: str, cpus: int) -> float:
+    """Return the CPUs that a group may use: the least of its quota, those of groups above it, and its set of CPUs."""
+    group = cpu / name.strip("/")
+    quotas = (cpu_quota(folder) for folder in (group, *group.parents) if folder.is_relative_to(cpu))
+    allowed = [float(cpus), *(quota for quota in quotas if quota is not None)]
+    for file in ("cpuset.cpus.effective", "cpuset.effective_cpus"):
+        with suppress(OSError, ValueError):
+            allowed.append(float(_count((cpuset / name.strip("/") / file).read_text("ascii"))))
+    return min(allowed)
+
+
+def _count(ranges: str) -> int:
+    """Return how many CPUs a list such as ``0-2,7`` names (cpuset(7)). Raises ``ValueError`` for an empty one."""
+    ends = (part.partition("-") for part in ranges.strip().split(","))
+    return sum(int(last or first) - int(first) + 1 for first, _, last in ends)
+
+
+# ---- the processes of the server, by the name of its program
+
+PROC = Path("/proc")
+_SEARCH_EVERY = 5  # readings; between them only the processes that were found are read
+
+
+@dataclass(slots=True)
+class WorkersCpu:
+    """All processes of some programs; the whole host while there are none, or none may be seen.
+
+    Workers come and go: each one's time is compared with its own, so that the sum never goes back. ``cpus`` is how many
+    CPUs they may use together: as many as they have threads, that they are bound to, and that their quota allows.
+    """
+
+    programs: Collection[str]
+    cpus: float = 1.0
+    proc: Path = PROC
+    seconds: Callable[[int], float] = own_cpu_of
+    host: HostCpu = field(default_factory=HostCpu)
+    _readings: int = 0
+    _busy: float = 0.0
+    _known: dict[int, tuple[str, float]] = field(default_factory=dict)  # start and CPU seconds by process
+
+    def read(self) -> CpuCount:
+        """Return the CPU time of the processes. Raises ``OSError`` and ``ValueError`` where there are none."""
+        first, processes = (
+            not self._readings,
+            self._found() if self._readings % _SEARCH_EVERY == 0 else list(self._known),
+        )
+        self._readings += 1
+        before, self._known = self._known, {}
+        for process in processes:
+            with suppress(OSError, IndexError):  # it has ended
+                start, seconds = fields_of(process, self.proc)[_START], self.seconds(process)
+                self._known[process] = (start, seconds)
+                known = before.get(process)
+                if known is not None and known[0] == start:
+                    self._busy += max(0.0, seconds - known[1])
+                elif not first:
+                    self._busy += seconds
+        if not self._known:
+            return self.host.read()
+        if self._readings % _SEARCH_EVERY == 1:
+            self.cpus = self._usable() or self.cpus
+        return CpuCount(self._busy, source="workers")
+
+    def _found(self) -> list[int]:
+        return [int(entry.name) for entry in self.proc.iterdir() if entry.name.isdigit() and self._is_ours(entry)]
+
+    def _is_ours(self, entry: Path) -> bool:
+        with suppress(OSError):
+            return (entry / "comm").read_text("utf-8", "replace").strip() in self.programs
+        return False
+
+    def _usable(self) -> float:
+        """Return the CPUs of the processes that work: parents of others, such as nginx's master, only wait."""
+        rows = dict(self._rows())
+        parents = {int(row[_PARENT]) for row in rows.values()}
+        workers = [process for process in rows if process not in parents] or list(rows)
+        threads = sum(int(rows[process][_THREADS]) for process in workers)
+        allowed = []
+        for process in workers:
+            with suppress(OSError):
+                allowed.append(allowed_cpus(process))
+        return min(float(threads), max(allowed)) if allowed else 0.0
+
+    def _rows(self) -> Iterator[tuple[int, list[str]]]:
+        for process in self._known:
+            with suppress(OSError):
+                yield process, fields_of(process, self.proc)
+
+
+_PARENT, _THREADS, _START = 1, 17, 19  # fields of /proc/PID/stat after the name of the program (proc_pid_stat(5))

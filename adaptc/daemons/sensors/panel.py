@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
-from adaptc.daemons.sensors.sensor import Counter, rate
-from adaptc.daemons.sensors.status_page import ServerStatus, StatusPage
+from adaptc.daemons.sensors.status_page import ServerStatus, StatusReader, Unanswered
+from adaptc.daemons.sensors.waiting import Counter, rate
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,9 @@ class Sample:
     """What the sensors measured since the sample before. None: the sensor has no value.
 
     ``at`` is seconds on any clock that only goes forward; ``cpu`` the busy share of what the server may use;
-    ``rate`` new connections a second; ``idle`` workers that wait for work; ``levels`` the values of the sensors with a
-    limit (``LIMIT_SENSORS``) by name.
+    ``rate`` new connections a second; ``idle`` workers that wait for work; ``unanswered`` 1 while the status page does
+    not answer, which is not the same as a page that is gone; ``levels`` the values of the sensors with a limit
+    (``LIMIT_SENSORS``) by name.
     """
 
     at: float
@@ -33,14 +34,15 @@ class Sample:
     rate: float | None = None
     idle: int | None = None
     levels: Mapping[str, float] = field(default_factory=dict)
+    unanswered: int | None = None
 
     def record(self) -> dict[str, Any]:
         """Return the sample for JSON, one flat object without what is None."""
-        values = {"at": self.at, "cpu": self.cpu, "rate": self.rate, "idle": self.idle, **self.levels}
+        values = {**{name: getattr(self, name) for name in _INPUTS}, **self.levels}
         return {name: value for name, value in values.items() if value is not None}
 
 
-_INPUTS = ("at", "cpu", "rate", "idle")
+_INPUTS = ("at", "cpu", "rate", "idle", "unanswered")
 SAMPLE_KEYS = (*_INPUTS, *(sensor.name for sensor in LIMIT_SENSORS))
 
 
@@ -57,7 +59,8 @@ def sample_of(record: Mapping[str, Any]) -> Sample:
 class Reading:
     """All counters at a time (seconds on a clock that only goes forward).
 
-    ``counters`` are those of the sensors with a limit, by name; ``failures`` pairs of a sensor and its error message.
+    ``status`` is the last page that was answered, and ``unanswered`` tells that there is none since. ``counters`` are
+    those of the sensors with a limit, by name; ``failures`` pairs of a sensor and its error message.
     """
 
     at: float
@@ -66,16 +69,18 @@ class Reading:
     status: ServerStatus | None = None
     counters: Mapping[str, float] = field(default_factory=dict)
     failures: tuple[tuple[str, str], ...] = field(default=())
+    unanswered: bool = False
 
 
 def difference(before: Reading | None, now: Reading, cpus: float) -> Sample:
     """Return what happened between two readings. The first reading alone tells the idle workers only."""
-    idle = now.status.idle if now.status else None
+    idle = now.status.idle if now.status and not now.unanswered else None
+    unanswered = 1 if now.unanswered else None
     if before is None:
-        return Sample(now.at, idle=idle)
+        return Sample(now.at, idle=idle, unanswered=unanswered)
     elapsed = now.at - before.at
     cpu = busy_share(before.cpu, now.cpu, elapsed, cpus) if before.cpu and now.cpu else None
-    return Sample(now.at, cpu, rate(_connections(before), _connections(now), elapsed), idle, _levels(before, now))
+    return Sample(now.at, cpu, _connections(before, now), idle, _levels(before, now), unanswered)
 
 
 def _levels(before: Reading, now: Reading) -> dict[str, float]:
@@ -88,11 +93,20 @@ def _levels(before: Reading, now: Reading) -> dict[str, float]:
     return levels
 
 
-def _connections(reading: Reading) -> int | None:
-    """The count of the server itself, if there is one, else that of the kernel, which covers all servers."""
-    if reading.status and reading.status.connections is not None:
-        return reading.status.connections
-    return reading.opens
+def _connections(before: Reading, now: Reading) -> float | None:
+    """Return the connections a second: by the server itself where it counts them, else by the kernel, for all servers.
+
+    A count is compared with itself only, and with the time at which it was taken: where the server does not answer,
+    there is no rate, since the kernel's is another one.
+    """
+    if before.status and before.status.connections is not None:
+        if now.status is None or now.unanswered:
+            return None
+        elapsed = now.status.at - before.status.at or now.at - before.at
+        return rate(before.status.connections, now.status.connections, elapsed)
+    if now.status and now.status.connections is not None:
+        return None
+    return rate(before.opens, now.opens, now.at - before.at)
 
 
 _T = TypeVar("_T")
@@ -104,18 +118,29 @@ class Panel:
 
     cpu: CpuSource
     opens: PassiveOpens | None = None
-    status: StatusPage | None = None
+    status: StatusReader | None = None
     limits: Mapping[str, Counter] = field(default_factory=dict)
 
-    def read(self, at: float) -> Reading:
-        """Read all sensors."""
+    def read(self, at: float, before: Reading | None = None) -> Reading:
+        """Read all sensors; the last status page stays that of the reading ``before`` until it answers again."""
         failures: list[tuple[str, str]] = []
         cpu = _read("cpu", self.cpu.read, failures)
         opens = _read("connections", self.opens.read, failures) if self.opens else None
-        status = _read("status", self.status.read, failures) if self.status else None
+        status, unanswered = self._status(failures)
+        if unanswered and before is not None:
+            status = before.status
         counts = {name: _read(name, counter.read, failures) for name, counter in self.limits.items()}
         counters = {name: count for name, count in counts.items() if count is not None}
-        return Reading(at, cpu, opens, status, counters, tuple(failures))
+        return Reading(at, cpu, opens, status, counters, tuple(failures), unanswered)
+
+    def _status(self, failures: list[tuple[str, str]]) -> tuple[ServerStatus | None, bool]:
+        if self.status is None:
+            return None, False
+        try:
+            return self.status.read(), False
+        except (OSError, ValueError) as error:
+            failures.append(("status", str(error)))
+            return None, isinstance(error, Unanswered)
 
 
 def _read(name: str, read: Callable[[], _T], failures: list[tuple[str, str]]) -> _T | None:

@@ -6,32 +6,63 @@ operator, the guard of a daemon that hung) does not leave the server in another 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from adaptc.daemons.mode import ModeEnvironment
+from adaptc.daemons.control.bucket_ladder import BUCKETS, write_buckets
+from adaptc.daemons.mode import ModeEnvironment, keep
 from adaptc.daemons.run_directory import ORIGINAL, RunDirectory, read_override
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.panel import Panel, Reading, Sample, difference
-from adaptc.daemons.switch.policies import Decision, Force, Mode, ModeChange, OverrideState, step
+from adaptc.daemons.switch.policies import (
+    Decision,
+    Force,
+    Mode,
+    ModeChange,
+    OverrideState,
+    Steady,
+    SteadyState,
+    step,
+)
 from adaptc.daemons.switch.settings import SwitchSettings
 
 
 @dataclass(frozen=True, slots=True)
 class Environment(ModeEnvironment):
-    """The sensors, and where the flag is set; without ``run`` nothing is written (``--dry-run``)."""
+    """The sensors, and where the flag is set; without ``run`` nothing is written (``--dry-run``).
+
+    ``level`` is what every bucket gets with the flag, "" where the configuration has it already.
+    """
 
     panel: Panel
     run: RunDirectory | None = None
+    level: str = ""
+
+
+SAVE_EVERY = 5.0  # seconds
 
 
 class SwitchDaemon:
-    """Drives the policy that the settings name."""
+    """Drives the policy that the settings name. ``kept`` is what an earlier run has learnt and its age in seconds."""
 
-    def __init__(self, settings: SwitchSettings, environment: Environment) -> None:
+    def __init__(
+        self,
+        settings: SwitchSettings,
+        environment: Environment,
+        kept: tuple[Mapping[str, Any], float] | None = None,
+    ) -> None:
         self._settings, self._environment = settings, environment
         self._policy = settings.rule()
         self._state: OverrideState[Any] = OverrideState(self._policy.start())
+        self._saved = 0.0
+        self._kept_age: float | None = None
+        self._is_off = False
+        if kept is not None and isinstance(self._policy, Steady):
+            with suppress(KeyError, TypeError, ValueError):
+                self._state, self._kept_age = OverrideState(self._policy.resume(kept[0])), kept[1]
         self._before: Reading | None = None
         self._failing: frozenset[str] = frozenset()
         self._switches = 0
@@ -43,7 +74,7 @@ class SwitchDaemon:
 
     def step(self, clock: float, epoch: float) -> None:
         """Read the sensors and the override, decide, set the flag, report."""
-        before, self._before = self._before, self._environment.panel.read(clock)
+        before, self._before = self._before, self._environment.panel.read(clock, self._before)
         self._report_failures(self._before, epoch)
         sample = difference(before, self._before, self._environment.panel.cpu.cpus)
         events: tuple[Sample | Force, ...] = (self._override(epoch), *((sample,) if before else ()))
@@ -53,13 +84,16 @@ class SwitchDaemon:
                 self._report_decision(decision, sample, epoch)
         if before:
             self._environment.append(sample.record())
-        self._set_flag()
+        self._set_flag(epoch)
         self._report(sample, epoch)
+        if epoch - self._saved >= SAVE_EVERY:
+            self._save(epoch)
 
     def stop(self, epoch: float) -> None:
         """Leave the flag as the policy for the end says, and end the guard."""
-        if self._environment.run and self._settings.is_temporary:
-            self._environment.run.set_flag(False)
+        self._save(epoch)
+        if self._environment.run and self._settings.is_temporary and not self._settings.shadow:
+            self._environment.run.reset()
         self._environment.close(epoch, f"the flag expires by policy {self._settings.expire}")
 
     def _override(self, epoch: float) -> Force:
@@ -68,10 +102,25 @@ class SwitchDaemon:
             return Force(None)
         return Force(Mode.NORMAL if override.level == ORIGINAL else Mode.OPTIMIZED)
 
-    def _set_flag(self) -> None:
+    def _set_flag(self, epoch: float) -> None:
         self._environment.beat()
-        if self._environment.run:
-            self._environment.run.set_flag(self.mode is Mode.OPTIMIZED)
+        run = self._environment.run
+        if run is None or self._settings.shadow:
+            return
+        if run.is_off is not self._is_off:
+            self._is_off = run.is_off
+            rule = "the kill switch is pulled (run/off)" if self._is_off else "levels are served again on overload"
+            self._environment.reporter.decision(epoch, "shadow" if self._is_off else "live", rule)
+        is_wanted = self.mode is Mode.OPTIMIZED and not self._is_off
+        if is_wanted and self._environment.level and not run.flag.exists():
+            write_buckets(run, [self._environment.level] * BUCKETS)
+        run.set_flag(is_wanted)
+
+    def _save(self, epoch: float) -> None:
+        self._saved = epoch
+        if self._environment.run and isinstance(self._state.own, SteadyState):
+            write = partial(keep, self._environment.run, "switch", epoch, **self._state.own.kept())
+            self._environment.reporter.attempt(write)
 
     # ---- reporting
 
@@ -98,7 +147,9 @@ class SwitchDaemon:
             "optimized": (float(self.mode is Mode.OPTIMIZED), "1 while the optimized site is served."),
             "forced": (float(forced is not None), "1 while a person's override holds."),
             "switches_total": (float(self._switches), "Changes of the mode."),
+            "shadow": (float(self._settings.shadow or self._is_off), "1 while nothing is written for the server."),
             "sensors_lost": (float(len(self._failing)), "Sensors that cannot be read."),
+            "unanswered": (float(sample.unanswered or 0), "1 while the status page does not answer."),
             "cpu": (sample.cpu, "Busy share of the CPUs."),
             "connections": (sample.rate, "New connections a second."),
             "idle_workers": (None if sample.idle is None else float(sample.idle), "Workers that wait."),
@@ -106,8 +157,9 @@ class SwitchDaemon:
         }
         lost = sorted(self._failing)
         self._environment.reporter.status(
-            epoch, self._settings.interval, figures, mode=self.mode.value, forced=forced, lost=lost, **inputs
-        )
+            epoch, self._settings.interval, figures, mode=self.mode.value, forced=forced, lost=lost,
+            shadow=self._settings.shadow or self._is_off or None, kept_seconds=self._kept_age, **inputs
+        )  # fmt: skip
 
 
 def _inputs(sample: Sample) -> dict[str, Any]:

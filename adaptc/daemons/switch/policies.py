@@ -173,6 +173,7 @@ class Gopshtein:
 #   it is never stuck;
 # - safe is learnt from what the CPU has left, too: 20 pages a second at half of the threshold mean that 40 are safe,
 #   but no more than twice what was carried (on Apache, 15 pages a second at 10 % did not mean 85 at 57 %: it was 95 %);
+# - a status page that does not answer while the CPU is busy is no lost sensor, but a server without a free worker;
 # - a lost CPU sensor changes nothing, the mode stays as it is; a lost rate sensor leaves the way back to the probe.
 
 # Below this share the CPU is mostly not the server's own work, and its headroom says nothing about connections.
@@ -184,6 +185,11 @@ _MOST_HEADROOM = 2.0
 _CONFIDENCE = 5.0
 # Samples over which the rule learns how much they vary
 _LEARNT_SAMPLES = 120
+# Seconds of strained samples in a row that chance may explain, however much samples have varied
+_LONGEST_CHANCE = 5.0
+# After a start in the middle of a crowd nothing is known to be safe; a calm server tries normal mode after so many
+# seconds.
+_FIRST_PROBE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +217,10 @@ class SteadyState:
     """What the rule remembers.
 
     ``since`` is the time of the last switch, None before the first sample. ``safe`` is in pages a second, ``rate``
-    and ``cpu`` are smoothed. ``strained`` are the CPU shares of the strained samples in a row in normal mode, and
-    ``noise`` is what is known of the others. In optimized mode ``streak`` counts samples in a row that speak for a
-    switch, ``calm`` those that speak for a probe. ``dwell`` is the least time in optimized mode now. ``seen`` is the
-    time of the last sample that counted, ``blind`` whether the CPU sensor is lost.
+    and ``cpu`` are smoothed. ``strained`` are the CPU shares of the strained samples in a row in normal mode, since the
+    time ``strained_since``, and ``noise`` is what is known of the others. In optimized mode ``streak`` counts samples
+    in a row that speak for a switch, ``calm`` those that speak for a probe. ``dwell`` is the least time in optimized
+    mode now. ``seen`` is the time of the last sample that counted, ``blind`` whether the CPU sensor is lost.
     """
 
     mode: Mode = Mode.NORMAL
@@ -224,12 +230,18 @@ class SteadyState:
     cpu: float | None = None
     noise: Noise = Noise()
     strained: tuple[float, ...] = ()
+    strained_since: float = 0.0
     streak: int = 0
     calm: int = 0
     dwell: float = 0.0
     returned: bool = False
     seen: float = 0.0
     blind: bool = False
+
+    def kept(self) -> dict[str, float]:
+        """Return what is worth keeping over a restart: it holds for the machine, not for the moment."""
+        noise = {"samples": self.noise.count, "mean": self.noise.mean, "variance": self.noise.variance}
+        return {"safe": self.safe, "dwell": self.dwell, **noise}
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +268,12 @@ class Steady:
     def start(self) -> SteadyState:
         """Return the state before the first sample."""
         return SteadyState(dwell=self.dwell)
+
+    def resume(self, kept: Mapping[str, float]) -> SteadyState:
+        """Return the state before the first sample, with what another run has kept. Raises ``KeyError``."""
+        noise = Noise(int(kept["samples"]), kept["mean"], kept["variance"])
+        dwell = min(max(kept["dwell"], self.dwell), self.dwell_most)
+        return SteadyState(dwell=dwell, safe=kept["safe"], noise=noise)
 
     def step(self, state: SteadyState, sample: Sample) -> tuple[SteadyState, tuple[Decision, ...]]:
         """Return the state after a sample, and what was decided."""
@@ -292,7 +310,12 @@ class Steady:
 
     def _is_full(self, sample: Sample) -> bool:
         """Whether more than the CPU says that the server is strained."""
-        return sample.idle == 0 or any(sample.levels.get(name, 0.0) > limit for name, limit in self.limits.items())
+        is_mute = bool(sample.unanswered) and (sample.cpu or 0) > self.leave
+        return (
+            sample.idle == 0
+            or is_mute
+            or any(sample.levels.get(name, 0.0) > limit for name, limit in self.limits.items())
+        )
 
     def _is_strained(self, sample: Sample) -> bool:
         return (sample.cpu or 0) > self.enter or self._is_full(sample)
@@ -318,8 +341,10 @@ class Steady:
             dwell = self.dwell if lasting else state.dwell
             noise = reduce(Noise.after, strained, state.noise)
             return replace(state, strained=(), noise=noise, safe=self._learnt(state), dwell=dwell), ()
-        is_chance = not self._is_full(sample) and state.noise.explains(strained, self.leave)
-        state = replace(state, strained=strained)
+        since = state.strained_since if state.strained else sample.at
+        is_short = sample.at - since < _LONGEST_CHANCE
+        is_chance = is_short and not self._is_full(sample) and state.noise.explains(strained, self.leave)
+        state = replace(state, strained=strained, strained_since=since)
         if len(strained) < self.enter_samples or is_chance:
             return state, ()
         return self._enter(state, sample, relapsed=state.returned and age <= self.relapse)
@@ -327,6 +352,8 @@ class Steady:
     def _enter(self, state: SteadyState, sample: Sample, relapsed: bool) -> tuple[SteadyState, tuple[Decision, ...]]:
         after = replace(self._switched(state, sample, Mode.OPTIMIZED), dwell=self.dwell)
         rule = f"strained {len(state.strained)} times in a row"
+        if sample.unanswered:
+            rule += ", and the status page does not answer"
         if relapsed:
             dwell = min(2 * state.dwell, self.dwell_most)
             after = replace(after, dwell=dwell, safe=state.safe * self.reduction)
@@ -342,7 +369,8 @@ class Steady:
         age = sample.at - (state.since or 0.0)
         if age >= state.dwell and state.streak >= self.leave_samples:
             return self._leave(state, sample, f"calm {self.leave_samples} times in a row")
-        if age >= max(state.dwell, self.probe) and state.calm >= self.leave_samples:
+        probe = self.probe if state.safe > 0 or state.returned else min(self.probe, _FIRST_PROBE)
+        if age >= max(state.dwell, probe) and state.calm >= self.leave_samples:
             return self._leave(state, sample, f"probe after {age:.0f} s")
         return state, ()
 

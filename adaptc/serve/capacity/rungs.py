@@ -8,7 +8,7 @@ a processor-sharing server.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from adaptc.report.manifest import Manifest
@@ -95,14 +95,25 @@ def mixture(ladder: Sequence[Rung], cost: Cost, page_rate: float, bound: float =
     return 0.0
 
 
-def ladder_of(manifest: Manifest) -> list[Rung]:
+# The level for the highest load has no number, since it is no step between others, but it is the last rung.
+LAST_RUNG = "text"
+
+
+def ladder_names(numbers: Mapping[str, int | None]) -> tuple[str, ...]:
+    """Return the ladder of some levels, the full site first: those with a number by it, then ``text``."""
+    ranked = sorted((name for name in numbers if numbers[name] is not None), key=lambda name: -(numbers[name] or 0))
+    return (*ranked, *(name for name in numbers if name == LAST_RUNG and numbers[name] is None))
+
+
+def ladder_of(manifest: Manifest, names: Sequence[str] | None = None) -> list[Rung]:
     """Return the levels of a build, the full site first, each as its mean page in the best coding.
 
-    The means are over page views where the build knew access logs. Levels without a number are not on the ladder and
-    are left out; without pages the ladder is empty.
+    The means are over page views where the build knew access logs. ``names`` are those of the ladder that was emitted;
+    None: ``ladder_names``. Levels without pages are left out; without pages the ladder is empty.
     """
-    levels = [(level.number, level) for level in manifest.levels if level.number is not None and level.pages]
-    ranked = [level for _, level in sorted(levels, key=lambda pair: pair[0], reverse=True)]
+    levels = {level.name: level for level in manifest.levels if level.pages}
+    chosen = ladder_names({name: level.number for name, level in levels.items()}) if names is None else names
+    ranked = [levels[name] for name in chosen if name in levels]
     return [Rung(level.name, level.mean.requests, level.mean.transfer / 1000) for level in ranked]
 
 
@@ -116,3 +127,28 @@ def buckets_of(manifest: Manifest) -> Counter[Bucket]:
             objects, embedded = int(page.requests) - 1, int(page.bytes) - resource.size
             counts[bucket_of(resource.size, objects, max(0, embedded))] += 1
     return counts
+
+
+# A level that carries less than so many times the visitors is no help in a crowd: the papers gain 1.5 to 4.
+_USEFUL = 1.5
+
+
+def weakness(ladder: Sequence[Rung], reachable: Sequence[str]) -> str:
+    """Return why the levels in reach help little in a crowd, in a sentence; "" where they do, or nothing was built.
+
+    What a level saves is the geometric mean of its requests and its kB against the full site: costs differ by server.
+    """
+    if not ladder:
+        return ""
+    full = ladder[0]
+    gains = {
+        rung.name: (full.requests / rung.requests * full.kilobytes / max(rung.kilobytes, 0.001)) ** 0.5
+        for rung in ladder
+    }
+    best = max(reachable, key=lambda name: gains.get(name, 1.0))
+    if gains.get(best, 1.0) >= _USEFUL:
+        return ""
+    return (
+        f"the lowest level in reach, {best}, carries {gains.get(best, 1.0):.1f} times the visitors of the full site: "
+        "build moderate, extreme and text, too (adaptc init --profile crowd has the settings)"
+    )

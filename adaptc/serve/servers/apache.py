@@ -24,7 +24,7 @@ from adaptc.formats.directives import Directive, Section, directives_in, usual_s
 from adaptc.serve.accounts import account_of
 from adaptc.serve.launch import SEARCH, program_of, run_quietly, unprivileged_user
 from adaptc.serve.patterns import asks, literal
-from adaptc.serve.policy import Policy
+from adaptc.serve.policy import IDLE, OFF, Policy
 from adaptc.serve.server import (
     EmittedFile,
     Examination,
@@ -73,6 +73,7 @@ def variables(policy: Policy) -> dict[str, Any]:
         "is_fixed": fixed,
         "adaptable": f"^{literal(policy.prefix)}(/(?!{excluded})[^?]*)$",
         "level_map": _level_map(policy),
+        "off_map": _class_map(policy, IDLE),
         "asked": asks(policy.trees_asked, policy.codings),
         "root_rw": rewrite_argument(policy.output),
         "level_rw": policy.start if fixed else f"%{{ENV:{policy.name}_level}}",
@@ -114,14 +115,19 @@ def modules(policy: Policy) -> Iterator[str]:
     if policy.serve.trusted_proxies:
         yield "remoteip"
     yield "rewrite"
+    if policy.serve.status:
+        yield "status"
 
 
 def _level_map(policy: Policy) -> str:
     """Return the look-up of the level: that of the bucket ``%1``, or the one of every bucket; then of the client."""
     level = f"${{{policy.name}_buckets:%1|{policy.start}}}" if policy.serve.buckets else policy.start
-    if not policy.serve.classes:
-        return level
-    return f"${{{policy.name}_trees:{level}:%{{ENV:{policy.name}_asked}}:%{{ENV:{policy.name}_class}}|{policy.start}}}"
+    return _class_map(policy, level) if policy.serve.classes else level
+
+
+def _class_map(policy: Policy, level: str) -> str:
+    fallback = OFF if level == IDLE else policy.start
+    return f"${{{policy.name}_trees:{level}:%{{ENV:{policy.name}_asked}}:%{{ENV:{policy.name}_class}}|{fallback}}}"
 
 
 def _log_format(policy: Policy) -> str:
@@ -474,6 +480,7 @@ SERVER = Server(
     title="Apache",
     files=(
         EmittedFile("apache.conf", is_included=always, finish=count_skips),
+        EmittedFile("apache-status.conf", is_needed=lambda policy: bool(policy.serve.status)),
         EmittedFile("apache-trees.txt", is_needed=lambda policy: policy.serve.classes),
         EmittedFile("apache-fresh.lua", is_needed=lambda policy: policy.is_strict),
     ),

@@ -80,4 +80,5 @@ SERVER = Server(
     variables=_variables,
     filters=lambda _policy: {"arg": argument, "raw": raw},
     is_complete=False,
+    programs=("caddy",),
 )

@@ -23,4 +23,5 @@ SERVER = Server(
     files=(EmittedFile("lighttpd.conf", is_included=always), EmittedFile("lighttpd.lua")),
     filters=lambda _policy: {"arg": argument},
     is_complete=False,
+    programs=("lighttpd",),
 )

@@ -211,7 +211,7 @@ HINTED: tuple[tuple[Mapping[str, str], str], ...] = (
 def class_cases(scenario: Scenario, target: Target) -> Iterator[Case]:
     """Yield requests of clients of all classes, and of those that ask for a class or a level."""
     scenario, policy = scenario.of_target(target), scenario.policy
-    if not (policy.serve.classes and scenario.mode.is_on) or scenario.mode.rejects or scenario.is_refused(target):
+    if not scenario.mode.counts_classes(policy) or scenario.mode.rejects or scenario.is_refused(target):
         return
     for fields, requested, name in _clients(policy):
         for accept in FEW:

@@ -13,13 +13,15 @@ from pathlib import Path
 from adaptc.core.fs import remove
 from adaptc.core.interpreter import hide_working_directory
 from adaptc.serve import state_directory
-from adaptc.serve.policy import REJECT, Policy
+from adaptc.serve.policy import IDLE, REJECT, Policy
 from adaptc.serve.verify.negotiation import OFF
 
 
 @dataclass(frozen=True, slots=True)
 class Mode:
     """The flag, and the level of every bucket; the level is None where the policy has no buckets.
+
+    Without the flag, level ``OFF`` means that nobody gets anything but originals, whatever the class.
 
     ``is_known`` is false while another process switches: then any level may answer, and none.
     """
@@ -34,12 +36,17 @@ class Mode:
         """Whether every request for a page is rejected."""
         return self.is_on and self.level == REJECT
 
+    def counts_classes(self, policy: Policy) -> bool:
+        """Whether clients get what their classes say."""
+        without_flag = policy.acts_without_flag and self.level != OFF
+        return policy.serve.classes and (self.is_on or without_flag)
+
     def trees(self, policy: Policy, requested: str) -> tuple[str, ...]:
         """Return the trees that a client of class ``requested`` may get."""
         if not self.is_known:
             return (OFF, *policy.levels)
         if not self.is_on:
-            return (OFF,)
+            return (policy.tree(IDLE, requested) if self.counts_classes(policy) else OFF,)
         level = self.level or policy.start
         return (policy.tree(level, requested) if policy.serve.classes else level,)
 

@@ -14,7 +14,7 @@ from adaptc.serve.policy import Policy
 from adaptc.serve.server import Server
 from adaptc.serve.verify.http_client import Request
 from adaptc.serve.verify.modes import Mode
-from adaptc.serve.verify.negotiation import Version, expected
+from adaptc.serve.verify.negotiation import OFF, Version, expected
 
 T = TypeVar("T")
 
@@ -133,7 +133,7 @@ class Scenario:
             return self
         is_stale = self.policy.is_strict and not is_fresh(self.policy, target.resource.path)
         if is_stale or self._is_excluded(target):
-            return replace(self, mode=replace(self.mode, is_on=False, is_known=True))
+            return replace(self, mode=replace(self.mode, is_on=False, is_known=True, level=OFF))
         return self
 
     def accept_of_ranges(self, accept: str | None) -> str | None:
@@ -156,7 +156,7 @@ class Scenario:
     @property
     def requested(self) -> str | None:
         """The class of a client that sends no hints, None without classes."""
-        return "normal" if self.policy.serve.classes and self.mode.is_on else None
+        return "normal" if self.mode.counts_classes(self.policy) else None
 
 
 def is_fresh(policy: Policy, path: str) -> bool:

@@ -66,7 +66,11 @@ class Workspace:
 
     @contextlib.contextmanager
     def adapting(self, name: str, policy: Policy, certificate: Path | None = None) -> Iterator[Running]:
-        """Run the server as ``with_adaptation`` does, with TLS where there is a certificate, and with an access log."""
+        """Run the server as ``with_adaptation`` does, with TLS where there is a certificate, and with an access log.
+
+        It has no status page, whose port may be that of the server in use.
+        """
+        policy = replace(policy, serve=replace(policy.serve, status=None))
         folder = Path(policy.output) / CONF_DIRECTORY
         folder.mkdir(exist_ok=True)
         create_state(policy, [self.server])

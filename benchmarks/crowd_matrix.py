@@ -1,0 +1,359 @@
+"""Live: does ``adaptc control`` leave an idle server alone, and does it help one in a crowd?
+
+A real nginx or Apache with the emitted configuration runs in a control group (version 1, as root) with a share of a
+CPU, and a crowd of visitors views pages of the site: arrivals at random (Poisson), each from an address of 127/8 that
+stays its own, with all that the page embeds at the level that it was sent. Every row starts a server and a daemon of
+its own.
+
+    benchmarks/crowd_matrix.py                              # all rows, with nginx
+    benchmarks/crowd_matrix.py --server apache step4 flash  # some rows
+    benchmarks/crowd_matrix.py --plain                      # the same crowds without a daemon
+
+Prints for each row what was served: views a second, failed and rejected ones, the measured share of the quota after
+five seconds of a phase, and the 95th percentile of the views' times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import adaptc
+from adaptc.config.config import Config
+from adaptc.core.urls import quote_path
+from adaptc.report.manifest import last_manifest
+from adaptc.serve.calibrate.page_views import sampled_pages, views_by_level
+from adaptc.serve.emitter import emit
+from adaptc.serve.launch import launcher_of, running
+from adaptc.serve.policy import OFF
+from adaptc.serve.server import Instance, Server
+from adaptc.serve.servers import server_named
+from adaptc.workflow.configuration import load_config
+
+SITE = Path(__file__).parent.parent / "examples/newsroom/site"
+LEVELS = ("full", "lossless", "moderate", "extreme", "text")
+GROUPS = Path("/sys/fs/cgroup")
+GROUP = f"adaptc-crowd-{os.getpid()}"
+PERIOD = 20_000  # microseconds of the quota
+VISITORS = 200  # addresses
+PATIENCE = 8.0  # seconds after which a visitor gives up: the view has failed
+MOST_WAITING = 600  # views at once; more visitors find the door closed
+BOUND = 0.58
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row: share of a CPU, phases of (seconds, load as a multiple of the capacity at the full site), and settings.
+
+    A negative load is one in views a second. ``pages`` limits the pages that are viewed, 0 all of them.
+    """
+
+    share: float
+    phases: tuple[tuple[float, float], ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    serve: Mapping[str, object] = field(default_factory=dict)
+    calibrated: float = 1.0  # what the daemon is told of the costs, as a multiple of the truth; 0: nothing
+    pages: int = 0
+    is_plain: bool = False
+    flush: str = ""
+    restart: float = 0.0  # the daemon starts anew after so many seconds
+
+
+STEP = ((10.0, 0.3), (20.0, 4.0))
+ROWS = {
+    "idle1200": Row(1.0, ((75.0, -1200.0),), calibrated=0, pages=-1),
+    "steady3": Row(0.05, ((30.0, 0.3),)),
+    "steady8": Row(0.05, ((30.0, 0.8),)),
+    "step4": Row(0.05, STEP),
+    "step4-noreject": Row(0.05, STEP, serve={"reject": False}),
+    "step4-uncalibrated": Row(0.05, ((70.0, 0.3), (20.0, 4.0)), calibrated=0),
+    "step4-tenfold": Row(0.05, STEP, calibrated=10),
+    "step4-tenth": Row(0.05, STEP, calibrated=0.1),
+    "step4-buffered": Row(0.05, STEP, flush="buffer=256k flush=5s"),
+    "step4-classes": Row(0.05, STEP, serve={"classes": True, "classes_need_flag": False, "poor_level": "extreme"}),
+    "step4-restart": Row(0.05, STEP, restart=20.0),
+    "flash20": Row(0.03, ((8.0, 0.3), (20.0, 20.0), (35.0, 0.3))),
+    "flash20-moderate": Row(0.03, ((8.0, 0.3), (20.0, 20.0)), serve={"ladder": LEVELS[:3]}),
+}
+
+
+# ---- the server
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A server that runs with a share of a CPU."""
+
+    port: int
+    share: float
+
+    def cpu(self) -> float:
+        """Return the CPU seconds that it used."""
+        return int((GROUPS / "cpuacct" / GROUP / "cpuacct.usage").read_text()) / 1e9
+
+
+@contextlib.contextmanager
+def limited(server: Server, instance: Instance, row: Row, policy_name: str) -> Iterator[Limited]:
+    """Run a server in a control group of its own."""
+    launcher = launcher_of(server)
+
+    def configuration(given: Instance, port: int) -> str:
+        text = launcher.configuration(given, port).replace("worker_connections 256", "worker_connections 4096")
+        text = text.replace('"16"', '"64"')
+        return (
+            text.replace(f'access.log" {policy_name};', f'access.log" {policy_name} {row.flush};')
+            if row.flush
+            else text
+        )
+
+    groups = [GROUPS / name / GROUP for name in ("cpu", "cpuacct")]
+    for group in groups:
+        group.mkdir(exist_ok=True)
+    (groups[0] / "cpu.cfs_period_us").write_text(str(PERIOD))
+    (groups[0] / "cpu.cfs_quota_us").write_text(str(round(row.share * PERIOD)))
+    try:
+        with running(replace(server, launcher=replace(launcher, configuration=configuration)), instance) as started:
+            for process in [started.process, *children(started.process)]:
+                for group in groups:
+                    (group / "cgroup.procs").write_text(str(process))
+            yield Limited(started.port, row.share)
+            (groups[0] / "cpu.cfs_quota_us").write_text("-1")
+    finally:
+        time.sleep(0.3)
+        for group in groups:
+            with contextlib.suppress(OSError):
+                group.rmdir()
+
+
+def children(parent: int) -> list[int]:
+    """Return the processes that a process has started."""
+    text = Path(f"/proc/{parent}/task/{parent}/children").read_text()
+    return [int(word) for word in text.split()]
+
+
+# ---- the crowd
+
+
+@dataclass(slots=True)
+class Phase:
+    """What came of a phase: times of views that were served, and the others."""
+
+    seconds: float
+    load: float
+    views: int = 0
+    served: list[float] = field(default_factory=list)
+    rejected: int = 0
+    failed: int = 0
+    levels: dict[str, int] = field(default_factory=dict)
+    shares: list[float] = field(default_factory=list)
+
+    def record(self) -> dict[str, object]:
+        """Return the figures of the phase."""
+        slow = statistics.quantiles(self.served, n=20)[18] if len(self.served) > 1 else None
+        late = self.shares[5:] or self.shares
+        return {
+            "load": self.load,
+            "views/s": round(self.views / self.seconds, 1),
+            "served/s": round(len(self.served) / self.seconds, 1),
+            "rejected": self.rejected,
+            "failed": self.failed,
+            "p95_s": None if slow is None else round(slow, 3),
+            "share": round(statistics.mean(late), 3) if late else None,
+            "share_most": round(max(late), 3) if late else None,
+            "levels": dict(sorted(self.levels.items())),
+        }
+
+
+class Crowd:
+    """Visitors with addresses of their own. ``objects`` are the URLs of a page by its level."""
+
+    def __init__(self, port: int, pages: Sequence[str], objects: Mapping[tuple[str, str], Sequence[str]]) -> None:
+        self._port, self._pages, self._objects = port, pages, objects
+        self._free: dict[str, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = {}
+        self._random, self._waiting = random.Random(1), 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def phase(self, phase: Phase, rate: float, server: Limited) -> None:
+        """View pages at a rate, and measure the server's share each second."""
+        begun = time.monotonic()
+        due, mark, used = begun, begun + 1, server.cpu()
+        while due < begun + phase.seconds:
+            await asyncio.sleep(max(0.0, due - time.monotonic()))
+            if time.monotonic() >= mark:
+                now = server.cpu()
+                phase.shares.append((now - used) / server.share / (time.monotonic() - mark + 1))
+                used, mark = now, time.monotonic() + 1
+            phase.views += 1
+            if self._waiting >= MOST_WAITING:
+                phase.failed += 1
+            else:
+                task = asyncio.create_task(self._visit(phase))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+            due += self._random.expovariate(rate)
+
+    async def finish(self) -> None:
+        """Wait for the last views."""
+        await asyncio.gather(*self._tasks)
+
+    async def _visit(self, phase: Phase) -> None:
+        self._waiting += 1
+        begun = time.monotonic()
+        number = self._random.randrange(VISITORS)
+        address, page = f"127.0.{1 + number // 100}.{1 + number % 100}", self._random.choice(self._pages)
+        try:
+            await asyncio.wait_for(self._view(phase, address, page, begun), PATIENCE)
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, ValueError):
+            phase.failed += 1
+        finally:
+            self._waiting -= 1
+
+    async def _view(self, phase: Phase, address: str, page: str, begun: float) -> None:
+        free = self._free.setdefault(address, [])
+        reader, writer = free.pop() if free else await asyncio.open_connection(
+            "127.0.0.1", self._port, local_addr=(address, 0)
+        )  # fmt: skip
+        is_done = False
+        try:
+            status, level = await self._fetch(reader, writer, page)
+            name = "rejected" if status == 503 else level
+            phase.levels[name] = phase.levels.get(name, 0) + 1
+            if status != 200:
+                phase.rejected += status == 503
+                phase.failed += status != 503
+            else:
+                for path in self._objects.get((level, page), ()):
+                    await self._fetch(reader, writer, path)
+                phase.served.append(time.monotonic() - begun)
+            is_done = True
+        finally:
+            if is_done and not reader.at_eof() and len(free) < 20:
+                free.append((reader, writer))
+            else:
+                writer.close()
+
+    async def _fetch(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str) -> tuple[int, str]:
+        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: br\r\n\r\n".encode())
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        length = int(head.partition("content-length:")[2].split("\r", 1)[0] or 0)
+        await reader.readexactly(length)
+        return int(head[9:12]), head.partition("x-adapt:")[2].split("\r", 1)[0].strip().partition("/")[0] or OFF
+
+
+# ---- a row
+
+
+def run_row(name: str, row: Row, server: Server, config: Config, root: Path, is_plain: bool) -> dict[str, object]:
+    """Run a row and return its figures."""
+    output = Path(config.output)
+    serve = {"buckets": True, "reject": True, "name": "crowd", "ladder": LEVELS, **row.serve}
+    config = replace(config, serve=replace(config.serve, **serve))
+    policy = emit(config, [server.name]).policy
+    for path in [output, output / "run"]:
+        path.chmod(0o755)
+    manifest = last_manifest(output)
+    views = views_by_level(config, manifest, sampled_pages(manifest))
+    paths = [view.paths for view in views["full"]]
+    if row.pages:
+        paths = sorted(paths, key=len)[:1]
+    pages = [quote_path(f"/{each[0]}") for each in paths]
+    objects = {
+        (level, quote_path(f"/{view.paths[0]}")): [quote_path(f"/{path}") for path in view.paths[1:]] * (row.pages >= 0)
+        for level in (*manifest.level_names, OFF)
+        for view in views.get(level, views["full"])
+    }
+    folder = root / f"{server.name}-{name}"
+    included = tuple(output / "serve" / file.name for file in server.files if file.is_included(policy))
+    modules = launcher_of(server).modules(policy)
+    instance = Instance(
+        folder, Path(policy.docroot), "", config.site.index, included, modules=modules, log_format=policy.name
+    )
+    with limited(server, instance, row, policy.name) as started:
+        crowd = Crowd(started.port, pages, objects)
+        return asyncio.run(_measured(name, row, crowd, started, config, folder / "access.log", is_plain))
+
+
+async def _measured(
+    name: str, row: Row, crowd: Crowd, server: Limited, config: Config, log: Path, is_plain: bool
+) -> dict[str, object]:
+    warm = Phase(4, -60)
+    await crowd.phase(Phase(2, -60), 60, server)
+    used = server.cpu()
+    await crowd.phase(warm, 60 if server.share < 0.5 else 200, server)
+    cost = (server.cpu() - used) / max(1, warm.views)  # CPU seconds of a view of the full site
+    capacity = server.share / cost
+    phases = [Phase(seconds, load) for seconds, load in row.phases]
+    daemon = None if is_plain else start_daemon(row, config, log, cost)
+    begun = time.monotonic()
+    try:
+        if daemon:
+            await asyncio.sleep(3)
+        for phase in phases:
+            if row.restart and daemon and time.monotonic() - begun > row.restart / 2 and phase is phases[-1]:
+                asyncio.get_running_loop().call_later(8, daemon.terminate)
+            await crowd.phase(phase, -phase.load if phase.load < 0 else phase.load * capacity, server)
+        state = json.loads((Path(config.output) / "run/control.json").read_text()) if daemon else {}
+    finally:
+        if daemon:
+            daemon.terminate()
+            daemon.wait(10)
+    await crowd.finish()
+    known = {key: state.get(key) for key in ("by", "shadow", "costs") if key in state}
+    return {
+        "row": name, "daemon": not is_plain, "ms_a_view": round(1000 * cost, 3), "capacity": round(capacity, 1),
+        "phases": [phase.record() for phase in phases], "state": known,
+    }  # fmt: skip
+
+
+def start_daemon(row: Row, config: Config, log: Path, cost: float) -> subprocess.Popen[bytes]:
+    """Start ``adaptc control``; it is told what a view costs, or nothing."""
+    run = Path(config.output) / "run"
+    (run / "control-state.json").unlink(missing_ok=True)
+    settings = {"cgroup": GROUP, "audit_all": "true", **row.settings}
+    if row.calibrated:
+        milliseconds = 1000 * cost / row.share * row.calibrated
+        requests = 8 if row.pages >= 0 else 1
+        settings |= {"request_ms": f"{0.9 * milliseconds / requests:.6f}", "kilobyte_ms": f"{milliseconds / 3000:.6f}"}
+    command = [sys.executable, "-m", "adaptc.cli", "control", str(log), "-o", str(config.output)]
+    command += [
+        word
+        for key, value in settings.items()
+        for word in ("--set", f"{key}={value if key != 'cgroup' else json.dumps(value)}")
+    ]
+    return subprocess.Popen(command, stderr=(run / "control.err").open("wb"))
+
+
+def main() -> None:
+    """Run the rows that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("row", nargs="*", choices=[[], *ROWS], default=[])
+    parser.add_argument("--server", default="nginx", choices=("nginx", "apache"))
+    parser.add_argument("--plain", action="store_true", help="without a daemon")
+    parser.add_argument("--work", type=Path, help="where to build; by default a temporary directory")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="adaptc-crowd-") as temporary:
+        root = options.work or Path(temporary)
+        root.mkdir(exist_ok=True)
+        root.chmod(0o755)
+        settings = {"docroot": SITE, "output": root / "opt", "build.levels": LEVELS, "build.effort": "fast"}
+        config = load_config(None, settings)
+        adaptc.build(config)
+        for name in options.row or ROWS:
+            record = run_row(name, ROWS[name], server_named(options.server), config, root, options.plain)
+            print(json.dumps(record), flush=True)
+
+
+if __name__ == "__main__":
+    main()

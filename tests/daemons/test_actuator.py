@@ -1,0 +1,71 @@
+"""Whether a real server does what a daemon asks for, asked at the start."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.sites.built import BuiltSite
+from tests.sites.served import POORER, ServedSite
+from tests.waiting import wait_until
+
+from adaptc.daemons.actuator import Canary, Disobedient, murmur2
+from adaptc.daemons.run_directory import RunDirectory
+from adaptc.report.manifest import last_manifest
+from adaptc.serve.state_directory import KNOBS, read_knobs
+
+PAGE = "<!DOCTYPE html>\n<html lang=en><head><title>A page</title></head>\n<body>\n" + "<p>words</p>\n\n" * 99
+
+
+@pytest.fixture(params=["apache", "nginx"])
+def served(request: pytest.FixtureRequest, tmp_path: Path) -> ServedSite:
+    return ServedSite(BuiltSite(tmp_path).write({"index.html": PAGE}), request.param, POORER)
+
+
+def canary(served: ServedSite, port: int) -> Canary:
+    output = served.site.output
+    knobs = read_knobs(output)
+    assert knobs is not None
+    return Canary(f"http://127.0.0.1:{port}/", knobs, RunDirectory.of(output))
+
+
+def test_the_hash_of_nginx() -> None:
+    assert [murmur2(text) for text in (b"", b"a", b"127.0.0.1")] == [0, 0x92685F5E, murmur2(b"127.0.0.1")]
+
+
+@pytest.mark.servers
+def test_a_server_with_the_emitted_configuration_obeys(served: ServedSite) -> None:
+    with served.start(buckets=True, reject=True) as server:
+        assert canary(served, server.port).prove(last_manifest(served.site.output)) == ""
+        wait_until(lambda: "x-adapt" not in server.get("/index.html").headers)  # nginx tests files once a second
+    assert not (served.state / "opt.do").exists()
+
+
+@pytest.mark.servers
+def test_a_server_with_another_configuration_does_not(served: ServedSite) -> None:
+    """It was not reloaded: its buckets know no level 0, and a client that should be rejected gets the usual page."""
+    with served.start(buckets=True) as server:
+        file = served.site.output / KNOBS
+        file.write_text(json.dumps({**json.loads(file.read_text()), "reject": True}))
+        with pytest.raises(Disobedient, match="asked for level 0, it sent"):
+            canary(served, server.port).prove(last_manifest(served.site.output))
+    assert not (served.state / "opt.do").exists()
+
+
+@pytest.mark.servers
+def test_a_server_without_the_emitted_configuration_does_not(served: ServedSite) -> None:
+    with served.start(flag=False) as server:
+        served.emitted(buckets=True)
+        with pytest.raises(Disobedient, match="reload the server with the emitted configuration"):
+            canary(served, server.port).prove(last_manifest(served.site.output))
+
+
+def test_what_cannot_be_proven_is_said(served: ServedSite) -> None:
+    served.emitted(buckets=True, expose=False)
+    assert "serve.expose" in canary(served, 1).prove(last_manifest(served.site.output))
+    served.emitted(buckets=True)
+    assert "does not answer" in canary(served, 1).prove(last_manifest(served.site.output))
+    served.emitted(level="poorer")
+    assert "would show level poorer to all" in canary(served, 1).prove(last_manifest(served.site.output))
