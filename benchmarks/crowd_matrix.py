@@ -21,6 +21,7 @@ import contextlib
 import json
 import os
 import random
+import socket
 import statistics
 import subprocess
 import sys
@@ -66,9 +67,10 @@ class Row:
     serve: Mapping[str, object] = field(default_factory=dict)
     calibrated: float = 1.0  # what the daemon is told of the costs, as a multiple of the truth; 0: nothing
     pages: int = 0
-    is_plain: bool = False
     flush: str = ""
-    restart: float = 0.0  # the daemon starts anew after so many seconds
+    restarts: bool = False  # the daemon is killed and started again, eight seconds into the last phase
+    daemon: str = "control"
+    is_mute: bool = False  # the status page takes connections and does not answer
 
 
 STEP = ((10.0, 0.3), (20.0, 4.0))
@@ -83,7 +85,10 @@ ROWS = {
     "step4-tenth": Row(0.05, STEP, calibrated=0.1),
     "step4-buffered": Row(0.05, STEP, flush="buffer=256k flush=5s"),
     "step4-classes": Row(0.05, STEP, serve={"classes": True, "classes_need_flag": False, "poor_level": "extreme"}),
-    "step4-restart": Row(0.05, STEP, restart=20.0),
+    "step4-restart": Row(0.05, STEP, restarts=True),
+    "step4-gradient": Row(0.05, STEP, settings={"policy": "gradient"}),
+    "switch-step4": Row(0.05, STEP, daemon="switch", serve={"level": "extreme"}),
+    "switch-step4-mute": Row(0.05, STEP, daemon="switch", serve={"level": "extreme"}, is_mute=True),
     "flash20": Row(0.03, ((8.0, 0.3), (20.0, 20.0), (35.0, 0.3))),
     "flash20-moderate": Row(0.03, ((8.0, 0.3), (20.0, 20.0)), serve={"ladder": LEVELS[:3]}),
 }
@@ -295,44 +300,49 @@ async def _measured(
     cost = (server.cpu() - used) / max(1, warm.views)  # CPU seconds of a view of the full site
     capacity = server.share / cost
     phases = [Phase(seconds, load) for seconds, load in row.phases]
-    daemon = None if is_plain else start_daemon(row, config, log, cost)
-    begun = time.monotonic()
+    daemons = [] if is_plain else [start_daemon(row, config, log, cost)]
     try:
-        if daemon:
+        if daemons:
             await asyncio.sleep(3)
         for phase in phases:
-            if row.restart and daemon and time.monotonic() - begun > row.restart / 2 and phase is phases[-1]:
-                asyncio.get_running_loop().call_later(8, daemon.terminate)
+            if row.restarts and daemons and phase is phases[-1]:
+                loop = asyncio.get_running_loop()
+                loop.call_later(8, daemons[0].kill)
+                loop.call_later(9, lambda: daemons.append(start_daemon(row, config, log, cost, is_new=False)))
             await crowd.phase(phase, -phase.load if phase.load < 0 else phase.load * capacity, server)
-        state = json.loads((Path(config.output) / "run/control.json").read_text()) if daemon else {}
+        state = json.loads((Path(config.output) / f"run/{row.daemon}.json").read_text()) if daemons else {}
     finally:
-        if daemon:
+        for daemon in daemons:
             daemon.terminate()
             daemon.wait(10)
     await crowd.finish()
-    known = {key: state.get(key) for key in ("by", "shadow", "costs") if key in state}
+    known = {key: state[key] for key in ("by", "shadow", "costs", "mode", "lost") if key in state}
     return {
         "row": name, "daemon": not is_plain, "ms_a_view": round(1000 * cost, 3), "capacity": round(capacity, 1),
         "phases": [phase.record() for phase in phases], "state": known,
     }  # fmt: skip
 
 
-def start_daemon(row: Row, config: Config, log: Path, cost: float) -> subprocess.Popen[bytes]:
-    """Start ``adaptc control``; it is told what a view costs, or nothing."""
+def start_daemon(row: Row, config: Config, log: Path, cost: float, is_new: bool = True) -> subprocess.Popen[bytes]:
+    """Start a daemon; ``adaptc control`` is told what a view costs, or nothing. A new one has no memory."""
     run = Path(config.output) / "run"
-    (run / "control-state.json").unlink(missing_ok=True)
-    settings = {"cgroup": GROUP, "audit_all": "true", **row.settings}
-    if row.calibrated:
+    if is_new:
+        for name in ("control", "switch"):
+            (run / f"{name}-state.json").unlink(missing_ok=True)
+    settings = {"cgroup": json.dumps(GROUP), "audit_all": "true", **row.settings}
+    if row.is_mute:
+        settings["status_url"] = json.dumps(f"http://127.0.0.1:{MUTE.getsockname()[1]}/")
+    if row.calibrated and row.daemon == "control":
         milliseconds = 1000 * cost / row.share * row.calibrated
         requests = 8 if row.pages >= 0 else 1
         settings |= {"request_ms": f"{0.9 * milliseconds / requests:.6f}", "kilobyte_ms": f"{milliseconds / 3000:.6f}"}
-    command = [sys.executable, "-m", "adaptc.cli", "control", str(log), "-o", str(config.output)]
-    command += [
-        word
-        for key, value in settings.items()
-        for word in ("--set", f"{key}={value if key != 'cgroup' else json.dumps(value)}")
-    ]
-    return subprocess.Popen(command, stderr=(run / "control.err").open("wb"))
+    logs = [str(log)] if row.daemon == "control" else []
+    command = [sys.executable, "-m", "adaptc.cli", row.daemon, *logs, "-o", str(config.output)]
+    command += [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+    return subprocess.Popen(command, stderr=(run / f"{row.daemon}.err").open("wb"))
+
+
+MUTE = socket.create_server(("127.0.0.1", 0))  # takes connections, as a kernel does, and never answers
 
 
 def main() -> None:

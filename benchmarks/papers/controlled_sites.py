@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from adaptc.serve.state_directory import KNOBS, Knobs
 from benchmarks.papers.control_loads import Scenario
 from benchmarks.papers.crowd import Crowd
 from benchmarks.papers.limited_apache import MODULES, NAME, LimitedApache, limited_apache, open_to_all, shared_folder
@@ -114,9 +115,18 @@ def _write_sites(folder: Path, scenario: Scenario, scale: float) -> None:
             levels.append({"name": level, "number": number, "title": "", "pages": 1, "mean": mean})
         (folder / name / "manifest.json").write_text(json.dumps({"schema": 1, "levels": levels, "resources": []}))
         (folder / name / "run").mkdir(exist_ok=True)
+        (folder / name / "serve").mkdir(exist_ok=True)
+        (folder / name / KNOBS).write_bytes(_knobs(folder / name).json())
         (folder / name / "run/buckets.txt").touch()
         (folder / f"{name}.log").touch()
     open_to_all(folder)
+
+
+def _knobs(output: Path) -> Knobs:
+    """Return what the Apache of ``limited_apache`` obeys: buckets with two levels and level 0."""
+    names = ("full", "text")
+    return Knobs(("apache",), output.name, "", True, True, True, False, True, False, "text", names, names, ("full",),
+                 str(output / "run"))  # fmt: skip
 
 
 async def _measured(server: LimitedApache, folder: Path, site: str) -> Costs:
@@ -146,7 +156,7 @@ def _configuration(scenario: Scenario, costs: Costs, scale: float, folder: Path)
     lines = [
         "[daemons.control]", f'cgroup = "{NAME}"', f"bound = {BOUND}", "audit_all = true", "throughput_only = false",
         f"request_ms = {costs.request}", f"kilobyte_ms = {costs.kilobyte}", f"rejection_ms = {costs.rejection}",
-        f"learn = {str(scenario.learn).lower()}",
+        f"learn = {str(scenario.learn).lower()}", "reject_most = 1", "slack = 0",
     ]  # fmt: skip
     for name, keys in scenario.sites.items():
         lines += [f"[daemons.control.sites.{name}]", f'output = "{folder}/{name}"', f'logs = ["{folder}/{name}.log"]']

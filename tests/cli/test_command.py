@@ -349,6 +349,15 @@ def test_every_key_stands_in_the_starting_text_and_is_sound(folder: Path) -> Non
     assert config.site.csp == "default-src 'self'" and config.cost.request_ms == 0.2
 
 
+def test_a_profile_for_a_crowd_has_every_knob(folder: Path) -> None:
+    assert run(["init", "--profile", "crowd", "--docroot", "public"]) is ExitCode.DONE
+    config = load_config()
+    assert config.build.levels == config.serve.ladder == ("full", "lossless", "moderate", "extreme", "text")
+    assert (config.serve.buckets, config.serve.reject, config.serve.flag) == (True, True, True)
+    assert config.serve.level == "extreme"
+    assert config.serve.status == "127.0.0.1:8901"
+
+
 def test_the_levels_of_the_starting_text_are_sound(folder: Path, output: Output) -> None:
     commented = starting_text(None, "opt").splitlines()
     start = commented.index("# [levels.lossless]")

@@ -8,6 +8,7 @@ import tempfile
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -68,7 +69,17 @@ def policy(root: Path, site: SiteConfig | None = None, **serve: object) -> Polic
     switches=st.fixed_dictionaries(
         {
             key: st.booleans()
-            for key in ("flag", "buckets", "reject", "classes", "hints", "expose", "nginx_location", "nginx_file_cache")
+            for key in (
+                "flag",
+                "buckets",
+                "reject",
+                "classes",
+                "classes_need_flag",
+                "hints",
+                "expose",
+                "nginx_location",
+                "nginx_file_cache",
+            )
         }
     ),
     freshness=st.sampled_from(FRESHNESS),
@@ -315,3 +326,57 @@ def test_what_is_there_stays(tmp_path: Path) -> None:
     state_directory.write_buckets(tmp_path, {"00": "poorer"}, "full")
     state_directory.create(tmp_path, "full", "txt")
     assert (tmp_path / "buckets.txt").read_text() == "00 poorer\n"
+
+
+# ---- what daemons can set
+
+
+def test_what_daemons_can_set_stands_next_to_the_configuration(site: BuiltSite) -> None:
+    emit(site.config(serve__buckets=True, serve__reject=True, serve__status="127.0.0.1:8901"), ["apache"])
+    knobs = state_directory.read_knobs(site.output)
+    assert knobs is not None
+    assert (knobs.servers, knobs.buckets, knobs.reject, knobs.flag) == (("apache",), True, True, True)
+    assert knobs.ladder == knobs.levels == ("full", "lossless")
+    assert (knobs.state, knobs.status) == (str(site.output / "run"), "http://127.0.0.1:8901/?auto")
+    emit(site.config(serve__reject=True), ["nginx"])
+    knobs = state_directory.read_knobs(site.output)
+    assert knobs is not None
+    assert (knobs.buckets, knobs.reject, knobs.reachable) == (False, False, ("lossless",))  # no buckets, no level 0
+    (site.output / state_directory.KNOBS).write_text("{}")
+    assert state_directory.read_knobs(site.output) is None
+
+
+NUMBERS = {"full": 5, "lossless": 4, "moderate": 3, "extreme": 1, "text": None, "web": None}
+
+
+def chosen(tmp_path: Path, **serve: Any) -> Policy:
+    levels = {
+        name: dataclasses.replace(
+            LEVELS["full"], name=name, number=NUMBERS[name], promise="same" if name in ("full", "lossless") else "words"
+        )
+        for name in NUMBERS
+    }
+    config = Config(output=tmp_path, serve=ServeConfig(**serve))
+    return make_policy(config, Built(frozenset(levels), ("br",), {"br": ()}, "/x"), levels)
+
+
+def test_the_ladder_ends_with_text_and_is_what_the_configuration_says(tmp_path: Path) -> None:
+    assert chosen(tmp_path).ladder == ("full", "lossless", "moderate", "extreme", "text")
+    assert chosen(tmp_path, ladder=("text", "full")).ladder == ("full", "text")
+    with pytest.raises(
+        UsageError, match=r"serve\.ladder: the last build holds no level moderat, did you mean moderate"
+    ):
+        chosen(tmp_path, ladder=("moderat",))
+
+
+def test_a_flag_is_for_the_worst_day_and_what_is_always_on_is_for_all(tmp_path: Path) -> None:
+    assert chosen(tmp_path, ladder=("full", "lossless", "moderate")).level == "moderate"
+    assert chosen(tmp_path, flag=False).level == "lossless"
+
+
+def test_a_class_that_needs_no_flag_acts_for_poor_clients_alone(tmp_path: Path) -> None:
+    found = chosen(tmp_path, classes=True, buckets=True, classes_need_flag=False, poor_level="extreme")
+    assert [found.tree("idle", asked) for asked in ("poor", "normal", "rich", "moderate")] == ["extreme", *["off"] * 3]
+    assert [found.tree("moderate", asked) for asked in ("poor", "rich")] == ["extreme", "moderate"]  # the lower of both
+    assert found.tree("text", "poor") == "text"
+    assert not chosen(tmp_path, classes=True).acts_without_flag

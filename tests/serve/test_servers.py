@@ -20,6 +20,7 @@ from tests.waiting import wait_until
 
 from adaptc.daemons.classify.tables import WRITERS, Table
 from adaptc.daemons.run_directory import RunDirectory
+from adaptc.daemons.sensors.status_page import StatusPage
 from adaptc.serve import state_directory
 
 pytestmark = pytest.mark.servers
@@ -536,3 +537,18 @@ def test_the_log_shows_what_was_served(ladder: ServedSite) -> None:
 
 def _await_lines(log: Path, count: int) -> None:
     wait_until(lambda: log.read_bytes().count(b"\n") >= count, lambda: f"{log} has no line {count}")
+
+
+# ---- a status page of its own
+
+
+def test_the_status_page_has_a_listener_of_its_own(served: ServedSite) -> None:
+    own = f"127.0.0.1:{web.free_port()}"
+    file = served.site.output / "serve/apache-status.conf"
+    status = f'LoadModule status_module /usr/lib/apache2/modules/mod_status.so\nInclude "{file}"'
+    with served.start(http=status if served.kind == "apache" else "", status=own) as server:
+        knobs = state_directory.read_knobs(served.site.output)
+        assert knobs is not None
+        found = StatusPage(knobs.status).read()
+        assert found.requests is not None
+        assert server.get("/server-status").status == 404
