@@ -140,8 +140,7 @@ def _run(
     from adaptc.daemons.run_directory import RunDirectory
 
     servers = _servers(sites, is_live=not (dry_run or settings.shadow))
-    endpoints = _endpoints(settings, sites, dry_run)
-    runs = [endpoint.run for endpoint in endpoints.values() if endpoint.run]
+    runs = [] if dry_run else [RunDirectory.of(site.output or Path()) for site in sites.values()]
     reporter = Reporter("control", runs, say(invocation))
     with ExitStack() as stack:
         _own(stack, runs)
@@ -159,6 +158,7 @@ def _run(
                 if guard:
                     guard.close()
                 return ExitCode.SERVER
+        endpoints = _endpoints(settings, sites, dry_run)  # after the canary, whose requests are no load
         environment = Environment(
             endpoints, cpu, opened_limits(settings), origin, reporter=reporter, guard=guard, record=record
         )

@@ -85,7 +85,10 @@ def read_knobs(output: Path) -> Knobs | None:
     try:
         record = json.loads((output / KNOBS).read_bytes())
         values: dict[str, Any] = {field.name: record[field.name] for field in fields(Knobs) if field.name in record}
-        return Knobs(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+        known: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in values.items()
+        }
+        return Knobs(**known)
     except (OSError, ValueError, TypeError):
         return None
 

@@ -298,6 +298,23 @@ def test_a_slow_client_gets_into_the_tables(bench: Bench, log: Path) -> None:
     assert "adaptc_classify_table_age 60\n" in figures
 
 
+@pytest.mark.parametrize("is_off", [True, False])
+def test_in_shadow_and_under_the_kill_switch_no_tables_are_written(tmp_path: Path, log: Path, is_off: bool) -> None:
+    bench = Bench(tmp_path, ClassifySettings(logs=(log,), write=("txt", "markers"), shadow=not is_off))
+    for number in range(3):
+        append(log, visit("10.0.0.1", bench.now, 9))
+        if number == 2 and is_off:
+            assert markers(bench.run) == {"10.0.0": "poor"}
+            (bench.run.path / "off").touch()
+        bench.step()
+    assert not (bench.run.path / "c").exists() or markers(bench.run) == {}
+    assert bench.status()["networks"] == {"poor": 1}
+    if is_off:
+        (bench.run.path / "off").unlink()
+        bench.step()
+        assert markers(bench.run) == {"10.0.0": "poor"}
+
+
 def audit(run: RunDirectory) -> list[dict]:
     return [json.loads(line) for line in (run.path / "audit-classify.jsonl").read_text().splitlines()]
 

@@ -476,6 +476,16 @@ def test_what_a_rejection_costs_is_learnt_and_ends_rejections_that_save_nothing(
     assert bench.shares() == {"text": 256}
 
 
+def test_what_is_only_assumed_of_rejections_follows_what_is_learnt_of_requests(tmp_path: Path) -> None:
+    """They are as dear as pages here: a cost of before would allow them once requests are known to cost more."""
+    dear = replace(TRUE, rejection=TRUE.request)
+    bench = own(tmp_path, believed=Cost(0.0001, 0.00002, 0.0001), true=dear)
+    for requests in (60, 120, 240, 500):
+        for _ in range(30):
+            bench.serve(requests, 1)
+            assert "0" not in bench.shares()
+
+
 def test_level_0_is_never_written_where_the_configuration_does_not_know_it(tmp_path: Path) -> None:
     bench = own(tmp_path, emitted={"reject": False})
     assert any("the emitted configuration does not reject: nobody is rejected" in line for line in bench.lines)

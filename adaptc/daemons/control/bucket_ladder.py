@@ -14,8 +14,8 @@ REJECT = "0"  # how the server's configuration calls level 0
 
 # A step of m that changes hardly anything asks for a gain without bound; this share of the full cost is the least.
 _LEAST_STEP = 0.05
-# A rejection must cost less than this share of a page of the lowest level: what is gained beside it is noise.
-_SAVING = 0.9
+# A rejection must cost less than this share of a page of the lowest level: it is no use to turn visitors away for less.
+_SAVING = 0.75
 # How far m moves in a sample when it is nearly there: a steeper step that begins within it counts already.
 _REACH = 0.25
 

@@ -252,12 +252,12 @@ class Lessons:
 
     @property
     def cost(self) -> Cost:
-        """The costs: as learnt, else those to begin with."""
+        """The costs: as learnt, else those to begin with. c stays the same multiple of a until it is learnt itself."""
         first, factor = self.first, self.sum.value or 1.0
-        rejection = self.rejection.value or first.rejection * factor
+        request, kilobyte = first.request * factor, first.kilobyte * factor
         if self.pair.is_telling:
-            return Cost(self.pair.a / 1000, self.pair.b / 1000, rejection)
-        return Cost(first.request * factor, first.kilobyte * factor, rejection)
+            request, kilobyte = self.pair.a / 1000, self.pair.b / 1000
+        return Cost(request, kilobyte, self.rejection.value or first.rejection * request / first.request)
 
     def after(self, load: Load, share: float, forgetting: float) -> Lessons:
         """Return what is known after a sample of all sites together and the busy share."""
@@ -415,10 +415,7 @@ def step(
         error = targets[site.name] - used[site.name]
         loops[site.name] = _advanced(machine, state.loops[site.name], error, gain, (least[site.name], site.ladder.most))
     if len(machine.sites) == 1 and (busy.share or 0.0) >= _SATURATED and busy.is_own:
-        loops = {
-            site.name: _halved(site, state.loops[site.name], loops[site.name], least[site.name])
-            for site in machine.sites
-        }
+        loops = {site.name: _halved(site, state.loops[site.name], loops[site.name]) for site in machine.sites}
     gain = sum(site.ladder.gain(state.m(site), max(used[site.name], _LEAST)) for site in machine.sites)
     whole = _advanced(machine, state.whole, machine.tuning.bound - total, gain, (0, machine.most))
     return replace(state, loops=loops, whole=whole)
@@ -429,8 +426,8 @@ def step(
 _SATURATED = 0.95
 
 
-def _halved(site: Site, before: Loop, after: Loop, least: float) -> Loop:
-    m = max(site.ladder.m_of(site.ladder.share(before.m) / 2), least)
+def _halved(site: Site, before: Loop, after: Loop) -> Loop:
+    m = max(site.ladder.m_of(site.ladder.share(before.m) / 2), 1.0)  # whether anybody is rejected is left to the error
     return replace(after, m=min(after.m, m))
 
 
