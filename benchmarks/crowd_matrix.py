@@ -5,9 +5,9 @@ CPU, and a crowd of visitors views pages of the site: arrivals at random (Poisso
 stays its own, with all that the page embeds at the level that it was sent. Every row starts a server and a daemon of
 its own.
 
-    benchmarks/crowd_matrix.py                              # all rows, with nginx
-    benchmarks/crowd_matrix.py --server apache step4 flash  # some rows
-    benchmarks/crowd_matrix.py --plain                      # the same crowds without a daemon
+    python -m benchmarks.crowd_matrix                                # all rows, with nginx
+    python -m benchmarks.crowd_matrix --server apache step4 flash20  # some rows
+    python -m benchmarks.crowd_matrix --plain                        # the same crowds without a daemon
 
 Prints for each row what was served: views a second, failed and rejected ones, the measured share of the quota after
 five seconds of a phase, and the 95th percentile of the views' times.
@@ -104,6 +104,10 @@ class Limited:
     port: int
     share: float
 
+    def limit(self) -> None:
+        """Give it no more than its share from now on."""
+        (GROUPS / "cpu" / GROUP / "cpu.cfs_quota_us").write_text(str(round(self.share * PERIOD)))
+
     def cpu(self) -> float:
         """Return the CPU seconds that it used."""
         return int((GROUPS / "cpuacct" / GROUP / "cpuacct.usage").read_text()) / 1e9
@@ -116,7 +120,8 @@ def limited(server: Server, instance: Instance, row: Row, policy_name: str) -> I
 
     def configuration(given: Instance, port: int) -> str:
         text = launcher.configuration(given, port).replace("worker_connections 256", "worker_connections 4096")
-        text = text.replace('"16"', '"64"')
+        if server.name == "apache":  # connections that are kept open need no worker, but Apache bounds them by workers
+            text = text.replace('"16"', '"64"') + "AsyncRequestWorkerFactor 30\n"
         return (
             text.replace(f'access.log" {policy_name};', f'access.log" {policy_name} {row.flush};')
             if row.flush
@@ -127,7 +132,7 @@ def limited(server: Server, instance: Instance, row: Row, policy_name: str) -> I
     for group in groups:
         group.mkdir(exist_ok=True)
     (groups[0] / "cpu.cfs_period_us").write_text(str(PERIOD))
-    (groups[0] / "cpu.cfs_quota_us").write_text(str(round(row.share * PERIOD)))
+    (groups[0] / "cpu.cfs_quota_us").write_text("-1")
     try:
         with running(replace(server, launcher=replace(launcher, configuration=configuration)), instance) as started:
             for process in [started.process, *children(started.process)]:
@@ -296,8 +301,10 @@ async def _measured(
     warm = Phase(4, -60)
     await crowd.phase(Phase(2, -60), 60, server)
     used = server.cpu()
-    await crowd.phase(warm, 60 if server.share < 0.5 else 200, server)
+    await crowd.phase(warm, 60, server)
+    await crowd.finish()
     cost = (server.cpu() - used) / max(1, warm.views)  # CPU seconds of a view of the full site
+    server.limit()
     capacity = server.share / cost
     phases = [Phase(seconds, load) for seconds, load in row.phases]
     daemons = [] if is_plain else [start_daemon(row, config, log, cost)]

@@ -446,6 +446,18 @@ def test_the_kill_switch_needs_no_daemon(bench: Bench, capsys: pytest.CaptureFix
     assert bench.let(0.95, 1)
 
 
+def test_a_configuration_without_a_flag_has_nothing_to_switch(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "serve").mkdir()
+    names = ("full", "text")
+    knobs = state_directory.Knobs(("nginx",), "x", "", False, False, False, False, True, True, "full", names, names,
+                                  names[:1], str(tmp_path / "run"))  # fmt: skip
+    (tmp_path / state_directory.KNOBS).write_bytes(knobs.json())
+    assert run(["switch", "-o", str(tmp_path)]) == ExitCode.USAGE
+    assert "serve.flag is false: levels are served always" in capsys.readouterr().err
+
+
 def test_a_shadow_sets_no_flag(tmp_path: Path) -> None:
     bench = Bench(tmp_path, SwitchSettings(shadow=True))
     assert not bench.let(0.95, 5)
