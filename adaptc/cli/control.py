@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from adaptc.daemons.control.machine import Machine
     from adaptc.daemons.control.settings import ControlSettings, SiteSettings
     from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.sensors.cpu import CpuSource
     from adaptc.daemons.sensors.waiting import Counter
     from adaptc.formats.accesslog.parser import LineParser
     from adaptc.serve.capacity.utilization import Cost
@@ -143,11 +145,11 @@ def _run(
     runs = [] if dry_run else [RunDirectory.of(site.output or Path()) for site in sites.values()]
     reporter = Reporter("control", runs, say(invocation))
     with ExitStack() as stack:
-        _own(stack, runs)
+        _own(stack, runs, settings.shadow)
         serve_metrics(reporter, metrics)
         cpu = cpu_source(settings, servers)
         before = kept(runs[0] if runs else None, "control", time.time())
-        cost, origin = _first_cost(config, settings, sites, before, cpu.cpus, invocation)
+        cost, origin = _first_cost(config, settings, sites, before, _cpus(cpu), invocation)
         machine = machine_of(settings, sites, cost)
         guard = None if settings.shadow else guard_of(runs, settings)
         for site in sites.values():
@@ -164,6 +166,15 @@ def _run(
         )
         drive(ControlDaemon(settings, machine, environment, before), settings.interval)
     return ExitCode.DONE
+
+
+def _cpus(cpu: CpuSource) -> float:
+    """Return how many CPUs the share of a source is of: those of the host where it counts all of them."""
+    try:
+        is_host = cpu.read().source == "host"
+    except (OSError, ValueError):
+        is_host = True
+    return float(os.cpu_count() or 1) if is_host else cpu.cpus
 
 
 def _servers(sites: Mapping[str, SiteSettings], is_live: bool) -> set[str]:
@@ -208,9 +219,9 @@ def _meter(site: SiteSettings, parser: LineParser, settings: ControlSettings) ->
     return StatusMeter(BackgroundPage(StatusPage(site.status_url), settings.interval / 10))
 
 
-def _own(stack: ExitStack, runs: list[RunDirectory]) -> None:
+def _own(stack: ExitStack, runs: list[RunDirectory], is_shadow: bool) -> None:
     for run in runs:
-        stack.enter_context(owned(run, "mode", "sets the mode"))
+        stack.enter_context(owned(run, "control-shadow" if is_shadow else "mode", "sets the mode"))
 
 
 def _replay(invocation: Invocation, machine: Machine, trace: Path) -> ExitCode:

@@ -88,7 +88,7 @@ def _run(
             raise UsageError("serve.flag is false: levels are served always, and there is nothing to switch")
     reporter = Reporter("switch", [run] if run else [], say(invocation))
     panel = _panel(settings, knobs)
-    with owned(run, "mode", "sets the mode"):
+    with owned(run, "switch-shadow" if settings.shadow else "mode", "sets the mode"):
         serve_metrics(reporter, metrics)
         if run and not settings.shadow:
             run.clear_buckets()

@@ -81,13 +81,15 @@ def _flags(config: Config, daemon: str, folder: Path) -> tuple[list[Path], bool]
     """Return the run directories that the daemon writes to, and whether their flags go when it ends."""
     from adaptc.daemons.control.settings import read_control
     from adaptc.daemons.switch.settings import read_switch
+    from adaptc.serve.state_directory import read_knobs
 
     table = settings_table(config, daemon)
     if daemon == "switch":
         return [folder / "run"], read_switch(table).is_temporary
     if daemon == "control":
         settings, sites = read_control(table, ())
-        if not (sites or settings.logs or settings.status_url):
+        knobs = read_knobs(folder)
+        if not (sites or settings.logs or settings.status_url or (knobs and knobs.status)):
             raise UsageError("the unit could not start: name logs or status_url in [daemons.control] of adaptc.toml")
         outputs = [site.output.resolve() for site in sites.values() if site.output] or [folder]
         return [output / "run" for output in outputs], settings.is_temporary

@@ -42,8 +42,9 @@ def daemon_statuses(run: RunDirectory, now: float) -> list[DaemonStatus]:
 
 
 def has_mode_daemon(statuses: Iterable[DaemonStatus]) -> bool:
-    """Whether a daemon that obeys an override is alive; ``classify`` sets no level."""
-    return any(status.is_alive for status in statuses if status.name in _MODE_DAEMONS)
+    """Whether a daemon that obeys an override is alive; ``classify`` sets no level, nor does one in shadow."""
+    acting = (status for status in statuses if status.name in _MODE_DAEMONS and status.record.get("shadow") is not True)
+    return any(status.is_alive for status in acting)
 
 
 def has_died(statuses: Iterable[DaemonStatus]) -> bool:

@@ -26,7 +26,7 @@ from adaptc.daemons.reporter import Reporter, label, render_metrics
 from adaptc.daemons.run_directory import Override, RunDirectory, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
 from adaptc.daemons.sensors.status_page import ServerStatus
-from adaptc.daemons.status import daemon_statuses
+from adaptc.daemons.status import daemon_statuses, has_mode_daemon
 from adaptc.formats.accesslog.parser import compile_format
 from adaptc.serve.capacity.utilization import Cost
 from adaptc.serve.state_directory import KNOBS, Knobs
@@ -509,11 +509,25 @@ def test_without_a_calibration_the_first_minute_only_measures(tmp_path: Path) ->
     assert used[-1] == pytest.approx(0.58, abs=0.05)
 
 
+def test_what_a_person_forces_is_done_in_the_first_minute_too(tmp_path: Path) -> None:
+    bench = own(tmp_path, costs="self-test")
+    bench.serve(20, 5)
+    write_override(bench.run, Override("text", bench.now + 4))
+    bench.serve(20, 2)
+    assert bench.shares() == {"text": 256}
+    bench.serve(20, 5)
+    assert not bench.run.flag.exists()
+
+
 def test_a_shadow_changes_nothing_for_the_server(tmp_path: Path) -> None:
+    RunDirectory.of(tmp_path / "opt").set_flag(True)  # by another daemon, which is not in shadow
     bench = own(tmp_path, settings=ControlSettings(shadow=True))
+    assert bench.run.flag.exists()
+    bench.run.set_flag(False)
     bench.serve(300, 30)
     assert not bench.run.flag.exists()
     assert not (bench.run.path / "buckets.txt").exists()
+    assert not has_mode_daemon(daemon_statuses(bench.run, bench.now))  # that would obey an override
     assert bench.status()["sites"]["site"]["m"] < 3
     bench.daemon.stop(bench.now)
 

@@ -101,6 +101,7 @@ class ControlDaemon:
         self._waiting = 0  # samples in a row in which something waited
         self._complaint = ""
         self._shadow = ""
+        self._is_warming = False  # in shadow only until costs are known: what a person forces is done
         self._kept_age: float | None = None
         if kept is not None:
             self._resume(*kept)
@@ -154,7 +155,7 @@ class ControlDaemon:
 
     def _set_shadow(self, clock: float, epoch: float) -> None:
         """Find out whether anything may be written for the servers, and say when that changes."""
-        reason = ""
+        reason, self._is_warming = "", False
         runs = [endpoint.run for endpoint in self._environment.endpoints.values() if endpoint.run]
         warm_up = self._settings.warm_up if self._environment.costs == "self-test" else 0.0
         if self._settings.shadow:
@@ -162,11 +163,11 @@ class ControlDaemon:
         elif any(run.is_off for run in runs):
             reason = "the kill switch is pulled (run/off)"
         elif clock - (self._begun or 0.0) < warm_up:
-            reason = f"nothing was calibrated: the first {warm_up:g} s only measure"
+            reason, self._is_warming = f"nothing was calibrated: the first {warm_up:g} s only measure", True
         if reason == self._shadow:
             return
         self._environment.reporter.decision(epoch, "shadow" if reason else "live", reason or "levels are written again")
-        if reason and self._shadow != _BY_SETTING:
+        if reason and reason != _BY_SETTING:
             for run in runs:
                 run.reset()
         self._shadow = reason
@@ -250,7 +251,11 @@ class ControlDaemon:
     def _write_levels(
         self, site: Site, forced: Override | None, loads: Mapping[str, Load] | None, clock: float, epoch: float
     ) -> None:
-        run = None if self._shadow else self._environment.endpoints[site.name].run
+        run = self._environment.endpoints[site.name].run
+        if self._shadow and not (forced and self._is_warming):
+            if self._is_warming and run and run.flag.exists():  # an override is over
+                run.reset()
+            run = None
         names = self._names(site, forced)
         is_full = forced.level == ORIGINAL if forced else set(names) == {site.ladder.names[-1]}
         was_reset = run is not None and not is_full and not run.flag.exists()  # by the guard, while this daemon hung
@@ -329,7 +334,7 @@ class ControlDaemon:
             self._environment.reporter.record(epoch, "sample", cpu=cpu, sites=sites, costs=costs)
         self._environment.reporter.status(
             epoch, self._settings.interval, self._figures(sites, cpu), cpu=cpu, by=self._state.source,
-            shadow=self._shadow or None, kept_seconds=self._kept_age, sites=sites, costs=costs,
+            shadow=self._settings.shadow or self._shadow or None, kept_seconds=self._kept_age, sites=sites, costs=costs,
         )  # fmt: skip
 
     def _site_record(self, site: Site, loads: Mapping[str, Load] | None) -> dict[str, Any]:
