@@ -86,7 +86,7 @@ ROWS = {
     "step4-buffered": Row(0.05, STEP, flush="buffer=256k flush=5s"),
     "step4-classes": Row(0.05, STEP, serve={"classes": True, "classes_need_flag": False, "poor_level": "extreme"}),
     "step4-restart": Row(0.05, STEP, restarts=True),
-    "step4-gradient": Row(0.05, STEP, settings={"policy": "gradient"}),
+    "step4-gradient": Row(0.05, STEP, settings={"policy": "gradient"}, serve={"status": "127.0.0.1:18902"}),
     "switch-step4": Row(0.05, STEP, daemon="switch", serve={"level": "extreme"}),
     "switch-step4-mute": Row(0.05, STEP, daemon="switch", serve={"level": "extreme"}, is_mute=True),
     "flash20": Row(0.03, ((8.0, 0.3), (20.0, 20.0), (35.0, 0.3))),

@@ -24,6 +24,7 @@ from adaptc.cli.daemon_options import (
     say,
     serve_metrics,
     settings_table,
+    started_page,
 )
 from adaptc.cli.measured_cost import measured_cost
 from adaptc.cli.render import print_json, print_text, table
@@ -161,11 +162,20 @@ def _run(
                     guard.close()
                 return ExitCode.SERVER
         endpoints = _endpoints(settings, sites, dry_run)  # after the canary, whose requests are no load
+        probe = None if any(site.status_url for site in sites.values()) else started_page(settings, _status(sites))
         environment = Environment(
-            endpoints, cpu, opened_limits(settings), origin, reporter=reporter, guard=guard, record=record
+            endpoints, cpu, opened_limits(settings), origin, probe, reporter=reporter, guard=guard, record=record
         )
         drive(ControlDaemon(settings, machine, environment, before), settings.interval)
     return ExitCode.DONE
+
+
+def _status(sites: Mapping[str, SiteSettings]) -> str:
+    """Return the URL of the status page that was emitted for one of the sites, "" without any."""
+    from adaptc.serve.state_directory import read_knobs
+
+    found = (read_knobs(site.output or Path()) for site in sites.values())
+    return next((knobs.status for knobs in found if knobs is not None and knobs.status), "")
 
 
 def _cpus(cpu: CpuSource) -> float:

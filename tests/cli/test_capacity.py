@@ -10,7 +10,7 @@ import pytest
 from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.report.manifest import Manifest
-from adaptc.serve.capacity.rungs import ladder_of
+from adaptc.serve.capacity.rungs import Rung, ladder_names, ladder_of, weakness
 
 PAPER = ["--level", "regular=59,322", "--level", "moderate=29,188", "--level", "extreme=3,65"]
 
@@ -189,3 +189,13 @@ def test_outputs_that_say_nothing(
         (tmp_path / "manifest.json").write_text(content)
     assert run(["capacity", "-o", str(tmp_path)]) == ExitCode.USAGE
     assert complaint in capsys.readouterr().err
+
+
+def test_text_is_the_last_rung_and_levels_beside_the_ladder_are_none() -> None:
+    assert ladder_names({"web": None, "text": None, "extreme": 1, "full": 5}) == ("full", "extreme", "text")
+
+
+def test_levels_that_carry_hardly_more_visitors_are_said_to() -> None:
+    ladder = [Rung("full", 20, 300), Rung("lossless", 18, 250), Rung("text", 1, 3)]
+    assert weakness(ladder, ("full", "lossless")).startswith("the lowest level in reach, lossless, carries 1.2 times")
+    assert weakness(ladder, ("full", "lossless", "text")) == weakness([], ("full",)) == ""

@@ -25,7 +25,7 @@ from adaptc.daemons.mode import kept
 from adaptc.daemons.reporter import Reporter, label, render_metrics
 from adaptc.daemons.run_directory import Override, RunDirectory, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
-from adaptc.daemons.sensors.status_page import ServerStatus
+from adaptc.daemons.sensors.status_page import ServerStatus, Unanswered
 from adaptc.daemons.status import daemon_statuses, has_mode_daemon
 from adaptc.formats.accesslog.parser import compile_format
 from adaptc.serve.capacity.utilization import Cost
@@ -101,6 +101,7 @@ class Bench:
     costs: str = "calibrated"
     flush: int = 1  # seconds after which the server writes its log
     started: bool = True
+    probe: Any = None
     poor: float = 0.0  # share of clients of a class that has level text
 
     def __post_init__(self) -> None:
@@ -116,7 +117,9 @@ class Bench:
         machine = machine_of(self.settings, {"site": SiteSettings(self.output, (self.log,))}, self.believed)
         place = SiteEndpoint(meter, self.run)
         reporter = Reporter("control", [self.run], self.lines.append)
-        environment = Environment({"site": place}, self.cpu, {}, self.costs, reporter=reporter, record=self.record)
+        environment = Environment(
+            {"site": place}, self.cpu, {}, self.costs, self.probe, reporter=reporter, record=self.record
+        )
         self.daemon = ControlDaemon(self.settings, machine, environment, kept)
         self.step()
 
@@ -617,6 +620,26 @@ def test_answers_that_take_longer_than_usual_lower_the_limit(tmp_path: Path) -> 
     assert seconds(0.010, 10) == 3
     assert seconds(0.100, 10) <= 1
     assert seconds(0.010, 40) == 3
+
+
+def test_a_status_page_that_does_not_answer_in_a_busy_server_is_load(tmp_path: Path) -> None:
+    @dataclass
+    class Mute:
+        url: str = "http://127.0.0.1/"
+        waited: float = 3.0
+
+        def read(self) -> ServerStatus:
+            raise Unanswered("no answer after 3 s")
+
+    bench = own(tmp_path, probe=Mute())
+    bench.cpu.pin(0.55)  # below the bound, and nobody gets an answer
+    bench.serve(20, 5)
+    assert bench.status()["by"] == "the status page does not answer"
+    assert bench.status()["sites"]["site"]["m"] < 3
+    bench.cpu.pin(0.1)
+    bench.serve(20, 20)
+    assert bench.status()["by"] == "server"
+    assert bench.shares() == {"full": 256}
 
 
 # ---- what the server can do

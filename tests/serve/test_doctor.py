@@ -17,12 +17,15 @@ from tests.servers import web
 from tests.sites.built import BuiltSite
 
 from adaptc.cli.main import run
+from adaptc.compile.engine.state.state import last_build
+from adaptc.config.toml import parse_toml
 from adaptc.core.diagnostics import UsageError
 from adaptc.formats.directives import apache_directives
 from adaptc.serve import doctor as checks
 from adaptc.serve.accounts import Account, Refusal, account_of, refusals
 from adaptc.serve.doctor import ServerHealth, examine, installation_of
 from adaptc.serve.emitter import emit
+from adaptc.serve.policy import policy_of
 from adaptc.serve.servers import server_named
 from adaptc.serve.servers.nginx import nginx_directives
 
@@ -451,3 +454,16 @@ def test_what_the_command_refuses(site: BuiltSite, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("adaptc.serve.launch.SEARCH", "/nowhere")
     with pytest.raises(UsageError, match="nginx is not installed"):
         examine(site.config(), ["nginx"], None, None)
+
+
+def test_daemons_that_could_do_nothing_are_reported(site: BuiltSite) -> None:
+    config = dataclasses.replace(site.config(), daemons=parse_toml("[control]\n[switch]\n", "adaptc.toml"))
+    emit(config, ["nginx"])
+    with last_build(config.output) as state:
+        found = list(checks.powerless_daemons(config, policy_of(state, config)))
+        with_buckets = dataclasses.replace(config, serve=dataclasses.replace(config.serve, buckets=True))
+        assert [each.id for each in checks.powerless_daemons(with_buckets, policy_of(state, with_buckets))] == [
+            "setup-weak-levels"
+        ]
+    assert [each.id for each in found] == ["setup-no-buckets", "setup-weak-levels"]
+    assert "the lowest level in reach, lossless, carries 1." in str(found[1])

@@ -23,6 +23,7 @@ from adaptc.daemons.run_directory import ORIGINAL, Override, RunDirectory, read_
 from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
+from adaptc.daemons.sensors.status_page import BackgroundPage, Unanswered
 from adaptc.daemons.sensors.waiting import Counter
 from adaptc.daemons.trace import Loads
 from adaptc.serve.capacity.utilization import Cost
@@ -46,13 +47,15 @@ class SiteEndpoint:
 class Environment(ModeEnvironment):
     """The endpoints of the sites, by name, the sensors of the CPUs and of what waits, and from where costs are.
 
-    ``costs`` are what the costs to begin with come from: ``configured``, ``calibrated``, ``kept`` or ``self-test``.
+    ``probe`` is a status page, whose answers take as long as others. ``costs`` are what the costs to begin with come
+    from: ``configured``, ``calibrated``, ``kept`` or ``self-test``.
     """
 
     endpoints: Mapping[str, SiteEndpoint]
     cpu: CpuSource
     limits: Mapping[str, Counter] = field(default_factory=dict)
     costs: str = "configured"
+    probe: BackgroundPage | None = None
 
 
 @dataclass(slots=True)
@@ -121,14 +124,15 @@ class ControlDaemon:
         elapsed, self._clock = (clock - self._clock if self._clock is not None else 0.0), clock
         self._begun = clock if self._begun is None else self._begun
         cpu, own = self._busy(elapsed)
-        levels = self._levels_of_limits(elapsed)
+        levels, (asked, is_mute) = self._levels_of_limits(elapsed), self._probed()
         loads, silent = self._loads(elapsed, cpu if own else None, epoch) if elapsed > 0 else (None, False)
         if not self._bucket_levels:
             self._report_floor(epoch)
         self._set_shadow(clock, epoch)
         forced = {site.name: self._override(site, epoch) for site in self._machine.sites}
         if loads is not None:
-            busy = Busy(cpu, own, self._waits(cpu, silent, levels), _latency(loads))
+            known = [seconds for seconds in (asked, _latency(loads)) if seconds is not None]
+            busy = Busy(cpu, own, self._waits(cpu, silent or is_mute, levels), max(known, default=None))
             self._environment.append(Loads(clock, loads, busy.share, busy.is_own).record())
             self._decide(loads, busy, forced)
         for site in self._machine.sites:
@@ -185,6 +189,18 @@ class ControlDaemon:
         if before is None or self._cpu is None or elapsed <= 0:
             return None, False
         return busy_share(before, self._cpu, elapsed, self._environment.cpu.cpus), self._cpu.source != "host"
+
+    def _probed(self) -> tuple[float | None, bool]:
+        """Return how long the status page took, or has taken so far, and whether it is not answered yet."""
+        probe = self._environment.probe
+        if probe is None:
+            return None, False
+        try:
+            return probe.read().seconds, False
+        except Unanswered:
+            return probe.waited, True
+        except (OSError, ValueError):
+            return None, False
 
     def _levels_of_limits(self, elapsed: float) -> dict[str, float]:
         """Return the values of the sensors that have a limit, by name; one that fails has none."""

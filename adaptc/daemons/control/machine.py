@@ -346,7 +346,7 @@ def advance(loop: Loop, error: float, gains: Gains, most: float, least: float = 
 
 _USUAL = 1 / 300
 _GROWTH = 0.05
-_LEAST_LATENCY = 0.001  # seconds: logs of nginx have milliseconds, and less is no wait
+_LEAST_LATENCY = 0.005  # seconds: less is no wait
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,11 @@ class BackgroundPage:
         """The page's URL."""
         return self.page.url
 
+    @property
+    def waited(self) -> float:
+        """How long the page has not been answered, in seconds; 0 when nobody waits for it."""
+        return time.monotonic() - self._begun if self._thread is not None else 0.0
+
     def read(self) -> ServerStatus:
         """Return the page. Raises ``OSError`` and ``ValueError`` as the page does, and ``Unanswered``."""
         if self._thread is None:
