@@ -79,9 +79,12 @@ def capacity(
     then takes, and the mixture of levels that keeps the bound.
     """
     from adaptc.serve.capacity.rungs import ladder_of
+    from adaptc.serve.state_directory import read_knobs
 
     config = invocation.load({"output": output})
-    ladder = [_parse_rung(level) for level in levels] or _from_manifest(config, ladder_of)
+    knobs = read_knobs(config.output)
+    names = knobs.ladder if knobs is not None else None
+    ladder = [_parse_rung(level) for level in levels] or _from_manifest(config, lambda read: ladder_of(read, names))
     is_measured = not levels or profile is not None
     measured = measured_cost(config, invocation, profile, protocol) if is_measured else None
     options = {"view": view_ms, "request": request_ms, "kilobyte": kilobyte_ms, "rejection": rejection_ms}
