@@ -28,6 +28,7 @@ from adaptc.serve.state_directory import BUCKETS, KNOBS, Knobs, read_knobs
 
 SETTLING = 3.0  # seconds after which a change has effect: nginx tests files once a second
 _TIMEOUT = 2.0
+_BUSY = 0.5  # seconds of an answer, from which a crowd is there, and everybody would have the full site meanwhile
 _PAUSE = 0.1
 
 
@@ -77,29 +78,39 @@ class Canary:
 
         Flag and buckets are as for everybody to have the full site before and afterwards. Raises ``Disobedient``.
         """
-        knobs = self.knobs
-        if not knobs.exposes:
-            return "answers do not say what they are (serve.expose = false)"
-        if not (knobs.flag or knobs.buckets):
-            return "the configuration has neither flag nor buckets"
-        top = knobs.ladder[0] if knobs.buckets else knobs.level
-        if top not in knobs.same:
-            return f"a test would show level {top} to all visitors"
-        page, levels = _page(manifest, knobs)
-        if page is None:
-            return "no page was built at these levels"
+        page, levels = _page(manifest, self.knobs)
+        if reason := self._hidden(page):
+            return reason
+        begun = time.monotonic()
         try:
             self._ask(page)
         except (OSError, HTTPException) as error:
             return f"{self.url} does not answer ({error})"
+        if time.monotonic() - begun > _BUSY:
+            return "the server is too busy to be asked"
         try:
-            self._prove(page, levels, top)
+            self._prove(page, levels)
         finally:
             self.run.reset()
         return ""
 
-    def _prove(self, page: str, levels: list[str], top: str) -> None:
-        own = _own_buckets(self.url)
+    @property
+    def _top(self) -> str:
+        """The level that everybody else has meanwhile."""
+        return self.knobs.ladder[0] if self.knobs.buckets else self.knobs.level
+
+    def _hidden(self, page: str) -> str:
+        """Return why a request could not tell whether the server obeys, or must not, "" where it can."""
+        if not self.knobs.exposes:
+            return "answers do not say what they are (serve.expose = false)"
+        if not (self.knobs.flag or self.knobs.buckets):
+            return "the configuration has neither flag nor buckets"
+        if self._top not in self.knobs.same:
+            return f"a test would show level {self._top} to all visitors"
+        return "" if page else "no page was built at these levels"
+
+    def _prove(self, page: str, levels: list[str]) -> None:
+        own, top = _own_buckets(self.url), self._top
         for level in (*levels, *([REJECT] if self.knobs.reject else [])):
             if self.knobs.buckets:
                 write_buckets(self.run, [level if bucket in own else top for bucket in BUCKETS])
@@ -135,9 +146,9 @@ class Canary:
         return str(shown).partition("/")[0].strip("-")
 
 
-def _page(manifest: Manifest, knobs: Knobs) -> tuple[str | None, list[str]]:
-    """Return the URL path of a page, and the levels at which it has a file: the page with most of them."""
-    best, levels = None, list[str]()
+def _page(manifest: Manifest, knobs: Knobs) -> tuple[str, list[str]]:
+    """Return the URL path of a page, and the levels at which it has a file: the page with most of them, "" for none."""
+    best, levels = "", list[str]()
     wanted = knobs.ladder if knobs.buckets else (knobs.level,)
     for path, resource in manifest.resources.items():
         own = [level for level in wanted if resource.pages and resource.at(level) is not None]
