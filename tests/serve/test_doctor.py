@@ -381,6 +381,16 @@ def test_trees_that_the_server_cannot_read(site: BuiltSite, tmp_path: Path) -> N
 
 
 @pytest.mark.servers
+def test_an_audit_is_not_for_servers(site: BuiltSite, tmp_path: Path) -> None:
+    emit(site.config(), ["nginx"])
+    (site.output / "run/audit-control.jsonl").touch(0o600)
+    tmp_path.chmod(0o755)
+    examined = examine(site.config(), ["nginx"], nginx_file(site), "nobody")
+    places = [str(each.location) for health in examined for each in health.diagnostics]
+    assert not any("audit-control" in place for place in places)
+
+
+@pytest.mark.servers
 def test_a_tree_that_is_gone(site: BuiltSite) -> None:
     emit(site.config(), ["nginx"])
     (site.output / "lossless").rename(site.output / "away")
