@@ -98,9 +98,9 @@ _QUERY = re.compile(rb"[?&][\w.%-]*=\Z")
 _BEFORE = 40  # bytes in front of a digest that may be the name of a parameter
 # How JSON, scripts and markup write the letters of base64
 _ESCAPES = {
-    b"+": (rb"\u002b", rb"\u002B", b"&#43;", b"&#x2b;", b"&#x2B;", b"&plus;"),
-    b"/": (rb"\/", rb"\u002f", rb"\u002F", b"&#47;", b"&#x2f;", b"&#x2F;", b"&sol;"),
-    b"=": (rb"\u003d", rb"\u003D", b"&#61;", b"&#x3d;", b"&#x3D;", b"&equals;"),
+    b"+": (rb"\u002b", rb"\u002B", rb"\x2b", rb"\x2B", b"&#43;", b"&#x2b;", b"&#x2B;", b"&plus;"),
+    b"/": (rb"\/", rb"\u002f", rb"\u002F", rb"\x2f", rb"\x2F", b"&#47;", b"&#x2f;", b"&#x2F;", b"&sol;"),
+    b"=": (rb"\u003d", rb"\u003D", rb"\x3d", rb"\x3D", b"&#61;", b"&#x3d;", b"&#x3D;", b"&equals;"),
 }
 
 
@@ -113,7 +113,11 @@ def written_digests(text: bytes) -> tuple[str, ...]:
     """
     if text.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = text.decode("utf-16", "replace").encode("utf-8", "replace")
-    starts = tuple(start for start in (b"\\/", b"\\u00", b"&#", b"&plus;", b"&sol;", b"&equals;") if start in text)
+    starts = tuple(
+        start
+        for start in (b"\\/", b"\\u00", b"\\x2", b"\\x3", b"&#", b"&plus;", b"&sol;", b"&equals;")
+        if start in text
+    )
     for letter, escapes in _ESCAPES.items() if starts else ():
         for escape in escapes:
             if escape.startswith(starts) and escape in text:

@@ -40,6 +40,7 @@ def test_every_form_of_a_digest(name: str) -> None:
         f'["{url}"]',
         whole.replace("/", r"\/").join('""'),
         whole.replace("/", r"\u002f").replace("+", r"\u002B").replace("=", r"\u003D").join('""'),
+        whole.replace("/", r"\x2f").replace("+", r"\x2B").replace("=", r"\x3d").join('""'),
         whole.replace("/", "&#x2F;").replace("+", "&#43;").replace("=", "&equals;").join('""'),
         f"It is {hexadecimal(name)}.",
     )
