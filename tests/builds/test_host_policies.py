@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.samples.drawn import drawing, encoded
+from tests.samples.drawn import drawing, encoded, photo
 from tests.sites.built import BuiltSite
 
 LEVELS = {"build__levels": ("full", "lossless", "moderate", "web", "unhydrated", "extreme")}
@@ -88,8 +88,11 @@ def test_a_policy_that_allows_everything_changes_nothing(tmp_path: Path) -> None
 
 def test_what_a_link_field_preloads_stays_a_file(tmp_path: Path) -> None:
     link = '/*\n  Link: </s.css>; rel=preload; as=style, </a.js>; rel="preload"; as=script, </x>; rel=next\n'
-    site = BuiltSite(tmp_path).write({**FILES, "_headers": link})
+    link += "  Link: </i.png>; rel=preload; as=image, </b.jpg>; rel=preload; as=image\n"
+    page = PAGE.replace("<p>", "<img src=/b.jpg alt=b width=720 height=480><p>")
+    photograph = encoded(photo(720, 480), "JPEG", quality=95)
+    site = BuiltSite(tmp_path).write({**FILES, "index.html": page, "b.jpg": photograph, "_headers": link})
     site.build(**LEVELS)
     for level, page in pages(site, "index.html").items():
         if level not in ("extreme", "text"):
-            assert "/s.css" in page and "/a.js" in page, level
+            assert all(each in page for each in ("/s.css", "/a.js", "src=/b.jpg")), level

@@ -50,7 +50,7 @@ class Copies:
     """Looks up copies for the page or sheet at ``path``, whose URLs are relative to ``base``; notes each action.
 
     Where ``shown`` knows the size at which a page shows an image, its copy is as small as that. With ``pricing`` each
-    copy is the one that is worth its bytes. With ``as_stored`` an image that EXIF turns stays.
+    copy is the one that is worth its bytes. With ``as_stored`` an image that EXIF turns stays. Files that are ``preloaded`` have none.
     """
 
     def __init__(
@@ -64,9 +64,10 @@ class Copies:
         pricing: Pricing | None = None,
         *,
         as_stored: bool = False,
+        preloaded: frozenset[str] = frozenset(),
     ) -> None:
         self.view, self.base, self.path, self.pass_name = view, base, path, pass_name
-        self.as_stored = as_stored
+        self.as_stored, self.preloaded = as_stored, preloaded
         self.kind: str = options.get("kind", "half")
         self.options: Mapping[str, Any] = {
             name: options[name] for name in sorted(COPY_OPTIONS[self.kind] & set(options))
@@ -93,6 +94,7 @@ class Copies:
         # a fragment chooses a part of an image
         if (
             destination.path is None
+            or destination.path in self.preloaded
             or "#" in destination.target.suffix
             or self.view.media_type(destination.path) not in COPIED
         ):
@@ -356,9 +358,18 @@ class FormatCopies:
     less with the copy that browsers prefer, by path. With ``as_stored`` an image that EXIF turns has none.
     """
 
-    def __init__(self, view: DerivingView, base: str, path: str, options: Options, *, as_stored: bool) -> None:
+    def __init__(
+        self,
+        view: DerivingView,
+        base: str,
+        path: str,
+        options: Options,
+        *,
+        as_stored: bool,
+        preloaded: frozenset[str] = frozenset(),
+    ) -> None:
         self.view, self.base, self.path, self.target = view, base, path, options["target"]
-        self.as_stored = as_stored
+        self.as_stored, self.preloaded = as_stored, preloaded
         self.formats = [name for name in FORMATS if name in options["formats"]]
         self.saved: dict[str, int] = {}
         self._known: dict[tuple[str, str, int | None, bool], Copy | None] = {}
@@ -366,11 +377,12 @@ class FormatCopies:
     def image(self, url: str) -> str | None:
         """Return the file of an image that has copies, ``None`` for others."""
         destination = self.view.follow(self.base, url)
-        if destination.path is None or "#" in destination.target.suffix:
+        path = destination.path
+        if path is None or path in self.preloaded or "#" in destination.target.suffix:
             return None
-        if self.view.media_type(destination.path) not in _TYPES:
+        if self.view.media_type(path) not in _TYPES:
             return None
-        return None if self.as_stored and is_turned(destination.path, self.view) else destination.path
+        return None if self.as_stored and is_turned(path, self.view) else path
 
     def of(self, path: str, reference: str, width: int | None = None) -> list[Copy]:
         """Return an image in the formats in the order of preference; each is smaller than the next.

@@ -81,8 +81,8 @@ class _ImageHalver:
         pricing = Pricing.of(options, view, images)
         sheets = page_sheets(editor.tree, page.base, view)
         as_stored = shows_as_stored(editor.text, page, sheets, view)
-        path = page.base_path or ""
-        self.copies = Copies(view, page.base, path, options, NAME, self.shown, pricing, as_stored=as_stored)
+        given = (view, page.base, page.base_path or "", options, NAME, self.shown, pricing)
+        self.copies = Copies(*given, as_stored=as_stored, preloaded=page.preloaded)
         self.is_hard = self.copies.kind == "hard"
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
         # the images that scripts of the site may change; None where scripts of other sites count as well

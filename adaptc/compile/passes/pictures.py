@@ -64,7 +64,8 @@ def add_pictures(editor: Editor, page: PageContext, view: DerivingView, options:
         return report
     sheets = page_sheets(editor.tree, page.base, view)
     as_stored = shows_as_stored(editor.text, page, sheets, view)
-    copies = FormatCopies(view, page.base, page.base_path or "", options, as_stored=as_stored)
+    given = (view, page.base, page.base_path or "", options)
+    copies = FormatCopies(*given, as_stored=as_stored, preloaded=page.preloaded)
     loaded = _wrap_images(editor, page, view, options, copies, report)
     if not any(script.reads_backgrounds for script in page.scripts.values()):
         _offer_in_css(editor, copies, loaded, report)
