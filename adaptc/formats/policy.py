@@ -23,8 +23,12 @@ _FALLBACKS = {
     "image": ("img-src", "default-src"),
     "font": ("font-src", "default-src"),
 }
-# Directives that forbid more than sources tell
-_RESTRICTING = frozenset({"sandbox", "require-trusted-types-for"})
+# Directives that forbid nothing of what levels write, and those above; others may, such as "sandbox"
+_HARMLESS = frozenset({
+    "base-uri", "block-all-mixed-content", "child-src", "connect-src", "form-action", "frame-ancestors", "frame-src",
+    "manifest-src", "media-src", "object-src", "prefetch-src", "report-to", "report-uri", "script-src-attr",
+    "upgrade-insecure-requests", "worker-src",
+}).union(*_FALLBACKS.values())  # fmt: skip
 _UNUSUAL = re.compile(r"'(?:nonce-|sha(?:256|384|512)-)|'strict-dynamic'", re.IGNORECASE)
 
 
@@ -47,7 +51,7 @@ class Policy:
         """Whether everything is allowed that a level may write: code and styles in the page, data URIs, own files."""
         kinds = ("style", "style-attribute", "script")
         return (
-            not any(_RESTRICTING & policy.keys() for policy in self.policies)
+            all(policy.keys() <= _HARMLESS for policy in self.policies)
             and all(self._all_allow_inline(kind, "", None) for kind in kinds)
             and all(self._all_have("data:", kind) for kind in ("image", "font", "script"))
             and all(self.allows_own(kind) for kind in ("style", "script", "image", "font"))

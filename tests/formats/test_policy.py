@@ -69,4 +69,5 @@ def test_a_policy_is_open_that_forbids_nothing_that_levels_write() -> None:
     assert not Policy.of([f"{everything}; sandbox allow-scripts"]).is_open
     assert not Policy.of([f"{everything}; require-trusted-types-for 'script'"]).is_open
     assert not Policy.of([f"{everything}; img-src 'self'"]).is_open
+    assert not Policy.of([f"{everything}; of-the-future 'x'"]).is_open
     assert not Policy() and Policy.of([everything]) and Policy().is_open
