@@ -266,7 +266,7 @@ PASSES: tuple[Pass, ...] = (
         {"formats": _FORMATS, "target": _TARGET},
         libraries=_IMAGES,
     ),
-    AssetPass("svg", 1, _SVG, "images:clean_svg_file", content_only=True, libraries=_VECTORS),
+    AssetPass("svg", 1, _SVG, "images:clean_svg_file", content_only=True, libraries=_IMAGES),
     AssetPass(
         "strip-sheets", 4, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
     ),

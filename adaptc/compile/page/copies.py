@@ -50,7 +50,8 @@ class Copies:
     """Looks up copies for the page or sheet at ``path``, whose URLs are relative to ``base``; notes each action.
 
     Where ``shown`` knows the size at which a page shows an image, its copy is as small as that. With ``pricing`` each
-    copy is the one that is worth its bytes. With ``as_stored`` an image that EXIF turns stays. Files that are ``preloaded`` have none.
+    copy is the one that is worth its bytes. With ``as_stored`` an image that EXIF turns stays. Files that are
+    ``preloaded`` have none.
     """
 
     def __init__(

@@ -285,7 +285,7 @@ def test_a_module_that_another_imports_stays() -> None:
 
 
 def test_a_sheet_that_imports_from_elsewhere_moves_in() -> None:
-    sheet = '@charset "utf-8";@import "https://cdn.example/x.css";b{margin:0}'
+    sheet = '@charset "utf-8"; @import "https://cdn.example/x.css"; b { margin : 0 }'
     result = rewritten("<link rel=stylesheet href=a.css>", "inline-styles", CROWD, a_css=sheet)
     assert '<style>@import"https://cdn.example/x.css";b{margin:0}</style>' in result
 
