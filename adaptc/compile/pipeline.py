@@ -211,8 +211,6 @@ _INLINE_IMAGES = {**_DATA_URIS, **_READERS, "scripts": Option("any", *_SCRIPTS)}
 _USED_STYLES = {
     "loads": Option("nothing", "nothing", "images", "everything"),
     "scripts": Option("none", "none", "own"),
-    "apart": Option([]),
-    "libraries": Option([]),
 }
 # The formats in which pages and sheets offer images; and the pixels of a copy for each CSS pixel of the largest box
 _OFFERED = {"formats": _FORMATS, "target": _TARGET}
@@ -290,7 +288,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("style-fonts", 2, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 3, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
     EditPass(
-        "prerendered", 9, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True, libraries=_SIZES
+        "prerendered", 10, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True, libraries=_SIZES
     ),
     EditPass(
         "remove-scripts",

@@ -13,14 +13,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from types import MappingProxyType
 
 from adaptc.formats.css.fonts import font_family
 from adaptc.formats.css.rules import GROUPS, Item, declaration_items, sheet_items
 from adaptc.formats.css.scanner import unescape
 from adaptc.formats.css.selectors import name_selector, required_names, selector_names, static_selectors
 
-__all__ = ["Nodes", "prune_sheets", "rule_tree"]
+__all__ = ["LivePruning", "prune_sheets"]
 
 # ---- The rules of a style sheet as a tree: what each uses, what it defines, and the names without which it is not used
 
@@ -228,27 +227,115 @@ def prune_sheets(
     texts: Sequence[str],
     matches: Matches,
     *,
-    keep_names: Container[str] | None = None,
-    narrower: Mapping[int, Container[str]] = MappingProxyType({}),
     media: frozenset[str] = ALL_MEDIA,
     inline: str = "",
     is_partial: bool = False,
 ) -> tuple[str, ...]:
     """Return the sheets of one page, each with only what the page uses.
 
-    ``matches`` returns whether an element of the page may match a static selector. ``keep_names`` holds the names
-    (of classes, ids, attributes, elements, custom properties, keyframes, without mark) that the page's scripts may
-    bring in: selectors are then judged by their names alone. ``narrower`` has other names instead for the rules of some
-    texts, by their places; definitions are kept for ``keep_names`` there, too. Rules of ``@media`` for types not in
+    ``matches`` returns whether an element of the page may match a static selector. Rules of ``@media`` for types not in
     ``media`` are dropped. ``inline`` are the declarations of style attributes, joined with ``;``, which may use
     definitions. With ``is_partial`` the page has other sheets, which may use any definition.
     """
-    names = [narrower.get(place, keep_names) for place in range(len(texts))]
-    choices = {id(each): _choice(matches, each, media) for each in names}
-    candidates = [choices[id(each)].candidates(rule_tree(text).nodes) for text, each in zip(texts, names, strict=True)]
-    inline_nodes = [_Candidate(node) for node in declaration_nodes(inline)]
-    uses = _Uses.of([*candidates, inline_nodes], () if keep_names is None else keep_names, is_partial=is_partial)
+    choice = _Choice(matches, cache(lambda name: matches(name_selector(name))), media)
+    candidates = [choice.candidates(rule_tree(text).nodes) for text in texts]
+    uses = _Uses.of([*candidates, _inline_candidates(inline)], is_partial=is_partial)
     return tuple(_Cutter(text, rule_tree(text), uses).cut(nodes) for text, nodes in zip(texts, candidates, strict=True))
+
+
+class LivePruning:
+    """The sheets of a page whose scripts run, in two parts: what is likely to be used, and what waits.
+
+    The page is likely to have the names for which ``matches`` is true, and those in ``names`` (of classes, ids,
+    attributes, elements, without mark): since scripts may move elements and set classes, selectors are judged by their
+    names alone. Sheets at the places in ``whole`` are not cut. Custom properties, which scripts may read, go with their
+    rules; keyframes and fonts wait that only waiting rules use and that are not in ``names``. ``inline`` and
+    ``is_partial`` as for ``prune_sheets``.
+    """
+
+    def __init__(
+        self,
+        texts: Sequence[str],
+        matches: Matches,
+        names: Container[str],
+        *,
+        whole: Container[int],
+        inline: str,
+        is_partial: bool,
+    ) -> None:
+        self._matches, self._names = matches, names
+        self._had: dict[str, bool] = {}
+        choice = _Choice(lambda selector: all(map(self._has, required_names(selector))), self._has, ALL_MEDIA)
+        everything = _Choice(_is_any, _is_any, ALL_MEDIA)
+        trees = [rule_tree(text) for text in texts]
+        sheets = [(everything if place in whole else choice).candidates(tree.nodes) for place, tree in enumerate(trees)]
+        uses = _Uses.of(
+            [*sheets, _inline_candidates(inline)], self._free_definitions(texts, sheets), is_partial=is_partial
+        )
+        cutters = [_Cutter(text, tree, uses) for text, tree in zip(texts, trees, strict=True)]
+        cut = [place for place in range(len(texts)) if place not in whole]
+        self._trees = [trees[place] for place in cut]
+        self.texts = tuple(
+            cutters[place].cut(sheets[place]) if place in cut else text for place, text in enumerate(texts)
+        )
+        self.saved = sum(len(texts[place]) - len(self.texts[place]) for place in cut)
+        """Characters that the page does not hold."""
+        self.definitions = {name for place in cut for name in cutters[place].unused_definitions(sheets[place])}
+        """The names of keyframes and fonts that wait."""
+
+    def _has(self, name: str) -> bool:
+        result = self._had.get(name)
+        if result is None:
+            result = self._had[name] = name.lstrip(".#[") in self._names or self._matches(name_selector(name))
+        return result
+
+    def _free_definitions(self, texts: Sequence[str], sheets: Sequence[Sequence[_Candidate]]) -> set[str]:
+        """Return the definitions that stay whatever rules do: custom properties, and what scripts alone may use."""
+        used = join_names(list(map(_used_names, texts)))
+        fonts = unescape("\n".join(used.fonts)).lower()
+        return {
+            name
+            for sheet in sheets
+            for name in _definitions(sheet)
+            if name.startswith("--") or name in self._names or not (name in used.animations or name in fonts)
+        }
+
+    @property
+    def known(self) -> Iterator[str]:
+        """The names of selectors that the page is likely to have, with their marks."""
+        return (name for name, is_had in self._had.items() if is_had)
+
+    def lacking(self) -> Iterator[list[str]]:
+        """Yield the names that each selector of the rules that wait lacks."""
+        for tree in self._trees:
+            yield from self._lacking(tree.nodes)
+
+    def _lacking(self, nodes: Nodes) -> Iterator[list[str]]:
+        for node in nodes.all:
+            lacks = [[name for name in required_names(each) if not self._has(name)] for each in node.selectors]
+            if all(lacks):
+                yield from lacks
+            yield from self._lacking(node.nodes)
+
+
+def _is_any(_name: str) -> bool:
+    return True
+
+
+def _inline_candidates(inline: str) -> list[_Candidate]:
+    return [_Candidate(node) for node in declaration_nodes(inline)]
+
+
+@lru_cache(maxsize=64)
+def _used_names(text: str) -> UsedNames:
+    """Return all names that a sheet uses, whatever page it is of."""
+    return join_names(list(_all_names(rule_tree(text).nodes)))
+
+
+def _all_names(nodes: Nodes) -> Iterator[UsedNames]:
+    for node in nodes.all:
+        yield node.names
+        yield from _all_names(node.nodes)
 
 
 # ---- the choice, made for each page
@@ -288,22 +375,6 @@ class _Choice:
         return _Candidate(node, tuple(self.candidates(node.nodes))) if node.nodes else _Candidate(node)
 
 
-def _choice(matches: Matches, keep_names: Container[str] | None, media: frozenset[str]) -> _Choice:
-    """Return the choice for a page. Scripts may move elements and set classes.
-
-    A selector can then match if each of its names may occur in the page.
-    """
-
-    @cache
-    def has(name: str) -> bool:
-        return (keep_names is not None and name.lstrip(".#[") in keep_names) or matches(name_selector(name))
-
-    def has_all(selector: str) -> bool:
-        return all(map(has, required_names(selector)))
-
-    return _Choice(matches if keep_names is None else has_all, has, media)
-
-
 def _has_rule(candidate: _Candidate) -> bool:
     return candidate.node.item.is_rule or any(map(_has_rule, candidate.inner))
 
@@ -322,14 +393,14 @@ class _Uses:
     fonts: str
 
     @classmethod
-    def of(cls, sheets: Sequence[Sequence[_Candidate]], keep_names: Container[str], *, is_partial: bool) -> _Uses:
+    def of(cls, sheets: Sequence[Sequence[_Candidate]], extra: Container[str] = (), *, is_partial: bool) -> _Uses:
+        """Return what candidates use, and the definitions that are in ``extra``; all ``is_partial`` is true for."""
         defining: dict[str, list[UsedNames]] = {}
         used: list[UsedNames] = []
         for candidates in sheets:
             _gather(candidates, used, defining)
-        definitions = frozenset(name for sheet in sheets for name in _definitions(sheet))
-        elsewhere = definitions if is_partial else frozenset(name for name in definitions if name in keep_names)
-        used.append(UsedNames(elsewhere, elsewhere, tuple(sorted(definitions)) if is_partial else ()))
+        kept = frozenset(name for sheet in sheets for name in _definitions(sheet) if is_partial or name in extra)
+        used.append(UsedNames(kept, kept, tuple(sorted(kept))))
         used += [names for name in _reachable(used, defining) for names in defining.get(name, ())]
         everything = join_names(used)
         return cls(everything.customs, everything.animations, unescape("\n".join(everything.fonts)).lower())
@@ -403,6 +474,13 @@ class _Cutter:
 
     def _start(self, item: Item) -> int:
         return item.start if "/*!" in self.text[item.gap : item.start] else item.gap
+
+    def unused_definitions(self, candidates: Sequence[_Candidate]) -> Iterator[str]:
+        """Yield the names of definitions that are cut."""
+        for candidate in candidates:
+            if candidate.node.defines and not self._is_used(candidate):
+                yield candidate.node.defines
+            yield from self.unused_definitions(candidate.inner)
 
     def _is_used(self, candidate: _Candidate) -> bool:
         node = candidate.node

@@ -202,14 +202,15 @@ class PageMatches:
     Several trees are the same page as it is built with and without scripting. Most selectors of a large sheet
     name a class that the page does not have, so names are looked up before the engine matches: the 1,300 rules
     of Bootstrap 3 take 3.5 ms. In quirks mode classes and ids match in any case (Selectors 4, section 6.6), which the
-    engine does not know: a name of the page in another case counts as a match.
+    engine does not know: a name of the page in another case counts as a match. ``names`` are those of the page
+    (``.class``, ``#id``, ``[attribute``, ``type``).
     """
 
     def __init__(self, *trees: Document) -> None:
         self._trees = trees
-        self._names = frozenset().union(*map(_selectable_names, trees))
+        self.names = frozenset().union(*map(_selectable_names, trees))
         is_folding = any(is_quirks(tree) for tree in trees)
-        self._folded = frozenset(name.lower() for name in self._names) if is_folding else None
+        self._folded = frozenset(name.lower() for name in self.names) if is_folding else None
         self._results: dict[str, bool] = {}
 
     def __call__(self, selector: str) -> bool:
@@ -220,7 +221,7 @@ class PageMatches:
 
     def _matches(self, selector: str) -> bool:
         required = required_names(selector)
-        if not required <= self._names:
+        if not required <= self.names:
             return self._folded is not None and self._folded.issuperset(name.lower() for name in required)
         try:
             return any(tree.select_one(selector) is not None for tree in self._trees)

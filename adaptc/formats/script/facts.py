@@ -9,7 +9,6 @@ from itertools import chain
 
 from adaptc.core.facts import FactKind
 from adaptc.formats.script.addresses import ImageChanges, image_changes, touches_addresses
-from adaptc.formats.script.amd import AmdModules, amd_modules
 from adaptc.formats.script.introspection import (
     introspection_reasons,
     looks_for_style_sheets,
@@ -17,7 +16,6 @@ from adaptc.formats.script.introspection import (
     writes_document,
 )
 from adaptc.formats.script.lexer import Kind
-from adaptc.formats.script.loads import Loads, find_loads
 from adaptc.formats.script.lookups import Handles, file_selectors, find_handles, lookup_names
 from adaptc.formats.script.names import Names, names_of_script
 from adaptc.formats.script.script import Script, string_content
@@ -29,8 +27,8 @@ __all__ = ["SCRIPT", "ScriptFacts", "is_self_contained", "script_facts"]
 class ScriptFacts:
     """The facts of one script, each as the function of ``adaptc.formats.script`` that finds it says.
 
-    ``addresses`` are the words with a point in its strings (hosts, names of files), ``quoted`` the words in quotes or
-    after ``#``, by which it may name elements.
+    ``files`` are the strings that are addresses of scripts, JSON and markup, ``addresses`` the words with a point in
+    its strings (hosts, names of files), ``quoted`` the words in quotes or after ``#``, by which it may name elements.
     """
 
     introspection: str | None = None
@@ -44,8 +42,7 @@ class ScriptFacts:
     image_changes: ImageChanges = field(default_factory=ImageChanges)
     names: Names = field(default_factory=Names)
     handles: Handles = field(default_factory=Handles)
-    loads: Loads = field(default_factory=Loads)
-    modules: AmdModules = field(default_factory=AmdModules)
+    files: frozenset[str] = frozenset()
     file_selectors: frozenset[str] = frozenset()
     lookups: frozenset[str] = frozenset()
     addresses: frozenset[str] = frozenset()
@@ -76,8 +73,7 @@ def script_facts(text: str) -> ScriptFacts:
         image_changes(script),
         names_of_script(script),
         find_handles(script),
-        find_loads(script),
-        amd_modules(script),
+        frozenset(filter(_FILE.fullmatch, script.strings())),
         file_selectors(script),
         lookup_names(script),
         frozenset(_addresses(_written(script))),
@@ -88,6 +84,7 @@ def script_facts(text: str) -> ScriptFacts:
 SCRIPT = FactKind("script", script_facts, ScriptFacts())
 
 _BACKGROUNDS = ("backgroundImage", "background-image")
+_FILE = re.compile(r"[^<>\s{}]{1,300}\.(?:[cm]?js|json|html?)(?:[?#]\S*)?", re.IGNORECASE)
 _RUN = re.compile(r"[\w.~%+@-]+")
 # "app", 'app', `app`, #app; one may begin where another ends
 _QUOTED = re.compile(r"""(["'`])(?=([^"'`\s]{1,99})\1)|#([\w-]+)""")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.servers.browser import Browser, serving
 
 from adaptc.formats.css.fonts import drop_fonts, icon_families
-from adaptc.formats.css.prune import prune_sheets
+from adaptc.formats.css.prune import LivePruning, prune_sheets
 from adaptc.formats.css.selectors import required_names, selector_names, static_selectors
 from adaptc.formats.html.cascade import PageMatches, inline_declarations
 from adaptc.formats.html.document import parse
@@ -77,7 +77,6 @@ def test_the_space_and_comments_before_a_rule_go_with_it_but_not_licences() -> N
 def test_custom_properties_stay_by_use() -> None:
     sheet = ":root{--a:var(--b);--b:1;--c:2;color:red}.none{--d:1;x:var(--c)}p{x:var(--a)}"
     assert used(sheet) == ":root{--a:var(--b);--b:1;color:red}p{x:var(--a)}"
-    assert used(":root{--a:1}", keep_names=frozenset({"--a", "root"})) == ":root{--a:1}"
     assert used("@property --a{syntax:'*'}:root{--a:1}", inline="color:var(--a)").count("--a") == 2
     assert used("@container style(--a: 1){p{x:y}}:root{--a:1}").endswith(":root{--a:1}")
 
@@ -118,10 +117,46 @@ def test_other_media_types_are_dropped() -> None:
     assert used(sheet, media=frozenset({"screen"})) == sheet.removeprefix("@media print{p{x:y}}")
 
 
-def test_names_in_scripts_count_as_present() -> None:
+def live(
+    *sheets: str, names: frozenset[str] = frozenset(), whole: tuple[int, ...] = (), inline: str = ""
+) -> LivePruning:
+    return LivePruning(sheets, PageMatches(parse(PAGE)), names, whole=whole, inline=inline, is_partial=False)
+
+
+def test_where_scripts_run_selectors_are_judged_by_names_and_the_rest_waits() -> None:
     sheet = ".menu.open > a{x:y}.open .btn{x:y}[aria-expanded] li{x:y}.open .none{x:y}p:first-child{x:y}"
-    result = used(sheet, keep_names=frozenset({"open", "menu", "aria-expanded"}))
-    assert result == sheet.replace(".open .none{x:y}", "")
+    pruning = live(sheet, names=frozenset({"open", "menu", "aria-expanded"}))
+    assert pruning.texts == (sheet.replace(".open .none{x:y}", ""),)
+    assert pruning.saved == len(".open .none{x:y}")
+    assert list(pruning.lacking()) == [[".none"]]
+    assert {".open", ".btn", "[aria-expanded", "p"} <= set(pruning.known)
+
+
+def test_of_a_rule_that_waits_every_selector_is_waited_for() -> None:
+    sheet = ".a .b,.c > li:hover{x:y}.btn,.d{x:y}@media print{#e{x:y}}li{.f &{x:y}}"
+    lacking = [sorted(each) for each in live(sheet).lacking()]
+    assert lacking == [[".a", ".b"], [".c"], ["#e"], [".f"]]
+
+
+def test_sheets_without_a_file_stay_whole() -> None:
+    pruning = live(".none{x:y}", ".none{x:z}", whole=(0,))
+    assert pruning.texts == (".none{x:y}", "")
+
+
+def test_definitions_wait_with_the_rules_that_use_them() -> None:
+    sheet = (
+        "@keyframes late{}@keyframes used{}@keyframes alone{}@keyframes named{}"
+        "@font-face{font-family:Late}@font-face{font-family:Alone}:root{--any:1}"
+        ".none{animation:late 1s;font:1em Late}.b{animation:named 1s}p{animation:used 1s}"
+    )
+    pruning = live(sheet, names=frozenset({"named"}))
+    assert pruning.definitions == {"late"}
+    assert pruning.texts[0] == (
+        "@keyframes used{}@keyframes alone{}@keyframes named{}"
+        "@font-face{font-family:Alone}:root{--any:1}p{animation:used 1s}"
+    )
+    assert live(sheet, ".x{animation:late 1s}", whole=(1,)).texts[0].startswith("@keyframes late{}@keyframes used")
+    assert live(sheet, inline="animation:late 1s").texts[0].startswith("@keyframes late{}@keyframes used")
 
 
 def test_quirks_mode_folds_the_case_of_names() -> None:

@@ -24,7 +24,7 @@ from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.static_text import has_streamed_parts, place_streamed_parts, streamed_parts
 from adaptc.formats.html.visible_text import content_length, fold_space
 from adaptc.formats.script.facts import SCRIPT
-from adaptc.formats.script.names import Names, ScriptNames
+from adaptc.formats.script.names import LikelyNames, Names
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -51,7 +51,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     reason = _OTHER if is_other else dependence_reason(_streamed_tree(editor), framework.root, sheets)
     if reason:
         return Report([Action(NAME, KEPT, f"hydration by {framework.name}", reason)])
-    names = ScriptNames([*_script_names(hydration.others, page, view)])
+    names = LikelyNames([*_script_names(hydration.others, page, view)])
     roots = hydration.islands or editor.tree.select(framework.root)[:1]
     actions = _adapt(editor, Scope(roots, names), sheets)
     hydration.remove(editor)
@@ -81,7 +81,8 @@ def _streamed_tree(editor: Editor) -> Document:
 def _script_names(scripts: Sequence[Element], page: PageContext, view: View) -> Iterator[Names]:
     """Yield the names of scripts that are known; those of other sites serve no control of the framework's."""
     for script in scripts:
-        yield view.facts(SCRIPT, script_source(script, page.base, view) or "").names
+        facts = view.facts(SCRIPT, script_source(script, page.base, view) or "")
+        yield from (facts.names, Names(facts.handles.ids | facts.handles.classes))
 
 
 # ---- Images that wait for hydration, with a copy in ``<noscript>``: those of Next.js 10 to 12, Gatsby, Nuxt Image

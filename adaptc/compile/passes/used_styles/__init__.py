@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
-from adaptc.compile.page.script_reach import Outsiders, ScriptReach, script_reach
+from adaptc.compile.page.script_reach import ScriptReach, script_reach
 from adaptc.compile.page.sheets import rebase_sheet
 from adaptc.compile.passes.used_styles.icons import hide_icons
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
-from adaptc.compile.passes.used_styles.rest import EVERYTHING, MARK, Rest, find_rest, names_seen
+from adaptc.compile.passes.used_styles.rest import MARK, Rest, find_rest
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.fonts import is_font_service
 from adaptc.formats.css.images import drop_fonts_and_images
 from adaptc.formats.css.minify import escape_non_ascii
-from adaptc.formats.css.prune import prune_sheets
+from adaptc.formats.css.prune import LivePruning, prune_sheets
 from adaptc.formats.css.sheet_text import escape_for_style_element
 from adaptc.formats.html.cascade import PageMatches, inline_declarations
 from adaptc.formats.html.document import is_quirks
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup
-from adaptc.formats.script.names import Names, ScriptNames
+from adaptc.formats.script.names import LikelyNames, Names
 
 NAME = "used-styles"
 
@@ -30,20 +30,22 @@ NAME = "used-styles"
 def inline_used_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
     """Put the rules that the page uses in ``<style>`` elements, without what else they load (an option).
 
-    Not under a Content-Security-Policy, which may disable style elements. While the page has scripts, which may
-    set any class, an option says whether what their texts name counts as used.
+    Not under a Content-Security-Policy, which may disable style elements. Where scripts run, which may set any class,
+    the other rules wait in their files (an option), or the page keeps its sheets.
     """
     report = Report()
-    reach = _reach(editor, page, view, options)
+    reach = script_reach(editor.tree, page, view) if page.has_scripts and _may_wait(options) else None
     reason = _reason_to_leave(page, reach, options)
-    if reason is None:
-        styles = _UsedStyles(editor, page, view, reach, options)
-        reason = styles.reason_to_leave()
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, "style sheets", reason))
         return report
-    styles.run(report)
+    _UsedStyles(editor, page, view, reach, options).run(report)
     return report
+
+
+def _may_wait(options: Options) -> bool:
+    """Whether rules may wait in files, which load everything."""
+    return bool(options["scripts"] == "own" and options["loads"] == "everything")
 
 
 def _reason_to_leave(page: PageContext, reach: ScriptReach | None, options: Options) -> str | None:
@@ -51,23 +53,11 @@ def _reason_to_leave(page: PageContext, reach: ScriptReach | None, options: Opti
         return "a Content-Security-Policy restricts the page"
     if page.base_path is None:
         return "the page's base URL is on another site"
-    if reach is None:
-        return None
-    if options["scripts"] == "none":
+    if page.has_scripts and reach is None:
         return "the page has scripts, which may set any class"
-    is_known = reach.unknown is None or page.evidence is not None
-    if is_known and any(script.looks_for_sheets for script in reach.scripts):
+    if reach is not None and any(script.looks_for_sheets for script in reach.scripts.values()):
         return "a script of the page looks for style sheets"
-    return None if is_known else reach.unknown
-
-
-def _reach(editor: Editor, page: PageContext, view: View, options: Options) -> ScriptReach | None:
-    """Return what the page's scripts may bring in, ``None`` if it has no scripts."""
-    if not page.has_scripts:
-        return None
-    if options["scripts"] == "none" or page.has_policy or page.base_path is None:
-        return ScriptReach()
-    return script_reach(editor.tree, page, view, Outsiders.of(options["apart"], options["libraries"]))
+    return None
 
 
 class _UsedStyles:
@@ -81,22 +71,24 @@ class _UsedStyles:
 
         self.styles = page_styles(editor, page, view, keep_fonts=self.keep_fonts)
         self.matches = PageMatches(editor.tree)
-        self.names = self._names()
-        self.rest = self._rest() if self.keep_fonts else None
-
-    def reason_to_leave(self) -> str | None:
-        """Return why the sheets stay after all, or ``None``."""
-        return None if self.reach is None or self.rest is not None else self.reach.unknown
+        self.inline = inline_declarations(editor.tree)
+        self.is_partial = any(
+            each.text is None and not is_font_service(each.element.attr("href") or "") for each in self.styles
+        )
 
     def run(self, report: Report) -> None:
         """Edit the page."""
-        styles, used = self.styles, self._used({} if self.rest is None else self.rest.narrower)
-        texts = {id(style): self._text(style, text) for style, text in zip(styles, used, strict=True)}
-        styles = [style if texts[id(style)] is not None else _keep(style) for style in styles]
-        runs = list(group_styles(styles, self.page, keeps_files_last=self.rest is not None))
-        late = [run for run in runs if run[-1].path is not None] if self.rest is not None else []
+        whole = [style.text or "" for style in self.styles]
+        rest = None if self.reach is None else self._rest(self.reach, whole)
+        used = rest.texts if rest is not None else whole if self.reach is not None else self._used(whole)
+        texts = {id(style): self._text(style, text) for style, text in zip(self.styles, used, strict=True)}
+        styles = [style if texts[id(style)] is not None else _keep(style) for style in self.styles]
+        runs = list(group_styles(styles, self.page, ends_with_file=rest is not None))
+        cut = {id(style) for style, text, all_ in zip(styles, used, whole, strict=True) if text != all_}
+        late = [run for run in runs if id(run[-1]) in cut] if rest is not None else []
         for run in runs:
-            script = self.rest.script(late) if self.rest is not None and late and run is late[-1] else ""
+            is_last = rest is not None and late and run is late[-1]
+            script = rest.script([each[-1] for each in late]) if rest is not None and is_last else ""
             self._write(run, [texts[id(style)] or "" for style in run], report, is_late=run in late, script=script)
         report.actions += [Action(NAME, KEPT, _subject(style), style.reason) for style in styles if style.text is None]
         if not self.keep_images:
@@ -104,37 +96,23 @@ class _UsedStyles:
         if not self.keep_fonts:
             self._icons([style.text or "" for style in styles], report)
 
-    def _used(self, narrower: Mapping[int, Container[str]]) -> Sequence[str]:
-        used = prune_sheets(
-            [style.text or "" for style in self.styles],
-            self.matches,
-            keep_names=self.names,
-            narrower=narrower,
-            inline=inline_declarations(self.editor.tree),
-            is_partial=any(
-                each.text is None and not is_font_service(each.element.attr("href") or "") for each in self.styles
-            ),
-        )
+    def _used(self, whole: Sequence[str]) -> Sequence[str]:
+        used = prune_sheets(whole, self.matches, inline=self.inline, is_partial=self.is_partial)
         return used if self.keep_fonts else [drop_fonts_and_images(text, keep_images=self.keep_images) for text in used]
 
-    def _names(self) -> Container[str] | None:
-        """Return the names that scripts may bring into the page."""
-        if self.reach is None:
-            return None
-        if self.reach.unknown is not None:
-            return EVERYTHING
-        parts = (*(script.names for script in self.reach.scripts), *self.reach.data)
-        return _script_names(parts).of_page(self.page.page.text)
-
-    def _rest(self) -> Rest | None:
+    def _rest(self, reach: ScriptReach, whole: Sequence[str]) -> Rest | None:
         """Return what may wait in the files of the sheets; ``None`` if that saves little."""
-        if self.page.evidence is None or self.names is None or is_quirks(self.editor.tree):
-            return None  # in quirks mode names match in any case
-        rest = find_rest(self.styles, self.matches, names_seen(self.page.evidence), self.names)
-        if rest is None:
-            return None
-        before, after = (len("".join(self._used(narrower))) for narrower in ({}, rest.narrower))
-        return rest if before - after > rest.cost() else None
+        seen, folds = self.page.evidence, is_quirks(self.editor.tree)
+        parts = reach.names if seen is None else (Names(frozenset().union(*(width.names for width in seen.widths))),)
+        pruning = LivePruning(
+            whole,
+            self.matches,
+            _likely_names(parts, folds),
+            whole=frozenset(place for place, style in enumerate(self.styles) if style.path is None),
+            inline=self.inline,
+            is_partial=self.is_partial,
+        )
+        return find_rest(pruning, self.inline, self.matches.names, folds=folds)
 
     def _text(self, style: PageStyle, text: str) -> str | None:
         """Return the text of a sheet for a style element of the page, ``None`` if it cannot be written there."""
@@ -171,7 +149,7 @@ class _UsedStyles:
             report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are {used}"))
 
     def _icons(self, sheets: list[str], report: Report) -> None:
-        if labelled := hide_icons(self.editor, sheets, has_scripts=self.reach is not None):
+        if labelled := hide_icons(self.editor, sheets, has_scripts=self.page.has_scripts):
             report.actions.append(Action(NAME, "labelled", "links and buttons that were an icon", count=labelled))
 
     def _attributes(self) -> None:
@@ -187,8 +165,8 @@ class _UsedStyles:
 
 # The same scripts are in all pages of a batch
 @lru_cache(maxsize=16)
-def _script_names(parts: tuple[Names, ...]) -> ScriptNames:
-    return ScriptNames(parts)
+def _likely_names(parts: tuple[Names, ...], folds: bool) -> LikelyNames:
+    return LikelyNames(parts, folds=folds)
 
 
 def _keep(style: PageStyle) -> PageStyle:

@@ -153,18 +153,18 @@ def handles_markup(element: Element, page: PageContext) -> str:
 
 
 def group_styles(
-    styles: list[PageStyle], page: PageContext, *, keeps_files_last: bool = False
+    styles: list[PageStyle], page: PageContext, *, ends_with_file: bool = False
 ) -> Iterator[list[PageStyle]]:
     """Group sheets that can follow each other in one ``<style>`` element; those that stay separate the groups.
 
     An element by whose attributes something may know it, such as an id, is a group of its own. With
-    ``keeps_files_last`` no style element of the page follows the sheet of a file in a group.
+    ``ends_with_file`` a group ends with the sheet of a file.
     """
     run: list[PageStyle] = []
     for style in styles:
         is_start = style.text is None or style.starts or any(each.starts and each.media for each in run)
         is_start = is_start or any(handles_markup(each.element, page) for each in (style, *run))
-        is_start = is_start or (keeps_files_last and style.path is None and any(each.path is not None for each in run))
+        is_start = is_start or (ends_with_file and any(each.path is not None for each in run))
         if is_start and run:
             yield run
             run = []

@@ -1,108 +1,173 @@
-"""The rest of a page's sheets: it stays in their files until the page has a name that a browser never saw in it.
+"""The rest of a page's sheets: it stays in their files until the page has a name that its rules need.
 
 A rule cannot apply before the page has all names (of classes, ids, attributes, elements) that its selector requires.
-Where a browser looked at a page with scripts, the rules go into the page all of whose names it had at some time. Each
-other rule lacks a name. A script (``wait.js``) waits for one of these in what other scripts insert and change, and then
-links the whole sheets after the rules in the page. They repeat those in their order, so that the cascade is that of the
-original. So what a browser did not see costs a request when it happens, and no rule.
+Where scripts run, the rules go into the page all of whose names its markup has, or that are likely to come as it loads.
+Each other rule lacks a name. A script (``wait.js``) waits for one of these in what other scripts insert and change, and
+then links each whole sheet after its rules in the page. It repeats those in their order, so that the cascade is that of
+the original at any time. So what nobody foresaw costs a request when it happens, and no rule.
+
+The names are a Bloom filter: Bloom, B. H. "Space/time trade-offs in hash coding with allowable errors". Communications
+of the ACM 13, 7 (1970). With 12 bits a name, 0.3 % of other names cost a request for nothing; few of those that the
+page is known to have do.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
+from itertools import chain
 
-from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.passes.used_styles.page_styles import PageStyle
-from adaptc.formats.css.prune import Nodes, rule_tree
-from adaptc.formats.css.selectors import name_selector, required_names
-from adaptc.formats.script.minify import minify_script
+from adaptc.formats.css.prune import LivePruning
+from adaptc.formats.css.selectors import name_selector
+from adaptc.formats.html.syntax import attribute_markup
 
-__all__ = ["EVERYTHING", "MARK", "Rest", "find_rest", "names_seen"]
+__all__ = ["MARK", "Rest", "find_rest"]
 
 # The attribute of style elements after which links may come
 MARK = "data-used"
-_MARKS = ".#["
-_BREAKING = frozenset(" \t\n\r\f")
+_BITS_PER_NAME, _HASHES = 12, 8
+# More sizes are not tried: on a page with thousands of names one may cost a request for nothing
+_TRIES = 16
+# Compressed, a known name takes about as much as this many names in the filter
+_NAMES_PER_KNOWN = 4
+# Compressed, a filter takes about as much as a selector of this length, and of this for each name
+_FILTER_LENGTH, _KEY_LENGTH = 700, 3
 # Characters that must be saved: fewer are not worth the chance of another request
-_FEWEST_SAVED = 2048
-
-
-class _Everything:
-    def __contains__(self, name: object) -> bool:
-        return True
-
-
-EVERYTHING: Container[str] = _Everything()
-"""The names that scripts may bring in of which nothing is known."""
-
-
-def names_seen(evidence: PageEvidence) -> frozenset[str]:
-    """Return the names that the elements of a page had at any time, at any width."""
-    return frozenset[str]().union(*(width.names for width in evidence.widths))
+_FEWEST_SAVED = 1024
+_SPACE = re.compile(r"\s")
+_SEPARATORS = re.compile(r"[\s\"',;:()]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What waits of the sheets: the names that were seen, by the places of sheets, and those that are waited for."""
+    """What waits of the sheets of a page, whose ``texts`` are in the page, and the script that waits, without links."""
 
-    narrower: Mapping[int, Container[str]]
-    names: tuple[str, ...]
+    texts: tuple[str, ...]
+    waiting: str
 
-    def cost(self) -> int:
-        """Return how many characters waiting takes, and must save to be worth it."""
-        return _FEWEST_SAVED + len(self.script([]))
-
-    def script(self, runs: Sequence[Sequence[PageStyle]]) -> str:
-        """Return the script that waits for one of the names, to link the files of each run after its style element."""
-        bare = sorted({name.lstrip(_MARKS) for name in self.names})
-        groups = [
-            [[style.element.attr("href"), style.media] for style in run if style.path is not None] for run in runs
-        ]
-        attributes = sorted({name[1:] for name in self.names if name[0] == "["})
-        values = {"NAMES": " ".join(bare), "ATTRIBUTES": attributes, "GROUPS": groups, "MARK": MARK}
-        return _PLACE.sub(lambda match: _literal(values[match[0]]), _template())
+    def script(self, sheets: Sequence[PageStyle]) -> str:
+        """Return the script that waits, to link the files of ``sheets``."""
+        return self.waiting.replace("LINKS", _literal([_link(sheet) for sheet in sheets]))
 
 
-def find_rest(
-    styles: Sequence[PageStyle], matches: Callable[[str], bool], seen: Container[str], may_come: Container[str]
-) -> Rest | None:
-    """Return what waits of the sheets that are files; ``None`` if nothing does.
+def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds: bool) -> Rest | None:
+    """Return what waits of the sheets of a page; ``None`` if that saves little.
 
-    ``matches`` tells whether the markup has a match of a selector, ``seen`` are the names that a browser saw, and
-    ``may_come`` those that scripts may bring in: what requires a name of neither never applies. Of the names that a
-    rule lacks, that one is waited for which most rules lack.
+    Of the names that a selector lacks, that one is waited for which most lack. ``inline`` are the declarations of the
+    page's style attributes, ``markup`` the names of its elements; with ``folds`` their case does not count.
     """
-
-    @cache
-    def may_have(name: str) -> bool:
-        return name.lstrip(_MARKS) in seen or matches(name_selector(name))
-
-    places = [place for place, style in enumerate(styles) if style.path is not None and style.text]
-    trees = [rule_tree(styles[place].text or "") for place in places]
-    lacks = [lacking for tree in trees for lacking in _lacking(tree.nodes, may_have, may_come)]
-    counts = Counter(name for lacking in lacks for name in lacking)
-    names = {max(lacking, key=lambda name: (counts[name], name)) for lacking in lacks}
-    if not names or any(not _BREAKING.isdisjoint(name) for name in names):
+    if pruning.saved <= _FEWEST_SAVED:
         return None
-    return Rest(dict.fromkeys(places, seen), tuple(sorted(names)))
+    fold = str.lower if folds else str
+    lacks = [[fold(name) for name in lacking] for lacking in pruning.lacking()]
+    defined = [max(_words(each), key=len) for each in pruning.definitions]
+    selector = ",".join(map(name_selector, sorted(_most_shared(lacks))))
+    if not defined and len(selector) <= _FILTER_LENGTH:
+        waiting = _script(FILTERS=False, SELECTOR=selector)
+    else:
+        has = {fold(name) for name in (*markup, *pruning.known, *(_words(inline) if defined else ()))}
+        keys, known = _keys(lacks, defined, has)
+        written = " ".join(sorted(known))
+        if not defined and len(selector) <= _FILTER_LENGTH + _KEY_LENGTH * len(keys) + len(written):
+            waiting = _script(FILTERS=False, SELECTOR=selector)
+        else:
+            others = {*has, *chain.from_iterable(map(_beginnings, has - known))}
+            bits, size = _filter(sorted(keys), sorted(others - keys))
+            waiting = _script(
+                FILTERS=True,
+                BITS=b64encode(bits).decode(),
+                SIZE=size,
+                HASHES=_HASHES,
+                KNOWN=written,
+                WORDS=bool(defined),
+                FOLDS=folds,
+            )
+    return Rest(pruning.texts, waiting) if pruning.saved > _FEWEST_SAVED + len(waiting) else None
 
 
-def _lacking(nodes: Nodes, may_have: Callable[[str], bool], may_come: Container[str]) -> Iterator[list[str]]:
-    """Yield the names that each selector lacks that may match late, of rules that are not in the page."""
-    for node in nodes.all:
-        lacks = [[name for name in required_names(each) if not may_have(name)] for each in node.selectors]
-        if all(lacks):
-            yield from (lacking for lacking in lacks if all(name.lstrip(_MARKS) in may_come for name in lacking))
-        yield from _lacking(node.nodes, may_have, may_come)
+def _most_shared(lacks: Sequence[Sequence[str]]) -> frozenset[str]:
+    """Return one name of each selector: that which most selectors lack."""
+    counts = Counter(chain.from_iterable(lacks))
+    return frozenset(max(lacking, key=lambda name: (counts[name], name)) for lacking in lacks)
 
 
-_PLACE = re.compile(r"\b(?:NAMES|ATTRIBUTES|GROUPS|MARK)\b")
+def _keys(
+    lacks: Sequence[Sequence[str]], defined: Sequence[str], has: Iterable[str]
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return what a filter has, names or what they begin with (``.carousel-``), and names of the page among those."""
+    beginnings = _worthy_beginnings({*chain.from_iterable(lacks), *defined}, has)
+
+    def key_of(name: str) -> str:
+        return next((each for each in _beginnings(name) if each in beginnings), name)
+
+    keys = _most_shared([list(map(key_of, lacking)) for lacking in lacks]).union(map(key_of, defined))
+    return keys, frozenset(name for name in has if not keys.isdisjoint(_beginnings(name)) and not _SPACE.search(name))
+
+
+def _worthy_beginnings(lacking: Iterable[str], has: Iterable[str]) -> frozenset[str]:
+    """Return the beginnings that are shorter in a page than the names that begin so, with those that it has."""
+    sizes = Counter(chain.from_iterable(map(_beginnings, lacking)))
+    sizes.subtract(each for name in has for each in _beginnings(name) for _ in range(_NAMES_PER_KNOWN))
+    return frozenset(each for each, size in sizes.items() if size > 1)
+
+
+def _beginnings(name: str) -> list[str]:
+    """Return the beginnings of a name that a filter may have in its place, as in ``wait.js``."""
+    first, last = name.find("-", 1), name.rfind("-")
+    return [name[: place + 1] for place in ([first] if first == last else [first, last]) if place > 0]
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of declarations, or of the name of keyframes or fonts, as names to wait for."""
+    return [f"@{word}" for word in _SEPARATORS.split(text.lower())]
+
+
+def _filter(names: Sequence[str], others: Sequence[str]) -> tuple[bytes, int]:
+    """Return a filter that has the names, and its size in bits, such that few of the others seem to be in it."""
+    hashes = [each for name in names for each in _hashes(name)]
+    least = len(names) * _BITS_PER_NAME | 1
+    tries = (_with_size(size, hashes, others) for size in range(least, least + 2 * _TRIES, 2))
+    best = next(tries)
+    while best[0] and (other := next(tries, None)) is not None:
+        best = min(best, other)
+    _, size, bits = best
+    return int("".join(map(str, reversed(bits))), 2).to_bytes(size // 8 + 1, "little"), size
+
+
+def _with_size(size: int, hashes: Sequence[int], others: Sequence[str]) -> tuple[int, int, bytearray]:
+    """Return how many of the others seem to be in a filter of a size, the size, and its bits."""
+    bits = bytearray(size)
+    for each in hashes:
+        bits[each % size] = 1
+    return sum(all(bits[each % size] for each in _hashes(name)) for name in others), size, bits
+
+
+@lru_cache(maxsize=1 << 16)
+def _hashes(name: str) -> tuple[int, ...]:
+    """Return the hashes of a name: FNV-1a of its characters, and what follows by multiplication."""
+    value, hashes = 2166136261, []
+    for character in name:
+        value = (value ^ ord(character)) * 16777619 & 0xFFFFFFFF
+    for _ in range(_HASHES):
+        value = (value ^ value >> 15) * 739982445 & 0xFFFFFFFF
+        hashes.append(value)
+    return tuple(hashes)
+
+
+_PLACE = re.compile(r"\b(?:FILTERS|SELECTOR|BITS|SIZE|HASHES|KNOWN|WORDS|FOLDS|MARK)\b")
+
+
+def _script(**values: object) -> str:
+    """Return the script with values in the places of the names in capitals."""
+    template = _template(*(values.get(name) is True for name in ("FILTERS", "WORDS", "FOLDS")))
+    return _PLACE.sub(lambda match: _literal(values[match[0]]), template)
 
 
 def _literal(value: object) -> str:
@@ -110,6 +175,16 @@ def _literal(value: object) -> str:
 
 
 @cache
-def _template() -> str:
+def _template(filters: bool, words: bool, folds: bool) -> str:
+    """Return the script without the parts that certain values need."""
+    from turbohtml.clean import JSMinify, minify_js
+
     source = files(__package__).joinpath("wait.js").read_text("utf-8")
-    return minify_script(source) or source
+    values: dict[str, object] = {"FILTERS": filters, "WORDS": words, "FOLDS": folds, "MARK": MARK}
+    decided = _PLACE.sub(lambda match: _literal(values[match[0]]) if match[0] in values else match[0], source)
+    return minify_js(decided, JSMinify(mangle=True, fold=True))
+
+
+def _link(sheet: PageStyle) -> str:
+    media = f" {attribute_markup('media', sheet.media)}" if sheet.media else ""
+    return f"<link rel=stylesheet {attribute_markup('href', sheet.element.attr('href') or '')}{media} blocking=render>"

@@ -1,36 +1,52 @@
-// Waits until an element of the page has a missing name, then adds the links to whole sheets after the style elements
-// that have a part of their rules. NAMES are separated by spaces; ATTRIBUTES are those of attributes among them; GROUPS
-// have, for each style element with the attribute MARK, the addresses and media of sheets.
+// Waits until an element of the page has a name that rules in files need, then adds LINKS to the whole sheets, each after
+// the style element with the attribute MARK that has a part of its rules; so does the first pointer, key or focus.
+// SELECTOR has the names if they are few. With FILTERS BITS is a filter (Bloom 1970) of SIZE bits with HASHES hashes for
+// each name, or for what all but the KNOWN names begin with; it errs on the side of yes. WORDS says that it has words of
+// style attributes, FOLDS that case does not count.
 {
-  const missing = new Set(NAMES.split(' '))
-  const attributes = ATTRIBUTES
-  const styles = document.querySelectorAll('style[' + MARK + ']')
-  const isMissing = (element) =>
-    missing.has(element.localName) || missing.has(element.id) || [...element.classList].some((name) => missing.has(name)) ||
-    attributes.some((name) => element.hasAttribute(name))
-  const hasMissing = (element, seen) => {
-    if (seen.has(element)) return false
-    seen.add(element)
-    return isMissing(element) || [...element.children].some((child) => hasMissing(child, seen))
-  }
-  const brings = (record, seen) => record.type === 'attributes' ? isMissing(record.target)
-    : [...record.addedNodes].some((node) => node.nodeType === 1 && hasMissing(node, seen))
-  const add = () => {
-    observer.disconnect()
-    GROUPS.forEach((sheets, index) => sheets.reduce((before, [url, media]) => {
-      const link = document.createElement('link')
-      link.rel = 'stylesheet'
-      link.href = url
-      if (media) link.media = media
-      before.after(link)
-      return link
-    }, styles[index]))
+  const isWaitedFor = FILTERS ? (() => {
+    const bits = atob(BITS)
+    const known = new Set(KNOWN.split(' '))
+    const isIn = (key) => {
+      let hash = 2166136261
+      for (const character of key) hash = Math.imul(hash ^ character.codePointAt(), 16777619)
+      for (let count = HASHES; count--;) {
+        hash = Math.imul(hash ^ hash >>> 15, 739982445)
+        const place = (hash >>> 0) % SIZE
+        if (!(bits.charCodeAt(place >> 3) >> place % 8 & 1)) return
+      }
+      return key
+    }
+    const waitsFor = (mark, names) => names.some((name) => {
+      name = mark + (FOLDS ? name.toLowerCase() : name)
+      return !known.has(name) && known.add(name) &&
+        [name, name.slice(0, name.indexOf('-', 1) + 1), name.slice(0, name.lastIndexOf('-') + 1)].some(isIn)
+    })
+    // Attributes are read by methods: a form's properties may be its fields
+    const words = (element, name, separators) => (element.getAttribute(name) || '').split(separators)
+    return (element) => waitsFor('', [element.localName.toLowerCase()]) || waitsFor('[', element.getAttributeNames()) ||
+      waitsFor('#', words(element, 'id', '\n')) || waitsFor('.', words(element, 'class', /\s+/)) ||
+      WORDS && waitsFor('@', words(element, 'style', /[\s"',;:()]+/).filter((word) => !/^[-+.]*\d/.test(word)).map((word) => word.toLowerCase())) ||
+      element.shadowRoot && enter(element.shadowRoot)
+  })() : (element) => element.matches(SELECTOR) || element.shadowRoot && enter(element.shadowRoot)
+  let seen = new Set()
+  const have = (nodes) => [...nodes].some((node) => node.localName && !seen.has(node) &&
+    [node, ...node.querySelectorAll('*')].some((element) => !seen.has(element) && seen.add(element) && isWaitedFor(element)))
+  const enter = (root) => {
+    observer.observe(root, { subtree: true, childList: true, attributes: true })
+    return have(root.childNodes)
   }
   const observer = new MutationObserver((records) => {
-    const seen = new Set()
-    if (records.some((record) => brings(record, seen))) add()
+    seen = new Set()
+    if (records.some((record) => record.attributeName ? isWaitedFor(record.target) : have(record.addedNodes))) add()
   })
-  const attributeFilter = ['class', 'id', ...attributes]
-  observer.observe(document, { subtree: true, childList: true, attributes: true, attributeFilter })
-  if (hasMissing(document.documentElement, new Set())) add()
+  const styles = document.querySelectorAll('style[' + MARK + ']')
+  let links = LINKS
+  const add = () => {
+    observer.disconnect()
+    links.forEach((link, index) => styles[index].insertAdjacentHTML('afterend', link))
+    links = []
+  }
+  for (const kind of ['pointerover', 'keydown', 'focusin']) addEventListener(kind, add, { capture: true, once: true })
+  if (enter(document)) add()
 }

@@ -1,0 +1,164 @@
+"""used-styles on pages with scripts, in a browser: what waits comes when a name comes, in its place in the cascade."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.sites.shown import URL, site
+from tests.sites.small import SmallSite
+
+from adaptc.browser.chromium import Chromium, in_chromium
+from adaptc.compile.passes.used_styles.rest import _filter, _hashes
+from adaptc.compile.pipeline import BY_NAME, Step
+
+STEPS = (Step(BY_NAME["used-styles"], {"loads": "everything", "scripts": "own"}),)
+# Rules that wait, with names that the filter lists, or that begin as no name of the page does
+FEW = ".late{color:#010203}#late{color:#010203}[data-late]{color:#010203}x-late{color:#010203}" + "".join(
+    f".late .part{number}{{margin:{number}px {number * 7}px}}" for number in range(150)
+)
+MANY = FEW + "".join(
+    f".w{number * 7919}q{{margin:{number}px}}.icon-n{number}{{top:{number}px}}" for number in range(300)
+)
+MOTION = "@keyframes Turn{to{color:#010203}}.spun{animation:Turn 1s}"
+BODY = "<form><input name=children><input name=attributes><input name=id></form><p class='a icon-n7'>text"
+
+LOADED = """async () => {
+    await new Promise(requestAnimationFrame)
+    for (const link of document.querySelectorAll('link'))
+        if (!link.sheet) await new Promise((done) => { link.onload = done })
+}"""
+ACTIONS = {
+    "p.className = 'la' + 'te'": True,
+    "p.id = 'la' + 'te'": True,
+    "p.setAttribute('data-la' + 'te', '')": True,
+    "p.append(document.createElement('x-la' + 'te'))": True,
+    "p.insertAdjacentHTML('beforeend', `<b><i><u class='x la${''}te'></u></i></b>`)": True,
+    "document.documentElement.classList.add('la' + 'te')": True,
+    "document.querySelector('form').className = 'la' + 'te'": True,
+    "p.dispatchEvent(new PointerEvent('pointerover', {bubbles: true}))": True,
+    "p.dispatchEvent(new KeyboardEvent('keydown', {bubbles: true}))": True,
+    "document.querySelector('input').focus()": True,
+    "p.textContent = 'late'": False,
+    "p.style.top = '1px'": False,
+    "p.className = 'other'": False,
+    "scrollTo(0, 100)": False,
+}
+MORE = {
+    "p.className = 'w' + 7919 * 5 + 'q'": True,
+    "p.className = 'icon' + '-n8'": True,
+    "p.className = 'icon' + '-n7'": False,
+    "p.style.animation = 'tu' + 'rn 1s'": True,
+    "p.attachShadow({mode: 'open'}).innerHTML = `<b style='animation:Tu${''}rn 1s'></b>`; p.title = 'x'": True,
+    "p.className = 'LATE'": False,
+}
+
+
+def made(sheet: str, *, head: str = "", doctype: str = "<!doctype html>") -> str:
+    """Return the page after the pass; what its script does comes later."""
+    files = {
+        "index.html": f"{doctype}<meta charset=utf-8><title>T</title>{head}<link rel=stylesheet href=a.css>"
+        f"<body>{BODY}<script>run()</script>",
+        "a.css": sheet,
+    }
+    done = SmallSite(files).rewrite("index.html", STEPS, "words")
+    assert not done.demoted, done.diagnostics
+    return (done.content or b"").decode()
+
+
+def acted(chromium: str, page: str, sheet: str, actions: list[str]) -> dict[str, list[str]]:
+    """Return what the page loads after each of the actions, each on a new page."""
+    found: dict[str, list[str]] = {}
+
+    async def work(browser: Chromium) -> None:
+        for action in actions:
+            served = site({"index.html": page, "a.css": sheet})
+            async with browser.tab(served, 300, 200) as tab:
+                await tab.load(URL)
+                assert [load.url for load in tab.seen.loads] == [URL]
+                await tab.run(f"() => {{ const p = document.querySelector('p'); {action} }}")
+                await tab.run(LOADED)
+                found[action] = [load.url.removeprefix(URL) for load in tab.seen.loads[1:]]
+
+    in_chromium(chromium, work)
+    return found
+
+
+@pytest.mark.chromium
+def test_the_whole_sheet_comes_once_a_name_comes_or_a_reader_acts(chromium: str) -> None:
+    sheet = f".a{{color:red}}{FEW}"
+    page = made(sheet)
+    assert ".matches(" in page
+    assert acted(chromium, page, sheet, [*ACTIONS]) == {
+        action: ["a.css"] if is_needed else [] for action, is_needed in ACTIONS.items()
+    }
+
+
+@pytest.mark.chromium
+def test_many_names_are_a_filter(chromium: str) -> None:
+    sheet = f".a{{color:red}}{MANY}{MOTION}"
+    page = made(sheet)
+    assert "atob(" in page
+    assert len(page) < 4000
+    expected = {**ACTIONS, **MORE}
+    assert acted(chromium, page, sheet, [*expected]) == {
+        action: ["a.css"] if is_needed else [] for action, is_needed in expected.items()
+    }
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("names", [FEW, MANY])
+def test_in_quirks_mode_names_match_in_any_case(chromium: str, names: str) -> None:
+    sheet = f".A{{color:red}}{names}"
+    page = made(sheet, doctype="")
+    assert ".A{color:red}" in page
+    action = "p.className = 'LA' + 'te'"
+    assert acted(chromium, page, sheet, [action, "p.className = 'OTHER'"]) == {
+        action: ["a.css"],
+        "p.className = 'OTHER'": [],
+    }
+
+
+@pytest.mark.chromium
+def test_the_cascade_is_that_of_the_original_before_and_after(chromium: str) -> None:
+    first = f".a{{color:#111111;top:1px}}.late{{color:#222222;left:2px}}{FEW}"
+    second = f".a{{top:3px}}.late{{left:4px}}.a.late{{right:5px}}{MANY}"
+    files = {
+        "index.html": "<!doctype html><title>T</title><script>document.documentElement.className = 'js'</script>"
+        "<link rel=stylesheet href=a.css><style>p{position:relative}.a{color:#333333}</style>"
+        f"<link rel=stylesheet href=b.css><body>{BODY}<script>run()</script>",
+        "a.css": first,
+        "b.css": second,
+    }
+    done = SmallSite(files).rewrite("index.html", STEPS, "words")
+    built = {**files, "index.html": (done.content or b"").decode()}
+    seen: list[list[str]] = []
+
+    async def work(browser: Chromium) -> None:
+        for served in (files, built):
+            async with browser.tab(site(dict(served)), 300, 200) as tab:
+                await tab.load(URL)
+                for action in ("", "p.classList.add('la' + 'te')"):
+                    await tab.run(f"() => {{ const p = document.querySelector('p'); {action} }}")
+                    await tab.run(LOADED)
+                    seen.append(await tab.run("() => { const s = getComputedStyle(document.querySelector('p'));"
+                                              " return [s.color, s.top, s.left, s.right] }"))  # fmt: skip
+
+    in_chromium(chromium, work)
+    assert seen[:2] == seen[2:]
+    assert seen[1] != seen[0]
+
+
+def test_a_filter_has_its_names_and_none_that_the_page_has() -> None:
+    choose = random.Random(7)
+    names = [f".{choose.randrange(1 << 40):x}" for _ in range(400)]
+    others = [f"#{choose.randrange(1 << 40):x}" for _ in range(60)]
+    bits, size = _filter(names, others)
+    assert size < 13 * len(names)
+
+    def has(name: str) -> bool:
+        return all(bits[each % size >> 3] >> (each % size & 7) & 1 for each in _hashes(name))
+
+    assert all(map(has, names))
+    assert not any(map(has, others))
