@@ -231,20 +231,20 @@ def _is_script(element: Element) -> bool:
     return is_javascript_type(kind, element.attr("language")) or is_module_type(kind)
 
 
-# The handlers that pages use; one that is missed here only matters to a page without any <script>.
-_HANDLERS = frozenset({
+# The handlers that pages use; one that is missed here hardly matters but to a page without any <script>.
+HANDLERS = frozenset({
     "load", "click", "change", "submit", "mouseover", "mouseout", "focus", "blur", "keydown", "keyup", "error",
     "input", "mousedown", "mouseup", "mouseenter", "mouseleave", "unload", "beforeunload", "resize", "scroll",
     "dblclick", "keypress", "select", "reset", "toggle", "touchstart", "pageshow", "hashchange", "popstate",
 })  # fmt: skip
-_HANDLER_SELECTOR = ",".join(f"[on{name}]" for name in sorted(_HANDLERS))
+_HANDLER_SELECTOR = ",".join(f"[on{name}]" for name in sorted(HANDLERS))
 # Searching the text first spares most pages the search through the tree. One pattern for each spelling of "on": a
 # literal start makes a search twenty times faster than a pattern that ignores case.
 _HANDLER_MARKS = tuple(re.compile(rf"{start}([a-zA-Z]{{4,}})\s*=") for start in ("on", "On", "ON", "oN"))
 
 
 def _may_have_handlers(text: str) -> bool:
-    return any(match[1].lower() in _HANDLERS for mark in _HANDLER_MARKS for match in mark.finditer(text))
+    return any(match[1].lower() in HANDLERS for mark in _HANDLER_MARKS for match in mark.finditer(text))
 
 
 def _event_handlers(tree: Document) -> list[str]:

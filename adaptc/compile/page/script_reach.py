@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import PageContext, script_source
+from adaptc.compile.page.context import HANDLERS, PageContext, script_source
 from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.urls import join
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
+from adaptc.formats.script.inert import are_inert
 from adaptc.formats.script.lexer import unescape
 from adaptc.formats.script.names import Names, names_of_text
 
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class ScriptReach:
-    """The scripts that are likely to run in a page, and the names in data (JSON, markup, attributes)."""
+    """The scripts that are likely to run in a page, and the names in data (JSON, markup, attributes).
+
+    ``is_inert`` says that there are no others, and that none can bring a name into the page but these.
+    """
 
     scripts: dict[str | bytes, ScriptFacts] = field(default_factory=dict)
     data: list[Names] = field(default_factory=list)
+    is_inert: bool = False
 
     @property
     def names(self) -> tuple[Names, ...]:
@@ -55,7 +60,22 @@ def script_reach(tree: Document, page: PageContext, view: View) -> ScriptReach:
                 else:
                     names = _PAGE_NAMES if kind == media.HTML else _DATA_NAMES
                     reach.data.append(view.facts(names, view.read(path)))
+    is_closed = not page.unseen_scripts and tree.select_one(_LIVE) is None and not runs_other_code(page.page.text)
+    reach.is_inert = is_closed and are_inert([script.inertness for script in reach.scripts.values()])
     return reach
+
+
+# What has scripts, or markup for them, of its own
+_LIVE = "iframe, frame, object, embed, template, animate, set"
+_CODE_ADDRESS = re.compile(r"javascript:(?!\s*(?:void\s*\(?0\)?|[;\"'>]|//))", re.IGNORECASE)
+_HANDLER = re.compile(r"\son([a-z]+)\s*=", re.IGNORECASE)
+
+
+def runs_other_code(text: str) -> bool:
+    """Whether a page runs code that its scripts and known handlers do not hold: in addresses, in other handlers."""
+    return _CODE_ADDRESS.search(text) is not None or any(
+        name.lower() not in HANDLERS for name in _HANDLER.findall(text)
+    )
 
 
 def _files(addresses: Iterable[str], bases: Iterable[str], view: View) -> Iterable[str]:

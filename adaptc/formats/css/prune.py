@@ -246,8 +246,8 @@ def prune_sheets(
 class LivePruning:
     """The sheets of a page whose scripts run, in two parts: what is likely to be used, and what waits.
 
-    The page is likely to have the names for which ``matches`` is true, and those in ``names`` (of classes, ids,
-    attributes, elements, without mark): since scripts may move elements and set classes, selectors are judged by their
+    The page has the names that ``has`` is true for (``.class``, ``#id``, ``[attribute``, ``type``), and is likely to
+    get those in ``names`` (without mark): since scripts may move elements and set classes, selectors are judged by
     names alone. Sheets at the places in ``whole`` are not cut. Custom properties, which scripts may read, go with their
     rules; keyframes and fonts wait that only waiting rules use and that are not in ``names``. ``inline`` and
     ``is_partial`` as for ``prune_sheets``.
@@ -256,14 +256,14 @@ class LivePruning:
     def __init__(
         self,
         texts: Sequence[str],
-        matches: Matches,
+        has: Matches,
         names: Container[str],
         *,
         whole: Container[int],
         inline: str,
         is_partial: bool,
     ) -> None:
-        self._matches, self._names = matches, names
+        self._has_now, self._names = has, names
         self._had: dict[str, bool] = {}
         choice = _Choice(lambda selector: all(map(self._has, required_names(selector))), self._has, ALL_MEDIA)
         everything = _Choice(_is_any, _is_any, ALL_MEDIA)
@@ -286,7 +286,7 @@ class LivePruning:
     def _has(self, name: str) -> bool:
         result = self._had.get(name)
         if result is None:
-            result = self._had[name] = name.lstrip(".#[") in self._names or self._matches(name_selector(name))
+            result = self._had[name] = self._has_now(name) or name.lstrip(".#[") in self._names
         return result
 
     def _free_definitions(self, texts: Sequence[str], sheets: Sequence[Sequence[_Candidate]]) -> set[str]:

@@ -202,8 +202,7 @@ class PageMatches:
     Several trees are the same page as it is built with and without scripting. Most selectors of a large sheet
     name a class that the page does not have, so names are looked up before the engine matches: the 1,300 rules
     of Bootstrap 3 take 3.5 ms. In quirks mode classes and ids match in any case (Selectors 4, section 6.6), which the
-    engine does not know: a name of the page in another case counts as a match. ``names`` are those of the page
-    (``.class``, ``#id``, ``[attribute``, ``type``).
+    engine does not know: a name of the page in another case counts as a match. ``names`` are those of the page.
     """
 
     def __init__(self, *trees: Document) -> None:
@@ -218,6 +217,10 @@ class PageMatches:
         if result is None:
             result = self._results[selector] = self._matches(selector)
         return result
+
+    def has(self, name: str) -> bool:
+        """Whether an element has a name (``.class``, ``#id``, ``[attribute``, ``type``)."""
+        return name in self.names or (self._folded is not None and name.lower() in self._folded)
 
     def _matches(self, selector: str) -> bool:
         required = required_names(selector)

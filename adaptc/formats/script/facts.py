@@ -9,6 +9,7 @@ from itertools import chain
 
 from adaptc.core.facts import FactKind
 from adaptc.formats.script.addresses import ImageChanges, image_changes, touches_addresses
+from adaptc.formats.script.inert import Inertness, find_inertness
 from adaptc.formats.script.introspection import (
     introspection_reasons,
     looks_for_style_sheets,
@@ -39,6 +40,7 @@ class ScriptFacts:
     touches_addresses: bool = False
     reads_backgrounds: bool = False
     is_self_contained: bool = False
+    inertness: Inertness = field(default_factory=Inertness)
     image_changes: ImageChanges = field(default_factory=ImageChanges)
     names: Names = field(default_factory=Names)
     handles: Handles = field(default_factory=Handles)
@@ -70,6 +72,7 @@ def script_facts(text: str) -> ScriptFacts:
         touches_addresses(script),
         any(name in text for name in _BACKGROUNDS),
         is_self_contained(script),
+        find_inertness(script),
         image_changes(script),
         names_of_script(script),
         find_handles(script),

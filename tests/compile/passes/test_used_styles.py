@@ -374,6 +374,41 @@ def test_scripts_of_other_sites_may_bring_in_anything():
         assert "<style data-used>.a{top:0}</style>" in text
 
 
+INERT = "function show(n) { var e = document.getElementById(n); e.style.display = 'none'; e.innerHTML = 'more' }"
+
+
+def test_rules_go_where_no_script_can_bring_in_a_name():
+    body = "<p class=a onclick=\"show('x')\"><a href=javascript:void(0)>text</a>"
+    assert live(".a{color:red}.b{top:0}", body, INERT).endswith("<style>.a{color:red}</style>")
+
+
+@pytest.mark.parametrize(
+    ("body", "script"),
+    [
+        ("<p class=a>text", f"{INERT}; e.className = f(x)"),
+        ("<p class=a>text", f"{INERT}; e[name](x)"),
+        ("<p class=a>text", f"{INERT}; e.innerHTML = x"),
+        ("<p class=a>text", f"{INERT}; e.innerHTML = '<b id=' + 1 + '>'"),
+        ("<p class=a>text", f"{INERT}; setTimeout(text, 10)"),
+        ("<p class=a>text", f"{INERT}; location = 'javascript:add()'"),
+        ("<p class=a onclick='other()'>text", INERT),
+        ("<p class=a onwheel='show(1)'>text", INERT),
+        ("<p class=a><a href='javascript:add()'>text</a>", INERT),
+        ("<p class=a>text<iframe src=b.html></iframe>", INERT),
+        ("<p class=a>text<script src=https://elsewhere.example/w.js></script>", INERT),
+    ],
+)
+def test_rules_wait_where_one_may(body, script):
+    assert "<style data-used>" in live(".a{color:red}.b{top:0}", body, script)
+
+
+@pytest.mark.parametrize("body", ["<p class=a onwheel='add()'>text", "<p class=a><a href='javascript:add()'>text</a>"])
+def test_code_in_other_handlers_and_addresses_is_a_script(body):
+    files = {"css/a.css": f".a{{color:red}}{REST}"}
+    text = made(body, head="<link rel=stylesheet href=css/a.css>", files=files, promise="words", options=LIVE)
+    assert "<style data-used>.a{color:red}</style>" in text
+
+
 def test_where_sheets_may_not_load_everything_pages_with_scripts_keep_them():
     head = f"{LINKS}<script>run()</script>"
     site = SmallSite({"index.html": f"{HEAD}{head}<p class=a>", "noise.css": NOISE, "css/a.css": ".a{top:0}"})
@@ -393,7 +428,7 @@ def test_where_sheets_may_not_load_everything_pages_with_scripts_keep_them():
     ],
 )
 def test_a_script_that_reads_no_sheet_keeps_none(script):
-    assert live(".a{top:0}.none{margin:0}", script=script).endswith("<style data-used>.a{top:0}</style>")
+    assert live(".a{top:0}.none{margin:0}", script=script).endswith(">.a{top:0}</style>")
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ def test_other_media_types_are_dropped() -> None:
 def live(
     *sheets: str, names: frozenset[str] = frozenset(), whole: tuple[int, ...] = (), inline: str = ""
 ) -> LivePruning:
-    return LivePruning(sheets, PageMatches(parse(PAGE)), names, whole=whole, inline=inline, is_partial=False)
+    return LivePruning(sheets, PageMatches(parse(PAGE)).has, names, whole=whole, inline=inline, is_partial=False)
 
 
 def test_where_scripts_run_selectors_are_judged_by_names_and_the_rest_waits() -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import lru_cache
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
-from adaptc.compile.page.script_reach import ScriptReach, script_reach
+from adaptc.compile.page.script_reach import ScriptReach, runs_other_code, script_reach
 from adaptc.compile.page.sheets import rebase_sheet
 from adaptc.compile.passes.used_styles.icons import hide_icons
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
@@ -34,18 +34,15 @@ def inline_used_styles(editor: Editor, page: PageContext, view: View, options: O
     the other rules wait in their files (an option), or the page keeps its sheets.
     """
     report = Report()
-    reach = script_reach(editor.tree, page, view) if page.has_scripts and _may_wait(options) else None
+    may_wait = options["scripts"] == "own" and options["loads"] == "everything"  # the files load everything
+    is_live = page.has_scripts or (may_wait and runs_other_code(page.page.text))
+    reach = script_reach(editor.tree, page, view) if is_live and may_wait else None
     reason = _reason_to_leave(page, reach, options)
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, "style sheets", reason))
         return report
     _UsedStyles(editor, page, view, reach, options).run(report)
     return report
-
-
-def _may_wait(options: Options) -> bool:
-    """Whether rules may wait in files, which load everything."""
-    return bool(options["scripts"] == "own" and options["loads"] == "everything")
 
 
 def _reason_to_leave(page: PageContext, reach: ScriptReach | None, options: Options) -> str | None:
@@ -79,8 +76,13 @@ class _UsedStyles:
     def run(self, report: Report) -> None:
         """Edit the page."""
         whole = [style.text or "" for style in self.styles]
-        rest = None if self.reach is None else self._rest(self.reach, whole)
-        used = rest.texts if rest is not None else whole if self.reach is not None else self._used(whole)
+        rest = None if self.reach is None or self.reach.is_inert else self._rest(self.reach, whole)
+        if self.reach is None:
+            used = self._used(whole)
+        elif self.reach.is_inert:
+            used = self._pruning(self.reach, whole, frozenset()).texts
+        else:
+            used = whole if rest is None else rest.texts
         texts = {id(style): self._text(style, text) for style, text in zip(self.styles, used, strict=True)}
         styles = [style if texts[id(style)] is not None else _keep(style) for style in self.styles]
         runs = list(group_styles(styles, self.page, ends_with_file=rest is not None))
@@ -102,17 +104,15 @@ class _UsedStyles:
 
     def _rest(self, reach: ScriptReach, whole: Sequence[str]) -> Rest | None:
         """Return what may wait in the files of the sheets; ``None`` if that saves little."""
-        seen, folds = self.page.evidence, is_quirks(self.editor.tree)
+        without_file = frozenset(place for place, style in enumerate(self.styles) if style.path is None)
+        pruning = self._pruning(reach, whole, without_file)
+        return find_rest(pruning, self.inline, self.matches.names, folds=is_quirks(self.editor.tree))
+
+    def _pruning(self, reach: ScriptReach, texts: Sequence[str], whole: Container[int]) -> LivePruning:
+        seen = self.page.evidence
         parts = reach.names if seen is None else (Names(frozenset().union(*(width.names for width in seen.widths))),)
-        pruning = LivePruning(
-            whole,
-            self.matches,
-            _likely_names(parts, folds),
-            whole=frozenset(place for place, style in enumerate(self.styles) if style.path is None),
-            inline=self.inline,
-            is_partial=self.is_partial,
-        )
-        return find_rest(pruning, self.inline, self.matches.names, folds=folds)
+        names = _likely_names(parts, is_quirks(self.editor.tree))
+        return LivePruning(texts, self.matches.has, names, whole=whole, inline=self.inline, is_partial=self.is_partial)
 
     def _text(self, style: PageStyle, text: str) -> str | None:
         """Return the text of a sheet for a style element of the page, ``None`` if it cannot be written there."""
