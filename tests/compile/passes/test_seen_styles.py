@@ -50,10 +50,10 @@ def styles(text):
 
 def test_rules_that_lack_a_name_that_was_seen_wait_in_their_file():
     text, reasons = made()
-    assert styles(text) == ["<style data-used>.a{color:red}.open{color:lime}</style>"]
+    assert styles(text) == ["<style>.a{color:red}.open{color:lime}</style>"]
     assert "observe(" in text
     assert '.matches(".late")' in text
-    assert "link rel=stylesheet href=css/a.css blocking=render" in text
+    assert "</style><link data-used href=css/a.css><script>" in text
     assert reasons["css/a.css"] == "30 characters are in use; the rest comes when it is needed"
 
 
@@ -73,7 +73,7 @@ def test_names_of_all_widths_were_seen():
 def test_style_elements_have_no_file_to_wait_in():
     text, _ = made(head=f"<style>{REST}</style><link rel=stylesheet href=css/a.css><style>.a{{top:0}}{REST}</style>")
     first, second = styles(text)
-    assert first == f"<style data-used>{REST}\n.a{{color:red}}.open{{color:lime}}</style>"
+    assert first == f"<style>{REST}\n.a{{color:red}}.open{{color:lime}}</style>"
     assert second == f"<style>.a{{top:0}}{REST}</style>"
     assert text.index(first) < text.index("<script>") < text.index(second)
 

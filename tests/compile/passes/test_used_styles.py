@@ -288,7 +288,7 @@ def test_names_that_a_script_is_likely_to_bring_in_count_as_used(script, kept):
 def test_what_a_script_looks_up_or_calls_so_it_does_not_bring_in():
     css = ".a{color:red}.open{color:blue}.tab{top:1px}"
     text = live(css, script="/* open */ var open = tab(wide); q('.tab > #open')")
-    assert text.endswith("<style data-used>.a{color:red}</style>")
+    assert text.endswith("<style>.a{color:red}</style><link data-used href=css/a.css>")
 
 
 @pytest.mark.parametrize(
@@ -345,12 +345,13 @@ def test_rules_that_lack_a_name_wait_in_their_files():
     )
     text = made(head=head, files=files, promise="words", options=LIVE)
     assert re.findall(r"<style[^>]*>.*?</style>", text) == [
-        "<style data-used>.a{color:red}</style>",
-        "<style data-used>@media print{/*! MIT */p{margin:0}}</style>",
-        "<style data-used>.open{left:0}</style>",
+        "<style>.a{color:red}</style>",
+        "<style>@media print{/*! MIT */p{margin:0}}</style>",
+        "<style>.open{left:0}</style>",
     ]
-    links = ["href=css/a.css", "href=b.css media=print", "href=c.css"]
-    assert re.findall(r"link rel=stylesheet ([^>]*) blocking=render>", text) == links
+    links = ["css/a.css", "b.css media=print", "c.css"]
+    assert re.findall(r"</style><link data-used href=([^>]*)>", text) == links
+    assert text.count("<script>") == 2
 
 
 def test_little_is_not_worth_a_script():
@@ -364,14 +365,14 @@ def test_a_style_element_has_no_file_to_wait_in():
     text = made(head=f"<style>.a{{top:0}}{REST}</style><link rel=stylesheet href=noise.css><script>run()</script>",
                 promise="words", options=LIVE)  # fmt: skip
     assert REST in text
-    assert "<style data-used>" not in text
+    assert "<link data-used" not in text
 
 
 def test_scripts_of_other_sites_may_bring_in_anything():
     for source in ("https://elsewhere.example/w.js", "https://www.google.com/recaptcha/api.js"):
         head = f"<link rel=stylesheet href=css/a.css><script async src={source}></script>"
         text = made(head=head, files={"css/a.css": f".a{{top:0}}{REST}"}, promise="words", options=LIVE)
-        assert "<style data-used>.a{top:0}</style>" in text
+        assert "<style>.a{top:0}</style><link data-used href=css/a.css><script>" in text
 
 
 INERT = "function show(n) { var e = document.getElementById(n); e.style.display = 'none'; e.innerHTML = 'more' }"
@@ -399,14 +400,14 @@ def test_rules_go_where_no_script_can_bring_in_a_name():
     ],
 )
 def test_rules_wait_where_one_may(body, script):
-    assert "<style data-used>" in live(".a{color:red}.b{top:0}", body, script)
+    assert "<link data-used href=css/a.css>" in live(".a{color:red}.b{top:0}", body, script)
 
 
 @pytest.mark.parametrize("body", ["<p class=a onwheel='add()'>text", "<p class=a><a href='javascript:add()'>text</a>"])
 def test_code_in_other_handlers_and_addresses_is_a_script(body):
     files = {"css/a.css": f".a{{color:red}}{REST}"}
     text = made(body, head="<link rel=stylesheet href=css/a.css>", files=files, promise="words", options=LIVE)
-    assert "<style data-used>.a{color:red}</style>" in text
+    assert "<style>.a{color:red}</style><link data-used href=css/a.css><script>" in text
 
 
 def test_where_sheets_may_not_load_everything_pages_with_scripts_keep_them():
@@ -428,7 +429,7 @@ def test_where_sheets_may_not_load_everything_pages_with_scripts_keep_them():
     ],
 )
 def test_a_script_that_reads_no_sheet_keeps_none(script):
-    assert live(".a{top:0}.none{margin:0}", script=script).endswith(">.a{top:0}</style>")
+    assert "<style>.a{top:0}</style>" in live(".a{top:0}.none{margin:0}", script=script)
 
 
 @pytest.mark.parametrize(
@@ -456,9 +457,8 @@ def test_what_scripts_may_read_or_use_alone_stays_and_what_waiting_rules_use_wai
         "@font-face{font-family:Late;src:url(i.woff)}.a{margin:0}.late .x{animation:late 1s;font:1em Late}"
     )
     text = live(css, script="e.style.animation = 'spin 1s'; e.style.color = getComputedStyle(e).getPropertyValue(name)")
-    assert text.endswith(
-        "@keyframes spin{to{top:0}}@keyframes alone{to{top:1px}}:root{--accent:red}.a{margin:0}</style>"
-    )
+    kept = "@keyframes spin{to{top:0}}@keyframes alone{to{top:1px}}:root{--accent:red}.a{margin:0}"
+    assert f"<style>{kept}</style><link data-used" in text
 
 
 def test_fonts_and_images_stay_while_everything_may_be_loaded():

@@ -26,7 +26,7 @@ BODY = "<form><input name=children><input name=attributes><input name=id></form>
 
 LOADED = """async () => {
     await new Promise(requestAnimationFrame)
-    for (const link of document.querySelectorAll('link'))
+    for (const link of document.querySelectorAll('link[rel]'))
         if (!link.sheet) await new Promise((done) => { link.onload = done })
 }"""
 ACTIONS = {

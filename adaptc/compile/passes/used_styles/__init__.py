@@ -10,7 +10,7 @@ from adaptc.compile.page.script_reach import ScriptReach, runs_other_code, scrip
 from adaptc.compile.page.sheets import rebase_sheet
 from adaptc.compile.passes.used_styles.icons import hide_icons
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
-from adaptc.compile.passes.used_styles.rest import MARK, Rest, find_rest
+from adaptc.compile.passes.used_styles.rest import Rest, find_rest
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.css.fonts import is_font_service
@@ -89,9 +89,9 @@ class _UsedStyles:
         cut = {id(style) for style, text, all_ in zip(styles, used, whole, strict=True) if text != all_}
         late = [run for run in runs if id(run[-1]) in cut] if rest is not None else []
         for run in runs:
-            is_last = rest is not None and late and run is late[-1]
-            script = rest.script([each[-1] for each in late]) if rest is not None and is_last else ""
-            self._write(run, [texts[id(style)] or "" for style in run], report, is_late=run in late, script=script)
+            after = rest.link(run[-1]) if rest is not None and run in late else ""
+            after += f"<script>{rest.script}</script>" if rest is not None and late and run is late[-1] else ""
+            self._write(run, [texts[id(style)] or "" for style in run], report, after)
         report.actions += [Action(NAME, KEPT, _subject(style), style.reason) for style in styles if style.text is None]
         if not self.keep_images:
             self._attributes()
@@ -125,10 +125,8 @@ class _UsedStyles:
             return safe
         return escape_non_ascii(safe)
 
-    def _write(
-        self, run: list[PageStyle], texts: list[str], report: Report, *, is_late: bool = False, script: str = ""
-    ) -> None:
-        """Replace the first element of a group by its sheets, and a ``script``; remove the others."""
+    def _write(self, run: list[PageStyle], texts: list[str], report: Report, after: str) -> None:
+        """Replace the first element of a group by its sheets and what comes ``after``; remove the others."""
         is_wrapped = not run[0].starts
         pieces = [
             f"@media {style.media}{{{text}}}" if text and style.media and is_wrapped else text
@@ -138,14 +136,12 @@ class _UsedStyles:
         handles = attributes = handles_markup(run[0].element, self.page)
         if not is_wrapped and run[0].media:
             attributes += " " + attribute_markup("media", run[0].media)
-        if is_late:
-            handles = attributes = f"{attributes} {MARK}"
         for style in run[1:]:
             self.editor.remove_element(style.element)
         element = f"<style{attributes}>{text}</style>" if text or handles else ""
-        self.editor.replace_element(run[0].element, f"{element}<script>{script}</script>" if script else element)
+        self.editor.replace_element(run[0].element, element + after)
         for style, piece in zip(run, texts, strict=True):
-            used = "in use; the rest comes when it is needed" if is_late and style.path is not None else "used"
+            used = "in use; the rest comes when it is needed" if after and style is run[-1] else "used"
             report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are {used}"))
 
     def _icons(self, sheets: list[str], report: Report) -> None:

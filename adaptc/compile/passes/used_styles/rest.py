@@ -30,7 +30,7 @@ from adaptc.formats.html.syntax import attribute_markup
 
 __all__ = ["MARK", "Rest", "find_rest"]
 
-# The attribute of style elements after which links may come
+# The attribute of links to sheets that wait
 MARK = "data-used"
 _BITS_PER_NAME, _HASHES = 12, 8
 # More sizes are not tried: on a page with thousands of names one may cost a request for nothing
@@ -41,20 +41,24 @@ _NAMES_PER_KNOWN = 4
 _FILTER_LENGTH, _KEY_LENGTH = 700, 3
 # Characters that must be saved: fewer are not worth the chance of another request
 _FEWEST_SAVED = 1024
+# Names without a hyphen, elements without an id
+_ALWAYS_ASKED = ("null", "#null")
 _SPACE = re.compile(r"\s")
 _SEPARATORS = re.compile(r"[\s\"',;:()]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What waits of the sheets of a page, whose ``texts`` are in the page, and the script that waits, without links."""
+    """What waits of the sheets of a page, whose ``texts`` are in the page, and the ``script`` that waits."""
 
     texts: tuple[str, ...]
-    waiting: str
+    script: str
 
-    def script(self, sheets: Sequence[PageStyle]) -> str:
-        """Return the script that waits, to link the files of ``sheets``."""
-        return self.waiting.replace("LINKS", _literal([_link(sheet) for sheet in sheets]))
+    @staticmethod
+    def link(sheet: PageStyle) -> str:
+        """Return the link to a sheet that waits: without a ``rel`` it loads nothing."""
+        media = f" {attribute_markup('media', sheet.media)}" if sheet.media else ""
+        return f"<link {MARK} {attribute_markup('href', sheet.element.attr('href') or '')}{media}>"
 
 
 def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds: bool) -> Rest | None:
@@ -78,7 +82,7 @@ def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds
         if not defined and len(selector) <= _FILTER_LENGTH + _KEY_LENGTH * len(keys) + len(written):
             waiting = _script(FILTERS=False, SELECTOR=selector)
         else:
-            others = {*has, *chain.from_iterable(map(_beginnings, has - known))}
+            others = {*_ALWAYS_ASKED, *has, *chain.from_iterable(map(_beginnings, has - known))}
             bits, size = _filter(sorted(keys), sorted(others - keys))
             waiting = _script(
                 FILTERS=True,
@@ -183,8 +187,3 @@ def _template(filters: bool, words: bool, folds: bool) -> str:
     values: dict[str, object] = {"FILTERS": filters, "WORDS": words, "FOLDS": folds, "MARK": MARK}
     decided = _PLACE.sub(lambda match: _literal(values[match[0]]) if match[0] in values else match[0], source)
     return minify_js(decided, JSMinify(mangle=True, fold=True))
-
-
-def _link(sheet: PageStyle) -> str:
-    media = f" {attribute_markup('media', sheet.media)}" if sheet.media else ""
-    return f"<link rel=stylesheet {attribute_markup('href', sheet.element.attr('href') or '')}{media} blocking=render>"

@@ -1,5 +1,5 @@
-// Waits until an element of the page has a name that rules in files need, then adds LINKS to the whole sheets, each after
-// the style element with the attribute MARK that has a part of its rules; so does the first pointer, key or focus.
+// Waits until an element of the page has a name that rules in files need, then lets the links with the attribute MARK, each
+// after the rules of its sheet that are in the page, load the whole sheets; so does the first pointer, key or focus.
 // SELECTOR has the names if they are few. With FILTERS BITS is a filter (Bloom 1970) of SIZE bits with HASHES hashes for
 // each name, or for what all but the KNOWN names begin with; it errs on the side of yes. WORDS says that it has words of
 // style attributes, FOLDS that case does not count.
@@ -9,7 +9,7 @@
     const known = new Set(KNOWN.split(' '))
     const isIn = (key) => {
       let hash = 2166136261
-      for (const character of key) hash = Math.imul(hash ^ character.codePointAt(), 16777619)
+      for (const character of `${key}`) hash = Math.imul(hash ^ character.codePointAt(), 16777619)
       for (let count = HASHES; count--;) {
         hash = Math.imul(hash ^ hash >>> 15, 739982445)
         const place = (hash >>> 0) % SIZE
@@ -17,17 +17,19 @@
       }
       return key
     }
-    const waitsFor = (mark, names) => names.some((name) => {
-      name = mark + (FOLDS ? name.toLowerCase() : name)
-      return !known.has(name) && known.add(name) &&
-        [name, name.slice(0, name.indexOf('-', 1) + 1), name.slice(0, name.lastIndexOf('-') + 1)].some(isIn)
-    })
+    const waitsFor = (name) => {
+      if (FOLDS) name = name.toLowerCase()
+      return !known.has(name) && known.add(name) && [name, /.[^-]*-/.exec(name), /.*-/.exec(name)].some(isIn)
+    }
     // Attributes are read by methods: a form's properties may be its fields
-    const words = (element, name, separators) => (element.getAttribute(name) || '').split(separators)
-    return (element) => waitsFor('', [element.localName.toLowerCase()]) || waitsFor('[', element.getAttributeNames()) ||
-      waitsFor('#', words(element, 'id', '\n')) || waitsFor('.', words(element, 'class', /\s+/)) ||
-      WORDS && waitsFor('@', words(element, 'style', /[\s"',;:()]+/).filter((word) => !/^[-+.]*\d/.test(word)).map((word) => word.toLowerCase())) ||
-      element.shadowRoot && enter(element.shadowRoot)
+    return (element) => [
+      element.localName.toLowerCase(),
+      '#' + element.getAttribute('id'),
+      ...element.getAttributeNames().map((name) => '[' + name),
+      ...[...element.classList].map((name) => '.' + name),
+      ...WORDS ? (element.getAttribute('style') || '').toLowerCase().split(/[\s"',;:()]+/)
+        .filter((word) => !/^[-+.]*\d/.test(word)).map((word) => '@' + word) : [],
+    ].some(waitsFor) || element.shadowRoot && enter(element.shadowRoot)
   })() : (element) => element.matches(SELECTOR) || element.shadowRoot && enter(element.shadowRoot)
   let seen = new Set()
   const have = (nodes) => [...nodes].some((node) => node.localName && !seen.has(node) &&
@@ -40,13 +42,10 @@
     seen = new Set()
     if (records.some((record) => record.attributeName ? isWaitedFor(record.target) : have(record.addedNodes))) add()
   })
-  const styles = document.querySelectorAll('style[' + MARK + ']')
-  let links = LINKS
   const add = () => {
     observer.disconnect()
-    links.forEach((link, index) => styles[index].insertAdjacentHTML('afterend', link))
-    links = []
+    for (const link of document.querySelectorAll('link[' + MARK + ']:not([rel])')) link.rel = 'stylesheet'
   }
-  for (const kind of ['pointerover', 'keydown', 'focusin']) addEventListener(kind, add, { capture: true, once: true })
+  for (const kind of ['pointerover', 'keydown', 'focusin']) addEventListener(kind, add, true)
   if (enter(document)) add()
 }
