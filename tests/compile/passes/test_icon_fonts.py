@@ -73,7 +73,7 @@ def test_a_composed_word_keeps_all_that_begin_so() -> None:
         ("<p class=i>&#xf000;", {"largest": 100}),
         ("<p class=i>&#xf000;", {"f_woff2": icon_font(first=0x400)}),
         ("<p class=i>&#xf000;", {"f_woff2": b"broken"}),
-        ("<p class=i>&#xf000;<meta http-equiv=Content-Security-Policy content="font-src https:">", {}),
+        ("<p class=i>&#xf000;<meta http-equiv=Content-Security-Policy content='font-src https:'>", {}),
     ],
 )
 def test_a_font_stays_that_is_used_throughout_or_not_understood(body: str, options: dict[str, object]) -> None:

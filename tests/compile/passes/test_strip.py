@@ -163,6 +163,13 @@ def test_a_script_on_which_the_page_relies_stays() -> None:
     assert tracker not in body(f"{tracker}<script>{careful}</script>")
 
 
+def test_a_script_that_shows_what_the_page_quotes_stays() -> None:
+    script = '<script async src="https://platform.twitter.com/widgets.js"></script>'
+    quote = '<blockquote class="twitter-tweet">words</blockquote>'
+    assert said(quote + script)[1] == [("kept", "platform.twitter.com", "it shows a quotation of the page")]
+    assert script not in body(f"<blockquote>words</blockquote>{script}")
+
+
 # ---- logo and story alone
 
 

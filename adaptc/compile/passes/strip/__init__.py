@@ -60,7 +60,8 @@ _HIDDEN = "display:none!important"
 def strip_third_parties(editor: Editor, page: PageContext, view: DerivingView, report: Report) -> None:
     """Remove scripts and hints of third parties by rules and filters; frames of theirs stay as empty boxes.
 
-    Scripts stay if a script of the page uses what they define; the site's own scripts stay anyway.
+    Scripts stay if a script of the page uses what they define, or if they show posts that the page quotes; the site's
+    own scripts stay anyway.
     """
     blocking = Blocking(page, view)
     elements = (each for each in editor.tree.iter_elements(tuple(_LOADS)) if not is_isolated(each, editor.text))
@@ -72,11 +73,20 @@ def strip_third_parties(editor: Editor, page: PageContext, view: DerivingView, r
         if element.tag == "script" and needed:
             report.actions.append(Action("strip", KEPT, subject, f"a script of the page uses {min(needed)}"))
             continue
+        if element.tag == "script" and _is_embedding(editor, subject):
+            report.actions.append(Action("strip", KEPT, subject, "it shows a quotation of the page"))
+            continue
         if element.tag == "iframe":
             editor.remove_attribute(element, "src")
         else:
             editor.remove_element(element)
         report.actions.append(Action("strip", "stripped", subject, f"<{element.tag}>: {reason}"))
+
+
+def _is_embedding(editor: Editor, host: str) -> bool:
+    """Whether a page quotes a post of the network at a host, which its script shows: ``blockquote.twitter-tweet``."""
+    network = host.split(".")[-2:][0].lower()
+    return any(network in (quote.attr("class") or "").lower() for quote in editor.tree.iter_elements("blockquote"))
 
 
 def _address(element: Element) -> str:
