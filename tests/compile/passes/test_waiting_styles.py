@@ -108,6 +108,13 @@ def test_many_names_are_a_filter(chromium: str) -> None:
 
 
 @pytest.mark.chromium
+def test_elements_of_svg_with_capitals_are_waited_for(chromium: str) -> None:
+    sheet = f".a{{color:red}}linearGradient stop{{color:#010203}}{FEW}".replace(".late ", "linearGradient ")
+    action = "p.innerHTML = '<svg><linear' + 'Gradient></linear' + 'Gradient></svg>'"
+    assert acted(chromium, made(sheet), sheet, [action]) == {action: ["a.css"]}
+
+
+@pytest.mark.chromium
 @pytest.mark.parametrize("names", [FEW, MANY])
 def test_in_quirks_mode_names_match_in_any_case(chromium: str, names: str) -> None:
     sheet = f".A{{color:red}}{names}"

@@ -80,7 +80,7 @@ class _UsedStyles:
         if self.reach is None:
             used = self._used(whole)
         elif self.reach.is_inert:
-            used = self._pruning(self.reach, whole, frozenset()).texts
+            used = self._pruning(self.reach.names, whole, frozenset()).texts
         else:
             used = whole if rest is None else rest.texts
         texts = {id(style): self._text(style, text) for style, text in zip(self.styles, used, strict=True)}
@@ -104,13 +104,13 @@ class _UsedStyles:
 
     def _rest(self, reach: ScriptReach, whole: Sequence[str]) -> Rest | None:
         """Return what may wait in the files of the sheets; ``None`` if that saves little."""
-        without_file = frozenset(place for place, style in enumerate(self.styles) if style.path is None)
-        pruning = self._pruning(reach, whole, without_file)
-        return find_rest(pruning, self.inline, self.matches.names, folds=is_quirks(self.editor.tree))
-
-    def _pruning(self, reach: ScriptReach, texts: Sequence[str], whole: Container[int]) -> LivePruning:
         seen = self.page.evidence
         parts = reach.names if seen is None else (Names(frozenset().union(*(width.names for width in seen.widths))),)
+        without_file = frozenset(place for place, style in enumerate(self.styles) if style.path is None)
+        pruning = self._pruning(parts, whole, without_file)
+        return find_rest(pruning, self.inline, self.matches.names, folds=is_quirks(self.editor.tree))
+
+    def _pruning(self, parts: tuple[Names, ...], texts: Sequence[str], whole: Container[int]) -> LivePruning:
         names = _likely_names(parts, is_quirks(self.editor.tree))
         return LivePruning(texts, self.matches.has, names, whole=whole, inline=self.inline, is_partial=self.is_partial)
 

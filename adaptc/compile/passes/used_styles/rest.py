@@ -43,6 +43,10 @@ _FILTER_LENGTH, _KEY_LENGTH = 700, 3
 _FEWEST_SAVED = 1024
 # Names without a hyphen, elements without an id
 _ALWAYS_ASKED = ("null", "#null")
+# Elements of SVG that a selector in lower case does not match
+_MIXED = re.compile(
+    r"fe[a-z]+|clippath|textpath|foreignobject|(?:linear|radial)gradient|animate(?:motion|transform)|altglyph\w*|glyphref"
+)
 _SPACE = re.compile(r"\s")
 _SEPARATORS = re.compile(r"[\s\"',;:()]+")
 
@@ -73,13 +77,14 @@ def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds
     lacks = [[fold(name) for name in lacking] for lacking in pruning.lacking()]
     defined = [max(_words(each), key=len) for each in pruning.definitions]
     selector = ",".join(map(name_selector, sorted(_most_shared(lacks))))
-    if not defined and len(selector) <= _FILTER_LENGTH:
+    may_select = not defined and not any(_MIXED.fullmatch(name) for lacking in lacks for name in lacking)
+    if may_select and len(selector) <= _FILTER_LENGTH:
         waiting = _script(FILTERS=False, SELECTOR=selector)
     else:
         has = {fold(name) for name in (*markup, *pruning.known, *(_words(inline) if defined else ()))}
         keys, known = _keys(lacks, defined, has)
         written = " ".join(sorted(known))
-        if not defined and len(selector) <= _FILTER_LENGTH + _KEY_LENGTH * len(keys) + len(written):
+        if may_select and len(selector) <= _FILTER_LENGTH + _KEY_LENGTH * len(keys) + len(written):
             waiting = _script(FILTERS=False, SELECTOR=selector)
         else:
             others = {*_ALWAYS_ASKED, *has, *chain.from_iterable(map(_beginnings, has - known))}
