@@ -7,7 +7,7 @@ then links each whole sheet after its rules in the page. It repeats those in the
 the original at any time. So what nobody foresaw costs a request when it happens, and no rule.
 
 The names are a Bloom filter: Bloom, B. H. "Space/time trade-offs in hash coding with allowable errors". Communications
-of the ACM 13, 7 (1970). With 12 bits a name, 0.3 % of other names cost a request for nothing; few of those that the
+of the ACM 13, 7 (1970). With 10 bits a name, 0.8 % of other names cost a request for nothing; few of those that the
 page is known to have do.
 """
 
@@ -32,7 +32,7 @@ __all__ = ["MARK", "Rest", "find_rest"]
 
 # The attribute of links to sheets that wait
 MARK = "data-used"
-_BITS_PER_NAME, _HASHES = 12, 8
+_BITS_PER_NAME, _HASHES = 10, 7
 # More sizes are not tried: on a page with thousands of names one may cost a request for nothing
 _TRIES = 16
 # Compressed, a known name takes about as much as this many names in the filter
