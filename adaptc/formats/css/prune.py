@@ -250,7 +250,7 @@ class LivePruning:
     get those in ``names`` (without mark): since scripts may move elements and set classes, selectors are judged by
     names alone. Sheets at the places in ``whole`` are not cut. Custom properties, which scripts may read, go with their
     rules; keyframes and fonts wait that only waiting rules use and that are not in ``names``. ``inline`` and
-    ``is_partial`` as for ``prune_sheets``.
+    ``is_partial`` as for ``prune_sheets``. With ``has_blocks`` names are as in BEM: ``block__part`` never comes alone.
     """
 
     def __init__(
@@ -262,8 +262,9 @@ class LivePruning:
         whole: Container[int],
         inline: str,
         is_partial: bool,
+        has_blocks: bool = False,
     ) -> None:
-        self._has_now, self._names = has, names
+        self._has_now, self._names, self._has_blocks = has, names, has_blocks
         self._had: dict[str, bool] = {}
         choice = _Choice(lambda selector: all(map(self._has, required_names(selector))), self._has, ALL_MEDIA)
         everything = _Choice(_is_any, _is_any, ALL_MEDIA)
@@ -286,8 +287,13 @@ class LivePruning:
     def _has(self, name: str) -> bool:
         result = self._had.get(name)
         if result is None:
-            result = self._had[name] = self._has_now(name) or name.lstrip(".#[") in self._names
+            result = self._had[name] = self._has_now(name) or self._may_get(name)
         return result
+
+    def _may_get(self, name: str) -> bool:
+        block, joint, _ = name.partition("__")
+        is_apart = self._has_blocks and joint and not self._has_now(block)
+        return not is_apart and name.lstrip(".#[") in self._names
 
     def _free_definitions(self, texts: Sequence[str], sheets: Sequence[Sequence[_Candidate]]) -> set[str]:
         """Return the definitions that stay whatever rules do: custom properties, and what scripts alone may use."""

@@ -107,12 +107,23 @@ class _UsedStyles:
         seen = self.page.evidence
         parts = reach.names if seen is None else (Names(frozenset().union(*(width.names for width in seen.widths))),)
         without_file = frozenset(place for place, style in enumerate(self.styles) if style.path is None)
-        pruning = self._pruning(parts, whole, without_file)
+        has_blocks = seen is None and any("__" in name for name in self.matches.names)
+        pruning = self._pruning(parts, whole, without_file, has_blocks=has_blocks)
         return find_rest(pruning, self.inline, self.matches.names, folds=is_quirks(self.editor.tree))
 
-    def _pruning(self, parts: tuple[Names, ...], texts: Sequence[str], whole: Container[int]) -> LivePruning:
+    def _pruning(
+        self, parts: tuple[Names, ...], texts: Sequence[str], whole: Container[int], *, has_blocks: bool = False
+    ) -> LivePruning:
         names = _likely_names(parts, is_quirks(self.editor.tree))
-        return LivePruning(texts, self.matches.has, names, whole=whole, inline=self.inline, is_partial=self.is_partial)
+        return LivePruning(
+            texts,
+            self.matches.has,
+            names,
+            whole=whole,
+            inline=self.inline,
+            is_partial=self.is_partial,
+            has_blocks=has_blocks,
+        )
 
     def _text(self, style: PageStyle, text: str) -> str | None:
         """Return the text of a sheet for a style element of the page, ``None`` if it cannot be written there."""

@@ -7,7 +7,7 @@ then links each whole sheet after its rules in the page. It repeats those in the
 the original at any time. So what nobody foresaw costs a request when it happens, and no rule.
 
 The names are a Bloom filter: Bloom, B. H. "Space/time trade-offs in hash coding with allowable errors". Communications
-of the ACM 13, 7 (1970). With 10 bits a name, 0.8 % of other names cost a request for nothing; few of those that the
+of the ACM 13, 7 (1970). With 11 bits a name, 0.5 % of other names cost a request for nothing; few of those that the
 page is known to have do.
 """
 
@@ -28,11 +28,9 @@ from adaptc.formats.css.prune import LivePruning
 from adaptc.formats.css.selectors import name_selector
 from adaptc.formats.html.syntax import attribute_markup
 
-__all__ = ["MARK", "Rest", "find_rest"]
+__all__ = ["Rest", "find_rest"]
 
-# The attribute of links to sheets that wait
-MARK = "data-used"
-_BITS_PER_NAME, _HASHES = 10, 7
+_BITS_PER_NAME, _HASHES = 11, 8
 # More sizes are not tried: on a page with thousands of names one may cost a request for nothing
 _TRIES = 16
 # Compressed, a known name takes about as much as this many names in the filter
@@ -62,7 +60,7 @@ class Rest:
     def link(sheet: PageStyle) -> str:
         """Return the link to a sheet that waits: without a ``rel`` it loads nothing."""
         media = f" {attribute_markup('media', sheet.media)}" if sheet.media else ""
-        return f"<link {MARK} {attribute_markup('href', sheet.element.attr('href') or '')}{media}>"
+        return f"<link data-used {attribute_markup('href', sheet.element.attr('href') or '')}{media}>"
 
 
 def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds: bool) -> Rest | None:
@@ -96,6 +94,7 @@ def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds
                 HASHES=_HASHES,
                 KNOWN=written,
                 WORDS=bool(defined),
+                IDS=any(key[0] == "#" for key in keys),
                 FOLDS=folds,
             )
     return Rest(pruning.texts, waiting) if pruning.saved > _FEWEST_SAVED + len(waiting) else None
@@ -170,12 +169,13 @@ def _hashes(name: str) -> tuple[int, ...]:
     return tuple(hashes)
 
 
-_PLACE = re.compile(r"\b(?:FILTERS|SELECTOR|BITS|SIZE|HASHES|KNOWN|WORDS|FOLDS|MARK)\b")
+_FLAGS = ("FILTERS", "WORDS", "IDS", "FOLDS")
+_PLACE = re.compile(rf"\b(?:{'|'.join(_FLAGS)}|SELECTOR|BITS|SIZE|HASHES|KNOWN)\b")
 
 
 def _script(**values: object) -> str:
     """Return the script with values in the places of the names in capitals."""
-    template = _template(*(values.get(name) is True for name in ("FILTERS", "WORDS", "FOLDS")))
+    template = _template(*(values.get(name) is True for name in _FLAGS))
     return _PLACE.sub(lambda match: _literal(values[match[0]]), template)
 
 
@@ -184,11 +184,11 @@ def _literal(value: object) -> str:
 
 
 @cache
-def _template(filters: bool, words: bool, folds: bool) -> str:
+def _template(*flags: bool) -> str:
     """Return the script without the parts that certain values need."""
     from turbohtml.clean import JSMinify, minify_js
 
     source = files(__package__).joinpath("wait.js").read_text("utf-8")
-    values: dict[str, object] = {"FILTERS": filters, "WORDS": words, "FOLDS": folds, "MARK": MARK}
+    values = dict(zip(_FLAGS, flags, strict=True))
     decided = _PLACE.sub(lambda match: _literal(values[match[0]]) if match[0] in values else match[0], source)
     return minify_js(decided, JSMinify(mangle=True, fold=True))

@@ -1,8 +1,8 @@
-// Waits until an element of the page has a name that rules in files need, then lets the links with the attribute MARK, each
-// after the rules of its sheet that are in the page, load the whole sheets; so does the first pointer, key or focus.
+// Waits until an element of the page has a name that rules in files need, then lets the links that wait load the whole
+// sheets, each after the rules of its sheet that are in the page; so does the first pointer, key or focus.
 // SELECTOR has the names if they are few. With FILTERS BITS is a filter (Bloom 1970) of SIZE bits with HASHES hashes for
 // each name, or for what all but the KNOWN names begin with; it errs on the side of yes. WORDS says that it has words of
-// style attributes, FOLDS that case does not count.
+// style attributes, IDS that it has ids, FOLDS that case does not count.
 {
   const isWaitedFor = FILTERS ? (() => {
     const bits = atob(BITS)
@@ -24,7 +24,7 @@
     // Attributes are read by methods: a form's properties may be its fields
     return (element) => [
       element.localName.toLowerCase(),
-      '#' + element.getAttribute('id'),
+      ...IDS ? ['#' + element.getAttribute('id')] : [],
       ...element.getAttributeNames().map((name) => '[' + name),
       ...[...element.classList].map((name) => '.' + name),
       ...WORDS ? (element.getAttribute('style') || '').toLowerCase().split(/[\s"',;:()]+/)
@@ -44,7 +44,7 @@
   })
   const add = () => {
     observer.disconnect()
-    for (const link of document.querySelectorAll('link[' + MARK + ']:not([rel])')) link.rel = 'stylesheet'
+    for (const link of document.querySelectorAll('link[data-used]:not([rel])')) link.rel = 'stylesheet'
   }
   for (const kind of ['pointerover', 'keydown', 'focusin']) addEventListener(kind, add, true)
   if (enter(document)) add()
