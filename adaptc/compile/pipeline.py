@@ -15,6 +15,7 @@ from itertools import pairwise, permutations
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from adaptc.config.rulebook import Level, Option
+from adaptc.config.schema import text_file
 from adaptc.core import media
 from adaptc.core.digest import digest_parts
 from adaptc.core.libraries import PYTHON, identify
@@ -224,6 +225,15 @@ _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
 # The scripts that build a prerendered page once more in the browser
 _THIRD_PARTIES = {"hosts": Option([]), "frames": Option([])}
 _PRERENDERED = {"hydration": Option("keep", "keep", "drop")}
+# The site's own template and sheet (files), its accent colour (CSS), the line at the top ("off", "on" or a text), and
+# where the full page is, with ``{path}`` for the path of a page
+_COMPOSED = {
+    "template": Option.checked("", text_file),
+    "style": Option.checked("", text_file),
+    "accent": Option(""),
+    "notice": Option("off"),
+    "full": Option(""),
+}
 # The largest size of a page's files together, in bytes, at which they are bundled
 _LIMIT = {"limit": Option(5_000_000)}
 
@@ -236,6 +246,7 @@ _SIZES = frozenset({"deflate", "Pillow"})
 _LOOKS = _SIZES | _VECTORS
 _IMAGES = _LOOKS | {"mozjpeg-lossless-optimization", "oxipng-pybind", "pyvips", "pyvips-binary"}
 _FONTS = frozenset({"Brotli", "fonttools"})
+_TEMPLATES = frozenset({"jinja2"})
 
 # ---- the passes
 
@@ -346,7 +357,7 @@ PASSES: tuple[Pass, ...] = (
         libraries=_IMAGES,
     ),
     EditPass("loading", 4, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True, libraries=_SIZES),
-    EditPass("connections", 2, _HTML, "connections:connect_early", _CONNECTIONS, keeps_embeds=True),
+    EditPass("connections", 2, _HTML, "hints:connect_early", _CONNECTIONS, keeps_embeds=True),
     EditPass("font-preloads", 3, _HTML, "sheet_fonts:preload_fonts", writes=_LINK, after_edits=True, libraries=_FONTS),
     EditPass("hints", 2, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 4, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
@@ -354,8 +365,8 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 6, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass("embedded", 7, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
-    WholePagePass("reading", 18, _HTML, "reading:write_reading_page", needs_content=True),
-    TextPass("markup", 4, _HTML, "markup:shorten_markup", {"comments": _COMMENTS}),
+    WholePagePass("compose", 1, _HTML, "composed:compose_page", _COMPOSED, needs_content=True, libraries=_TEMPLATES),
+    TextPass("markup", 4, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS}),
 )
 
 LIBRARIES = EVERY_PASS.union(_IMAGES, codings.LIBRARIES, *(each.libraries for each in PASSES))

@@ -44,6 +44,13 @@ class Option:
         object.__setattr__(self, "default", default)
         object.__setattr__(self, "check", any_of(*(allowed or (type(default),))))
 
+    @classmethod
+    def checked(cls, default: Any, check: Check) -> Option:
+        """Return an option whose values a check allows, or turns into others."""
+        option = cls(default)
+        object.__setattr__(option, "check", check)
+        return option
+
 
 # Options of each pass by pass name: a default, or an Option where more than the default's type is meant.
 PassTable = Mapping[str, Mapping[str, Any]]

@@ -305,6 +305,17 @@ def path(value: Any, base: Path) -> Path:
     return base / Path(value).expanduser()
 
 
+def text_file(value: Any, base: Path) -> str:
+    """Allow the path of a text file; the value is what the file holds. An empty text is no file."""
+    if value == "":
+        return ""
+    file = path(value, base)
+    try:
+        return file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidValue(f"a text file in UTF-8 that can be read ({error})") from None
+
+
 def paths(value: Any, base: Path) -> tuple[Path, ...]:
     """Allow a list of paths."""
     if isinstance(value, tuple) and all(isinstance(item, Path) for item in value):

@@ -12,6 +12,8 @@ from adaptc.core.model import Action
 from adaptc.formats.css.minify import minify_sheet
 from adaptc.formats.css.sheet_text import escape_for_style_element
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.minify import MinifiedMarkup, minify_markup
+from adaptc.formats.html.template_marks import has_template_attribute
 from adaptc.formats.script import (
     escape_for_script_element,
     is_javascript_type,
@@ -21,7 +23,7 @@ from adaptc.formats.script import (
 from adaptc.formats.script.facts import SCRIPT
 
 if TYPE_CHECKING:
-    from turbohtml import Element
+    from turbohtml import Document, Element
 
 _JSON_TYPES = frozenset({"application/json", "application/ld+json", "importmap", "speculationrules"})
 
@@ -75,3 +77,14 @@ def _minified_script(text: str) -> str | None:
 
 _MINIFIED_STYLE: FactKind[str | None] = FactKind("minified style", _minified_style, None)
 _MINIFIED_SCRIPT: FactKind[str | None] = FactKind("minified script", _minified_script, None)
+
+
+def shorten_markup(text: str, tree: Document | None, page: PageContext, options: Options) -> MinifiedMarkup | None:
+    """Return the page in shorter markup, or ``None``; comments are removed if no script can see them.
+
+    ``tree`` is what ``text`` parses to, where that is known; it may be changed.
+    """
+    if has_template_attribute(text):
+        return None
+    keep = options["comments"] == "keep" or (options["comments"] == "keep-with-scripts" and page.has_scripts)
+    return minify_markup(text, keep_comments=keep, declared=page.page.declared, tree=tree)

@@ -14,6 +14,7 @@ from itertools import takewhile
 
 from turbohtml import Document, Element, Node, Text
 
+from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import is_limited_quirks, is_quirks
 from adaptc.formats.html.forms import Forms, control_type, find_forms
 from adaptc.formats.html.landmarks import Landmarks, content_links, content_nodes, find_landmarks, navigation_links
@@ -301,7 +302,7 @@ def _lost_text(before: Document, after: Document, landmarks: Landmarks) -> Itera
     if root is None:
         return
     text = _compact(body) if body is not None else ""
-    lost = list(_missing(_article_pieces(root, landmarks), text))
+    lost = list(_missing(_article_pieces(root, landmarks, find_cards(before).repeats), text))
     if lost:
         yield f"text of the article is gone: {_enumerate([repr(piece[:_QUOTED]) for piece in lost], _NAMED_LOSSES)}"
 
@@ -319,10 +320,12 @@ def _missing(pieces: Iterator[str], text: str) -> Iterator[str]:
             position = offset + len(piece)
 
 
-def _article_pieces(root: Node, landmarks: Landmarks) -> Iterator[str]:
-    """Yield the text nodes that a visitor reads, without white space; icons are none."""
+def _article_pieces(root: Node, landmarks: Landmarks, repeats: frozenset[Element]) -> Iterator[str]:
+    """Yield the text nodes that a visitor reads, without white space; not icons, and not what repeats a card's link."""
     for child in content_nodes(root, landmarks):
-        if isinstance(child, Text) and (piece := "".join(child.data.split())) and not is_icons(piece):
+        if not isinstance(child, Text) or not repeats.isdisjoint(child.ancestors):  # type: ignore[arg-type]
+            continue
+        if (piece := "".join(child.data.split())) and not is_icons(piece):
             yield piece
 
 
@@ -366,7 +369,8 @@ def _count_forms(forms: Forms) -> Counter[tuple[str, str, frozenset[str]]]:
     for control, form in forms.owner.items():
         is_sent = control_type(control) not in ("button", "reset") and control.attr("name")
         if form in names and is_sent:
-            names[form].add(control.attr("name") or "")
+            # an image sends the place that was pressed, and a button may send the same in its place
+            names[form].add((control.attr("name") or "").removesuffix(".x"))
     return Counter(
         ((form.attr("method") or "get").lower(), form.attr("action") or "", frozenset(controls))
         for form, controls in names.items()

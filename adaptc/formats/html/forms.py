@@ -161,9 +161,20 @@ def control_markup(control: Element, identity: str, reference: str) -> str:
 
 def _input_markup(control: Element, identity: str, reference: str) -> str:
     written = _control_attributes(control, identity, reference)
-    if control_type(control) == "image" and (text := image_text(control)):
-        written += " " + attribute_markup("alt", text)
+    if control_type(control) == "image":
+        return _image_button(control, identity, reference)
     return f"<input{written}>"
+
+
+def _image_button(control: Element, identity: str, reference: str) -> str:
+    """Write an image that sends its form as a button, which sends what the image does if it is pressed by a key."""
+    written = _control_attributes(control, identity, reference)
+    label = image_text(control) or control.attr("value") or "\u2192"
+    for name in ("type", "name", "value"):
+        own = attributes_markup(control, (name,))
+        written = written.replace(own, "", 1) if own else written
+    sent = f" {attribute_markup('name', control.attr('name') + '.x')} value=0" if control.attr("name") else ""  # type: ignore[operator]
+    return f"<button{written}{sent}>{text_markup(label)}</button>"
 
 
 def _control_attributes(control: Element, identity: str, reference: str) -> str:

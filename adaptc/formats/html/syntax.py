@@ -82,6 +82,13 @@ def text_markup(text: str) -> str:
     return _reference_safe(text).replace("<", "&lt;")
 
 
+def resolve_references(text: str) -> str:
+    """Return a text with its character references resolved."""
+    from turbohtml import unescape
+
+    return unescape(text)
+
+
 def _reference_safe(text: str) -> str:
     """Escape ampersands, but only where one of them would be read as a reference; a CR would become a LF."""
     if "&" in text:

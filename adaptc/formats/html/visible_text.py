@@ -45,6 +45,8 @@ _MEANINGLESS = frozenset({
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _SCRIPTED = re.compile(r"[\s\x00-\x1f]*(?:javascript|vbscript|data)[\s]*:", re.IGNORECASE)
 
+_IDLE = frozenset({"#", "#!", "#0"})  # what authors write for a link that a script listens to
+
 _DROPPED = str.maketrans("", "", "\t\n\r")  # anywhere in a URL (URL Standard, "basic URL parser")
 
 
@@ -197,7 +199,7 @@ def is_icons(text: str) -> bool:
 
 def is_followable(href: str | None) -> bool:
     """Whether a link leads anywhere without scripts: not ``#`` alone, and no ``javascript:``."""
-    return href is not None and href.strip() != "#" and not _SCRIPTED.match(href.translate(_DROPPED))
+    return href is not None and href.strip() not in _IDLE and not _SCRIPTED.match(href.translate(_DROPPED))
 
 
 def image_text(element: Element) -> str:

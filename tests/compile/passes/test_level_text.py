@@ -32,7 +32,8 @@ def test_the_page_is_its_text_in_one_request():
     assert result.embeds == () and result.demoted == [] and result.diagnostics == []
     body = result.content.decode().partition("</style>")[2]
     assert body == (
-        "<nav><a href=b.html>Next</a></nav><main><h1>H</h1><p>Some <b>text</b> <i>[A cat]</i></p>"
+        "<header><nav><ul><li><a href=b.html>Next</a></li></ul></nav></header>"
+        "<main><h1>H</h1><p>Some <b>text</b> <i>[A cat]</i></p>"
         "<form action=/find><p><input name=q> <button>Find</button></form></main>"
     )
 
@@ -73,7 +74,7 @@ def test_numbers_up_to_which_a_script_counts_are_written():
 
 def test_what_was_left_out_is_reported():
     subjects = {
-        (action.verb, action.subject): action.count for action in rewritten().actions if action.pass_name == "reading"
+        (action.verb, action.subject): action.count for action in rewritten().actions if action.pass_name == "compose"
     }
     assert subjects[("left out", "<img>")] == subjects[("left out", "<script>")] == 1
     assert ("written", "the page") in subjects
@@ -83,7 +84,7 @@ def test_a_page_of_frames_stays_with_a_note():
     page = "<!doctype html><title>T</title><frameset cols=20,*><frame src=a.html><frame src=b.html></frameset>"
     result = rewritten(page, **{"a.html": "<p>a"})
     assert diagnostic_ids(result) == ["page-unchanged"]
-    assert result.diagnostics[0].message == "pass reading leaves this page as it is: its content is in frames"
+    assert result.diagnostics[0].message == "pass compose leaves this page as it is: its content is in frames"
 
 
 def test_a_page_that_its_scripts_write_is_rewritten_as_at_lossless_where_no_level_is_above():
@@ -158,7 +159,7 @@ def test_ids_of_layout_do_not_stay():
 
 def test_a_page_whose_text_version_is_larger_stays():
     result = rewritten("<!doctype html><title>T</title><p>x")
-    assert result.demoted == ["reading"] and diagnostic_ids(result) == ["pass-larger"]
+    assert result.demoted == ["compose"] and diagnostic_ids(result) == ["pass-larger"]
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from turbohtml import Element, Node, Text
 
-from adaptc.formats.html.class_names import class_words
-from adaptc.formats.html.document import is_script_notice
-from adaptc.formats.html.forms import control_markup, form_attributes
-from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
-from adaptc.formats.html.text_only.flow import (
+from adaptc.compile.passes.composed.flow import (
     BLOCK_TAGS,
     HEADING_TAGS,
     Blocks,
@@ -20,7 +16,11 @@ from adaptc.formats.html.text_only.flow import (
     holds_block,
     language_attributes,
 )
-from adaptc.formats.html.text_only.phrases import BLOCK_MARKUP
+from adaptc.compile.passes.composed.phrases import BLOCK_MARKUP
+from adaptc.formats.html.class_names import class_words
+from adaptc.formats.html.document import is_script_notice
+from adaptc.formats.html.forms import control_markup, form_attributes
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import UNSEEN, content_length, fold_space, image_text, is_followable, link_label
 
 __all__ = ["is_layout_table"]
@@ -84,10 +84,28 @@ def _add_list(flow: Flow, element: Element, blocks: Blocks) -> None:
         flow.add_block(items[0].removeprefix("<li>"), blocks)  # a menu that opened by script
     elif items:
         numbering = attributes_markup(element, ("start", "reversed", "type")) if tag == "ol" else ""
-        attributes = f"{identity}{numbering}{language_attributes(element)}"
+        attributes = f"{_list_class(flow, element)}{identity}{numbering}{language_attributes(element)}"
         flow.add_block(f"{before}<{tag}{attributes}>{''.join(items)}</{tag}>", blocks)
     else:
         flow.add_block(before + bare_anchor(identity), blocks)
+
+
+# Lists of short links, which stand in a row
+_ROWS = frozenset({
+    "share", "sharing", "social", "tags", "tag", "breadcrumb", "breadcrumbs", "pagination", "pager", "inline", "meta",
+    "categories", "topics", "keywords",
+})  # fmt: skip
+_LONGEST_IN_ROW = 30  # characters of an item, on average
+
+
+def _list_class(flow: Flow, element: Element) -> str:
+    items = [each for each in element.children if isinstance(each, Element)]
+    if any(map(flow.is_card, items)):
+        return " class=g"
+    is_short = content_length(element) <= _LONGEST_IN_ROW * len(items) and element.select_one("ul, ol, p, pre") is None
+    around = element.parent
+    is_called = any(not _ROWS.isdisjoint(class_words(each)) for each in (element, around) if isinstance(each, Element))
+    return " class=r" if len(items) > 1 and is_short and (is_called or flow.layout.is_row(element)) else ""
 
 
 def _items(flow: Flow, element: Element) -> Iterator[str]:
@@ -96,7 +114,9 @@ def _items(flow: Flow, element: Element) -> Iterator[str]:
     for child in element.children:
         if isinstance(child, Element) and flow.skips(child):
             continue
-        if isinstance(child, Element) and child.tag == "li":
+        if isinstance(child, Element) and child.tag == "li" and flow.is_card(child):
+            item, is_inner_list = flow.card(child, "li"), False
+        elif isinstance(child, Element) and child.tag == "li":
             item, is_inner_list = _item(flow, child), False
         else:
             item = flow.write([child], is_item=True)
@@ -162,6 +182,7 @@ def _add_form(flow: Flow, element: Element, blocks: Blocks) -> None:
         flow.add_container(element, blocks)
         return
     flow.end_run(blocks)
+    flow.written.add(element)
     name = flow.forms.ids.get(element)
     identity = f" {attribute_markup('id', name)}" if name else flow.ids.attribute_of(element)
     inner = flow.write(element.children)
@@ -259,9 +280,11 @@ def _outside_forms(flow: Flow, table: Element) -> Iterator[str]:
     forms = flow.forms
     for form, name in forms.ids.items():
         if form in forms.working and not len(form.children) and table in form.ancestors:
+            flow.written.add(form)
             yield f"<form {attribute_markup('id', name)}{form_attributes(form)}></form>"
     for control in table.select("table > input, tbody > input, tr > input"):
         if control.closest("table") == table and forms.is_working(control):
+            flow.written.add(control)
             yield control_markup(control, "", forms.reference(control))
 
 

@@ -1,4 +1,8 @@
-"""reading: the page as text: its content, links and forms in one request."""
+"""compose: the page is written anew from what it says, with one small sheet, in one request.
+
+A page whose style sheet was made for its images and scripts cannot be cut down to text and stay a page. So it is read
+into a model (``reader``) and written from that (``writer``).
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,8 @@ from functools import lru_cache
 from adaptc.compile.page.context import PageContext, Report, sent_policies
 from adaptc.compile.page.inlining import POLICY
 from adaptc.compile.page.sheets import screen_sheets
+from adaptc.compile.passes.composed.reader import Settings, compose
+from adaptc.compile.passes.composed.writer import BadTemplate
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.diagnostics import Location, diagnose
@@ -15,24 +21,27 @@ from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
 from adaptc.formats.html.document import Irreversible, parse, parse_bare, read_page
 from adaptc.formats.html.static_text import keep_lines, open_shadow_roots, show_panels, static_text
-from adaptc.formats.html.text_only.page import make_text_only_page
 from adaptc.formats.html.visible_text import fold_space
 from adaptc.formats.policy import Policy
 
-NAME = "reading"
+NAME = "compose"
 
 
-def write_reading_page(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
-    """Return the text-only version of a page, or ``None`` if it has none."""
+def compose_page(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
+    """Return the composed version of a page, or ``None`` if it has none."""
     has_document = page.evidence is not None and page.evidence.document is not None
     sheets = screen_sheets(parse(text), page.base, view)
     source = keep_lines(show_panels(static_text(open_shadow_roots(text) if has_document else text)), sheets)
-    result = make_text_only_page(
-        source,
-        url_path=quote_path(page.path),
-        title_of=lambda url: _target_title(view.follow(page.base, url).path, view),
-        sheets_of=lambda tree: screen_sheets(tree, page.base, view),
-    )
+    try:
+        result = compose(
+            source,
+            url_path=quote_path(page.path),
+            title_of=lambda url: _target_title(view.follow(page.base, url).path, view),
+            sheets_of=lambda tree: screen_sheets(tree, page.base, view),
+            settings=Settings(**options),
+        )
+    except BadTemplate as problem:
+        result = f"its template fails: {problem}"
     if isinstance(result, str):
         diagnostic = diagnose("page-unchanged", Location(page.path), name=NAME, reason=result)
         return None, Report(diagnostics=[diagnostic])

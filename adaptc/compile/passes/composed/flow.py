@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from turbohtml import Element, Namespace, Node, Text
 
+from adaptc.compile.passes.composed.layout import Layout
+from adaptc.formats.html.cards import NO_CARDS, Cards
+from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.forms import Forms
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import UNSEEN, is_hidden, is_icons
@@ -52,6 +55,14 @@ _KEEPS_ID = frozenset({
 })  # fmt: skip
 _FOREIGN_TAGS = {"svg": "svg-drawing", "math": "math"}
 _TAG = re.compile(r"<[^>]*>")
+# What stands in one line above or below a title: who wrote it, when, in which part of the paper
+_META = frozenset({
+    "byline", "author", "authors", "meta", "dateline", "date", "timestamp", "published", "posted", "updated", "kicker",
+    "eyebrow", "credit", "credits", "price", "prices", "rating", "badge", "badges",
+})  # fmt: skip
+_LONGEST_META = 240  # characters, white space left out
+_LONGEST_PIECE = 60  # characters of a piece of such a line
+_BETWEEN = " \u00b7 "
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 
 
@@ -195,8 +206,9 @@ class Flow:
     """Writes parts of one page. ``left_out`` are elements that are written elsewhere, or not at all.
 
     ``writers`` gives the writer of each tag; elements without one are containers of blocks, or transparent.
-    ``is_apart`` says whether an element is a box of its own: a space separates its words from those next to it.
-    ``unshown`` are elements that stay hidden.
+    ``layout`` says whether an element is a box of its own: a space separates its words from those next to it.
+    ``unshown`` are elements that stay hidden. ``hrefs`` are the targets of the links that were written, ``written`` the
+    forms and controls.
     """
 
     def __init__(
@@ -205,12 +217,17 @@ class Flow:
         ids: IdQueue,
         left_out: Iterable[Element],
         writers: Mapping[str, Writer],
-        is_apart: Callable[[Element], bool] = lambda _: False,
+        layout: Layout,
         unshown: Iterable[Element] = (),
+        cards: Cards = NO_CARDS,
     ) -> None:
         self.forms, self.ids, self.left_out = forms, ids, set(left_out)
-        self._is_apart, self._unshown = is_apart, set(unshown)
+        self.layout, self._unshown, self._cards = layout, set(unshown), cards
         self.last_href = ""  # of the last link; an image without text that links there again is left out
+        self.last_link = ("", "")
+        self.hrefs: set[str] = set()
+        self.written: set[Element] = set()
+        self.is_in_card = False
         self._writers = writers
 
     def write(self, nodes: Iterable[Node], *, is_item: bool = False) -> str:
@@ -246,7 +263,7 @@ class Flow:
         text = node.data if isinstance(node, Text) else node.text if isinstance(node, Element) else ""
         if not (text[:1].isalnum() and blocks.ends_in_word()):
             return False
-        return any(isinstance(each, Element) and self._is_apart(each) for each in (previous, node))
+        return any(isinstance(each, Element) and self.layout.is_apart(each) for each in (previous, node))
 
     def _add_element(self, element: Element, blocks: Blocks) -> None:
         tag = element.tag if element.namespace is Namespace.HTML else _FOREIGN_TAGS.get(element.tag, "")
@@ -294,9 +311,58 @@ class Flow:
         if language:
             inner = self.write(element.children)
             self.add_block(f"<div{language}>{inner}</div>" if inner else "", blocks)
+        elif element in self._cards.lists:
+            self._add_cards(element, blocks)
         else:
+            start = len(blocks.finished)
             self.walk(element.children, blocks)
             self.end_run(blocks)
+            if len(blocks.finished) > start + 1 and self._is_line(element):
+                blocks.finished[start:] = joined(blocks.finished[start:])
+
+    def _is_line(self, element: Element) -> bool:
+        """Whether the short pieces in an element make one line: a byline, boxes in a row."""
+        if len("".join(element.text.split())) > _LONGEST_META:
+            return False
+        return not _META.isdisjoint(class_words(element)) or self.layout.is_row(element)
+
+    def _add_cards(self, element: Element, blocks: Blocks) -> None:
+        """Add the children of an element of which some are cards."""
+        cards, run = set(self._cards.lists[element]), list[str]()
+        for node in element.children:
+            if node in cards and isinstance(node, Element):
+                run += filter(None, [self.card(node, "div")])
+            elif not isinstance(node, Text) or node.data.strip():
+                self.add_block(_grid(run), blocks)
+                run = []
+                self.walk([node], blocks)
+        self.add_block(_grid(run), blocks)
+
+    def is_repeating(self, link: Element) -> bool:
+        """Whether nothing but white space and pictures is between a link and the one before it."""
+        before = next(
+            (each for each in link.previous_siblings if not isinstance(each, Text) or each.data.strip()), None
+        )
+        before = link.parent.previous_sibling if before is None and isinstance(link.parent, Element) else before
+        return isinstance(before, Element)
+
+    def is_card(self, element: Element) -> bool:
+        """Whether an element is a card of the list around it."""
+        return element in self._cards.lists.get(element.parent, ())  # type: ignore[call-overload]
+
+    def card(self, element: Element, tag: str) -> str:
+        """Return a card: title, kicker, date, price and summary in their order, short ones in a line."""
+        if self.skips(element):
+            return ""
+        outer, self.is_in_card = self.is_in_card, True
+        blocks = Blocks()
+        self.ids.note(element)
+        before = self.ids.write_anchors()
+        self.walk([element] if element.tag == "a" else element.children, blocks)
+        self.end_run(blocks)
+        self.is_in_card = outer
+        inner = before + "".join([*joined(blocks.finished, fewest=1), *blocks.run])
+        return f"<{tag} class=c>{inner}{'' if tag == 'li' else f'</{tag}>'}" if inner else ""
 
     def add_transparent(self, element: Element, blocks: Blocks) -> None:
         """Add the content of an element to the run of text, without a tag for it unless it has a language."""
@@ -320,6 +386,26 @@ class Flow:
             blocks.add_inline(f"<{tag}{self.ids.next_attribute()}{attributes}>{inner}</{tag}>")
         else:
             blocks.add_inline(" " if inner.startswith(" ") else "", is_content=False)
+
+
+def _grid(cards: list[str]) -> str:
+    return f"<div class=g>{''.join(cards)}</div>" if cards else ""
+
+
+def joined(finished: list[str], *, fewest: int = 2) -> list[str]:
+    """Return blocks with short paragraphs that follow each other, ``fewest`` or more, in one line of small print."""
+    result: list[str] = []
+    line: list[str] = []
+    for block in [*finished, ""]:
+        text = _TAG.sub("", block)
+        if block.startswith("<p>") and block.endswith("</p>") and 0 < len(text) <= _LONGEST_PIECE:
+            line.append(block[3:-4])
+            continue
+        if line:
+            result.append(f"<p class=m>{_BETWEEN.join(line)}</p>" if len(line) >= fewest else f"<p>{line[0]}</p>")
+            line = []
+        result += filter(None, [block])
+    return result
 
 
 def _without_icons(text: Text) -> str:

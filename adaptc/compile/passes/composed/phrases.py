@@ -6,9 +6,7 @@ import re
 
 from turbohtml import Element
 
-from adaptc.formats.html.forms import control_markup, control_type, option_markup, works_without_script
-from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
-from adaptc.formats.html.text_only.flow import (
+from adaptc.compile.passes.composed.flow import (
     BLOCK_TAGS,
     LINE_BREAK,
     Blocks,
@@ -17,6 +15,8 @@ from adaptc.formats.html.text_only.flow import (
     holds_block,
     language_attributes,
 )
+from adaptc.formats.html.forms import control_markup, control_type, option_markup, works_without_script
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, link_label, math_text, media_target
 
 __all__ = ["BLOCK_MARKUP", "WRITERS"]
@@ -57,7 +57,11 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
     if not has_content:
         inner = text_markup(link_label(element) if element.tag == "a" else image_text(element) or "\u2192")
         has_content = bool(inner) and href != flow.last_href
-    flow.last_href = href
+    if (href, inner.strip()) == flow.last_link and flow.is_repeating(element):
+        return  # the link of a picture whose words stand below it
+    flow.last_href, flow.last_link = href, (href, inner.strip())
+    if has_content:
+        flow.hrefs.add(href)
     if has_content:
         space = " " if inner.startswith(" ") else ""
         blocks.add_inline(f"{space}<a{flow.ids.next_attribute()}{attributes}{inner.strip(' ')}</a>")
@@ -67,6 +71,7 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
 def _add_block_link(flow: Flow, element: Element, attributes: str, blocks: Blocks) -> None:
     """Add a link around blocks: one block gives a link inside of it, several a link around them."""
     inner = flow.write(element.children, is_item=True) or text_markup(link_label(element))
+    flow.hrefs.update([element.attr("href") or ""] if inner else ())
     if inner and not BLOCK_MARKUP.search(inner):
         blocks.add_inline(f"<a{flow.ids.next_attribute()}{attributes}{inner}</a>")
     elif inner:
@@ -88,11 +93,21 @@ def _add_word_break(_flow: Flow, _element: Element, blocks: Blocks) -> None:
 # ---- text alternatives
 
 
-def _add_image(_flow: Flow, element: Element, blocks: Blocks) -> None:
+def _add_image(flow: Flow, element: Element, blocks: Blocks) -> None:
+    if flow.is_in_card or _says_nothing(element) or flow.layout.is_hidden_somewhere(element):
+        return
     text = text_markup(image_text(element))
     if text:
         is_linked = any(isinstance(each, Element) and each.tag in ("a", "button") for each in element.ancestors)
         blocks.add_inline(text if is_linked else f"<i>[{text}]</i>")
+
+
+_NAME_OF_SLOT = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")
+
+
+def _says_nothing(image: Element) -> bool:
+    """Whether the alternative text of an image names its place in a template: ``product-img``."""
+    return _NAME_OF_SLOT.fullmatch(image.attr("alt") or "") is not None
 
 
 def _add_drawing(_flow: Flow, element: Element, blocks: Blocks) -> None:
@@ -131,6 +146,7 @@ def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
         if element.tag == "button" and _holds_content(element):
             flow.add_transparent(element, blocks)
         return
+    flow.written.add(element)
     name = element.attr("id")
     identity = f" {attribute_markup('id', name)}" if name and flow.ids.claim(name) else ""
     markup = control_markup(element, identity, flow.forms.reference(element))

@@ -1,0 +1,150 @@
+"""The frame of a page: menus by their groups, breadcrumb, contents, pagination, and the links of its foot.
+
+A region of navigation (``adaptc.formats.html.landmarks``) is sorted by what it is called, where it stands and where
+its links lead. Each target is written once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from turbohtml import Element
+
+from adaptc.compile.passes.composed.writer import Group, Link
+from adaptc.formats.html.class_names import class_words, words
+from adaptc.formats.html.landmarks import NavigationLink
+from adaptc.formats.html.links import rel_tokens
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.visible_text import fold_space, is_followable, is_hidden, link_label
+
+__all__ = ["Frame", "is_foot", "is_head", "link_of", "read_frame"]
+
+_BREADCRUMB = frozenset({"breadcrumb", "breadcrumbs", "crumbs", "crumb"})
+_PAGINATION = frozenset({"pagination", "pager", "paginator", "paging", "prevnext", "pages"})
+_FOOT = frozenset({"footer", "foot", "colophon", "contentinfo"})
+_HEAD = frozenset({"header", "hdr", "masthead", "topbar", "banner"})
+_HEADINGS = ("h2", "h3", "h4", "h5", "h6", "dt", "summary", "legend")
+_LONGEST_LABEL = 120  # characters of a link, for teasers that are one link
+_LONGEST_GROUP = 60  # characters of the label of a group
+
+
+@dataclass(slots=True)
+class Frame:
+    """The links of the frame by their kind."""
+
+    menu: list[Group] = field(default_factory=list)
+    breadcrumb: list[Link] = field(default_factory=list)
+    contents: list[Group] = field(default_factory=list)
+    pagination: list[Link] = field(default_factory=list)
+    foot: list[Group] = field(default_factory=list)
+    hrefs: set[str] = field(default_factory=set)
+
+
+def is_foot(element: Element) -> bool:
+    """Whether an element is called the foot of the page."""
+    is_role = (element.attr("role") or "").lower() == "contentinfo"
+    return element.tag == "footer" or is_role or not _FOOT.isdisjoint(class_words(element))
+
+
+def is_head(element: Element) -> bool:
+    """Whether an element is called the head of the page."""
+    is_role = (element.attr("role") or "").lower() == "banner"
+    return element.tag == "header" or is_role or not _HEAD.isdisjoint(class_words(element))
+
+
+def read_frame(regions: Iterable[Element], known: Iterable[str], feet: Iterable[Element]) -> Frame:
+    """Sort the links of the regions of navigation; ``known`` are targets that are written elsewhere."""
+    frame, feet = Frame(hrefs=set(known)), set(feet)
+    for region in regions:
+        kind = _kind(region, feet)
+        if kind in ("breadcrumb", "pagination"):
+            links = [link for group in _groups(region, set()) for link in group.links]
+            getattr(frame, kind).extend(links)
+            frame.hrefs.update(_hrefs(region))
+        else:
+            groups = {"contents": frame.contents, "foot": frame.foot}.get(kind, frame.menu)
+            groups.extend(_groups(region, frame.hrefs))
+    return frame
+
+
+def _kind(region: Element, feet: set[Element]) -> str:
+    names = {*class_words(region), *words(region.attr("aria-label") or "")}
+    hrefs = list(_hrefs(region))
+    if not _BREADCRUMB.isdisjoint(names) or "BreadcrumbList" in (region.attr("itemtype") or ""):
+        return "breadcrumb"
+    if not _PAGINATION.isdisjoint(names) or any(rel_tokens(each) & {"prev", "next"} for each in _links(region)):
+        return "pagination"
+    if hrefs and all(href.startswith("#") for href in hrefs):
+        return "contents"
+    return "foot" if not feet.isdisjoint((region, *region.ancestors)) else "menu"
+
+
+def _links(region: Element) -> Iterator[Element]:
+    for link in region.select("a[href]"):
+        if is_followable(link.attr("href")) and not is_hidden(link) and link_label(link):
+            yield link
+
+
+def _hrefs(region: Element) -> Iterator[str]:
+    return (link.attr("href") or "" for link in _links(region))
+
+
+def _groups(region: Element, seen: set[str]) -> Iterator[Group]:
+    """Yield the links of a region in groups, each target once: by headings, and by the items of its outer list."""
+    label, links = "", list[Link]()
+    labels = _labels(region)
+    for link in _links(region):
+        href = link.attr("href") or ""
+        if labels[link] != label and links:
+            yield Group(text_markup(label), tuple(links))
+            links = []
+        label = labels[link]
+        if href not in seen:
+            seen.add(href)
+            links.append(written_link(link))
+    if links:
+        yield Group(text_markup(label), tuple(links))
+
+
+def written_link(link: Element) -> Link:
+    """Return a link with its label."""
+    attributes = (
+        f" {attribute_markup('href', link.attr('href') or '')}{attributes_markup(link, ('hreflang', 'lang', 'dir'))}"
+    )
+    return Link(attributes, text_markup(link_label(link)[:_LONGEST_LABEL]))
+
+
+def link_of(link: NavigationLink) -> Link:
+    """Return a link of the navigation."""
+    return Link(f" {attribute_markup('href', link.href)}", text_markup(link.label[:_LONGEST_LABEL]))
+
+
+def _labels(region: Element) -> dict[Element, str]:
+    """Return the label of the group of each link: the item of the outer list around it, or the heading before it."""
+    labels: dict[Element, str] = {}
+    heading = ""
+    for element in region.iter_elements():
+        if element.tag in _HEADINGS and not is_hidden(element):
+            heading = _short(element.text)
+        elif element.tag == "a":
+            labels[element] = _item_label(element, region) or heading
+    return labels
+
+
+def _short(text: str) -> str:
+    folded = fold_space(text)
+    return folded if len(folded) <= _LONGEST_GROUP else ""
+
+
+def _item_label(link: Element, region: Element) -> str:
+    """Return what the outermost item with several links around a link is called, ``""`` if it is not in one."""
+    items = [each for each in link.ancestors if isinstance(each, Element) and each.tag == "li"]
+    items = [each for each in items if region in each.ancestors]
+    if not items or items[-1].select_one("ul, ol, div") is None:
+        return ""
+    links = items[-1].select("a[href]")
+    if len(links) < 2:
+        return ""
+    own = next((each for each in items[-1].children if isinstance(each, Element)), None)
+    return _short(own.text) if own is not None and own.tag not in ("ul", "ol", "div") else _short(links[0].text)

@@ -1,0 +1,413 @@
+"""A page is read into a model of what it says, from which it is written anew.
+
+Everything a visitor can read stays, in order: the main content first where one stands out, then what stands around
+it. The frame is read apart: the site, menus, breadcrumb, pagination, foot. What has no place comes at the end: links
+and controls of regions that are written otherwise, or not at all. An extractor of articles would make pages shorter,
+but loses those that are no articles: of the sites at hand the one of turbohtml found nothing on a third of the pages,
+and only a part on another third.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from turbohtml import Document, Element
+
+from adaptc.compile.passes.composed import blocks, phrases
+from adaptc.compile.passes.composed.flow import HEADING_TAGS, Flow, IdQueue
+from adaptc.compile.passes.composed.frame import Frame, is_foot, is_head, link_of, read_frame
+from adaptc.compile.passes.composed.layout import Layout, accents
+from adaptc.compile.passes.composed.witnesses import (
+    Statements,
+    find_article,
+    read_statements,
+    site_of_title,
+    title_parts,
+)
+from adaptc.compile.passes.composed.writer import (
+    Group,
+    Page,
+    Site,
+    body_tag,
+    head_markup,
+    linked_ids,
+    notice_for,
+    page_language,
+    page_start,
+    page_title,
+    refresh_link,
+    render,
+    style_for,
+    words_for,
+)
+from adaptc.formats.html.cards import find_cards
+from adaptc.formats.html.document import parse
+from adaptc.formats.html.forms import find_forms
+from adaptc.formats.html.landmarks import (
+    Landmarks,
+    NavigationLink,
+    SiteIdentity,
+    content_links,
+    find_landmarks,
+    find_site,
+    navigation_links,
+)
+from adaptc.formats.html.syntax import attribute_markup, text_markup
+from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, link_name
+
+__all__ = ["ComposedPage", "Settings", "compose"]
+
+_WRITERS = {**phrases.WRITERS, **blocks.WRITERS}
+_XML_SUFFIXES = (".xhtml", ".xht", ".xml")
+_LEFT_OUT = ("img", "script", "style", "link", "iframe", "video", "audio", "object", "embed", "svg", "canvas")
+_OPEN_LINKS = 8  # links of a menu that is not folded
+# Elements in each other. Real pages reach 40; five calls a level are far from the 1,000 that Python allows.
+_DEEPEST = 120
+_LONGEST_LEAD = 600  # characters of a heading and its siblings
+_LOGO = re.compile(r"\s+logo$", re.IGNORECASE)
+_LONGEST_FOOT = 0.4  # of the page's text
+_ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
+_HEADINGS = re.compile(r"<h[1-6][^>]*>(.*?)</h")
+_TAG = re.compile(r"<[^>]*>")
+_CONTROL = re.compile(r"<(?:input|select|textarea|button)\b")
+_SEARCH = "input[type=search i], input[name=q i], input[name=s i], input[name*=search i], input[name*=query i]"
+
+# URL, as written in the page -> title of the page there
+TitleOf = Callable[[str], str]
+# A page -> the texts of its style sheets, in order
+SheetsOf = Callable[[Document], Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a site may choose: the texts of its own template and sheet, its accent colour, the line at the top.
+
+    ``notice`` is "off", "on" or a text; ``full`` is the address of the full page, with ``{path}`` for that of the page.
+    """
+
+    template: str = ""
+    style: str = ""
+    accent: str = ""
+    notice: str = "off"
+    full: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ComposedPage:
+    """The text of a composed page, and what was left out of it: (element, count)."""
+
+    text: str
+    left_out: tuple[tuple[str, int], ...]
+
+
+def compose(
+    text: str,
+    *,
+    url_path: str,
+    title_of: TitleOf = lambda _: "",
+    sheets_of: SheetsOf = lambda _: (),
+    settings: Settings = Settings(),
+) -> ComposedPage | str:
+    """Compose the page at ``url_path`` anew; a string is the reason why it cannot be. Raises ``BadTemplate``.
+
+    ``title_of`` returns the title of the page to which a URL leads, or ``""``: it names a link without a name.
+    ``sheets_of`` returns the style sheets of the page: they say what never shows, and where words are apart.
+
+    The result is declared in the encoding of the source. Characters beyond ASCII that the source does not hold are
+    written as references: where the source declares no encoding, that may not be what it seems.
+    """
+    if url_path.lower().endswith(_XML_SUFFIXES):
+        return "it is served as XML, whose markup is stricter"
+    tree = parse(text)
+    if _depth(tree) > _DEEPEST:
+        return f"its elements are nested more than {_DEEPEST} levels deep"
+    if tree.select_one("frameset frame[src]") is not None:
+        return "its content is in frames"
+    _name_links(tree, title_of)
+    layout = Layout(tree, sheets_of(tree), text)
+    page = _Reader(tree, text, layout, title_of).page()
+    if page is None:
+        return "it shows no text without its scripts"
+    page = replace(page, notice=notice_for(settings.notice, settings.full, url_path, page.words))
+    page = _styled(page, tree, layout, settings)
+    left_out = Counter(element.tag for element in tree.iter_elements(_LEFT_OUT))
+    written = _reference_new_characters(render(page, settings.template), text)
+    return ComposedPage(written, tuple(sorted(left_out.items())))
+
+
+def _styled(page: Page, tree: Document, layout: Layout, settings: Settings) -> Page:
+    """Return a page with the rules of the sheet that it needs."""
+    body = render(page, settings.template)
+    return replace(page, style=style_for(body, accents(tree, layout, settings.accent), settings.style))
+
+
+def _name_links(tree: Document, title_of: TitleOf) -> None:
+    """Give each link around a picture without a name the title of its target."""
+    for link in tree.select("a[href]"):
+        href = link.attr("href") or ""
+        if is_followable(href) and not href.startswith("#") and not any(map(str.isalnum, link_name(link))):
+            title = title_of(href) if any(isinstance(child, Element) for child in link.children) else ""
+            if title:
+                link.attrs["title"] = title
+
+
+def _depth(tree: Document) -> int:
+    """Return the depth of the deepest element."""
+    level, deepest = list(tree.children), 0
+    while level := [child for node in level if isinstance(node, Element) for child in node.children]:
+        deepest += 1
+    return deepest
+
+
+def _reference_new_characters(markup: str, source: str) -> str:
+    added = {character for character in set(markup) - set(source) if not character.isascii()}
+    return markup.translate({ord(c): f"&#{ord(c)};" for c in added}) if added else markup
+
+
+class _Reader:
+    """Reads one page."""
+
+    def __init__(self, tree: Document, text: str, layout: Layout, title_of: TitleOf) -> None:
+        self.tree, self.text, self.layout = tree, text, layout
+        self.landmarks, self.forms, self.cards = find_landmarks(tree), find_forms(tree), find_cards(tree)
+        self.is_called_main = self.landmarks.main is not None
+        if not self.is_called_main and (article := find_article(tree)) is not None:
+            self.landmarks = find_landmarks(tree, article)
+        self.statements = read_statements(tree)
+        found = find_site(tree)
+        found = found if found.brand is not None else _find_home(tree, self.landmarks, self.statements) or found
+        self.site = _named(found, self.statements, title_of)
+        self.flow = self._flow()
+
+    def _flow(self) -> Flow:
+        brand = self.site.brand
+        is_named = (
+            brand is not None and self.site.home and self.site.name and link_name(brand).startswith(self.site.name)
+        )
+        left_out = [*self.landmarks.navigation, *([brand] if brand is not None and is_named else [])]
+        left_out += self.cards.repeats
+        messages = self.layout.messages()
+        return Flow(self.forms, IdQueue(linked_ids(self.text)), left_out, _WRITERS, self.layout, messages, self.cards)
+
+    def page(self) -> Page | None:
+        """Return the model of the page, ``None`` if there is nothing to read or to fill in."""
+        body = self.tree.select_one("body")
+        if body is None:
+            return None
+        unseen = self._leave_out_unseen()
+        feet, heads = self._called(body, is_foot), self._called(body, is_head)
+        main = self._main()
+        search = self._search(body)
+        self.flow.left_out.update([*feet, *heads])
+        around = self.flow.write(body.children)
+        head = "".join(self._released(each) for each in heads)
+        footer = "".join(self._released(foot) for foot in feet)
+        frame = self._frame(feet, unseen)
+        rest = head + self._forms_left() + self.flow.ids.write_anchors()
+        if self.landmarks.main is None:
+            main, around = around, ""
+        if not _is_usable(main + around + rest + footer):
+            main = refresh_link(self.tree)
+            if not main:
+                return None
+            return self._model(main)
+        return self._model(main, search, around + rest, footer, frame)
+
+    def _released(self, element: Element) -> str:
+        self.flow.left_out.discard(element)
+        return self.flow.write([element])
+
+    def _main(self) -> str:
+        """Return the main content, with the heading above it; ``""`` where none stands out."""
+        body, main = self.tree.select_one("body"), self.landmarks.main
+        if main is None or body is None:
+            return ""
+        lead = _lead(body, self.landmarks)
+        inner = self.flow.write([*lead, main]) + self.flow.ids.write_anchors()
+        self.flow.left_out.update([*lead, main])
+        return inner
+
+    # ---- around the main content
+
+    def _leave_out_unseen(self) -> list[Element]:
+        """Leave out what is hidden around the main content: closed baskets, menus of telephones, dialogues."""
+        main = self.landmarks.main
+        if main is None or not self.is_called_main:
+            return []
+        apart = {main, *main.ancestors}
+        unseen = [each for each in self.layout.unseen() if each not in apart and main not in each.ancestors]
+        self.flow.left_out.update(unseen)
+        return unseen
+
+    def _called(self, body: Element, is_called: Callable[[Element], bool]) -> list[Element]:
+        """Return the outermost elements that are called the head or the foot of the page, around its main content."""
+        main, most = self.landmarks.main, _LONGEST_FOOT * content_length(body)
+        apart = {body, *((main, *main.ancestors) if main is not None else ())}
+        inside = ("article", "main", "blockquote", "section")
+        found: list[Element] = []
+        for element in body.iter_elements():
+            if element in apart or not is_called(element) or not _is_block(element):
+                continue
+            around = [each for each in element.ancestors if isinstance(each, Element)]
+            if main in around or any(each in found or each.tag in inside for each in around):
+                continue
+            if content_length(element) <= most and element.select_one("h1") is None:
+                found.append(element)
+        return found
+
+    def _search(self, body: Element) -> str:
+        """Return the form of the page's search, if it is not in the main content."""
+        main = self.landmarks.main
+        for control in body.select(_SEARCH):
+            form = self.forms.owner.get(control)
+            if form is None or main is None or form not in self.forms.working or main in form.ancestors:
+                continue
+            if form not in self.flow.left_out and content_length(form) <= _LONGEST_LEAD:
+                markup = self.flow.write([form])
+                self.flow.left_out.add(form)
+                return markup
+        return ""
+
+    def _frame(self, feet: list[Element], unseen: list[Element]) -> Frame:
+        """Return the links of the frame; those in what is left out come last."""
+        known = {self.site.home} if self.site.name and self.site.home else set()
+        frame = read_frame(self.landmarks.navigation, known, feet)
+        rest = read_frame(unseen, frame.hrefs | self.flow.hrefs, ())
+        frame.menu += [*rest.menu, *rest.contents]
+        frame.hrefs |= rest.hrefs
+        wanted = [*navigation_links(self.landmarks), *self._content_links()]
+        lost = [link for link in wanted if link.href not in frame.hrefs and link.href not in self.flow.hrefs]
+        if lost:
+            links = dict.fromkeys(map(link_of, lost))
+            frame.foot.append(Group("", tuple(links)))
+        return frame
+
+    def _content_links(self) -> Iterator[NavigationLink]:
+        for href in dict.fromkeys(content_links(self.tree, self.landmarks)):
+            if href not in self.flow.hrefs:
+                element = next((each for each in self.tree.select("a[href]") if each.attr("href") == href), None)
+                if element is not None:
+                    yield NavigationLink(href, link_name(element) or href, 0)
+
+    def _forms_left(self) -> str:
+        """Return the forms and controls that are in no part that was written."""
+        pieces: list[str] = []
+        for form in self.tree.select("form"):
+            if form in self.forms.working and form not in self.flow.written:
+                self.flow.left_out.discard(form)
+                pieces.append(self.flow.write([form]))
+        for control, form in self.forms.owner.items():
+            if form in self.forms.working and control not in self.flow.written:
+                pieces.append(self.flow.write([control]))
+        return "".join(pieces)
+
+    # ---- the model
+
+    def _model(
+        self, main: str, search: str = "", around: str = "", footer: str = "", frame: Frame | None = None
+    ) -> Page:
+        frame = Frame() if frame is None else frame
+        words = words_for(page_language(self.tree))
+        site = self._site(main)
+        heading = "" if site.is_heading else self._missing_heading(main)
+        links = sum(len(group.links) for group in frame.menu)
+        page = Page(
+            page_start(self.tree, self.text), head_markup(self.tree, self.text), "", body_tag(self.tree, self.text),
+            site, notice_for("off", "", "", words), {name: text_markup(word) for name, word in words.items()},
+            menu=tuple(frame.menu), is_long=links > _OPEN_LINKS or len(frame.menu) > 1, search=search,
+            breadcrumb=tuple(frame.breadcrumb), contents=tuple(frame.contents),
+            pagination=tuple(frame.pagination), footer_links=tuple(frame.foot),
+        )  # fmt: skip
+        rank = [site.is_heading]
+        main = _close_ranks(heading + main, rank)
+        return replace(page, main=main, rest=_close_ranks(around, rank), footer=_close_ranks(footer, rank))
+
+    def _site(self, main: str) -> Site:
+        name = text_markup(self.site.name)
+        if not name:
+            return Site()
+        link = f" {attribute_markup('href', self.site.home)}" if self.site.home else ""
+        title = page_title(self.tree).casefold()
+        is_heading = "<h1" not in main and title in (self.site.name.casefold(), "") and "<h2" in main
+        return Site(name, link, is_heading)
+
+    def _missing_heading(self, main: str) -> str:
+        """Return the title as a heading for a page that has none."""
+        title = text_markup(self.statements.title or page_title(self.tree))
+        whole = text_markup(page_title(self.tree))
+        match = _HEADINGS.search(main)
+        heading = fold_space(_TAG.sub("", match[1])) if match else ""
+        has_heading = "<h1" in main or (bool(heading) and heading in (title, *title_parts(whole)))
+        return f"<h1>{title}</h1>" if title and not has_heading else ""
+
+
+def _named(site: SiteIdentity, statements: Statements, title_of: TitleOf) -> SiteIdentity:
+    """Return the site with its name: what its logo says, what the page says of it, or the title of its home."""
+    if site.name:
+        name = site.name if len(site.name.split()) < 2 else _LOGO.sub("", site.name)
+        return site._replace(name=name)
+    return site._replace(name=statements.site or (site_of_title(title_of(site.home)) if site.home else ""))
+
+
+def _find_home(tree: Document, landmarks: Landmarks, statements: Statements) -> SiteIdentity | None:
+    """Return the link above the main content that says what the page's title says of the site."""
+    names = {statements.site.casefold(), *(part.casefold() for part in title_parts(page_title(tree))[1:])} - {""}
+    inside = {landmarks.main} if landmarks.main is not None else set()
+    for link in tree.select("a[href]"):
+        name = link_name(link)
+        if name.casefold() in names and inside.isdisjoint(link.ancestors):
+            return SiteIdentity(name, link.attr("href") or "", link)
+        if link.closest("main, article, h2, h3, p") is not None:
+            return None
+    return None
+
+
+def _is_block(element: Element) -> bool:
+    return element.tag in ("footer", "div", "section", "table", "td", "tr", "p", "ul", "center", "aside", "header")
+
+
+def _is_usable(markup: str) -> bool:
+    """Whether there is anything to read or to fill in, and not anchors alone."""
+    return bool(_TAG.sub("", markup).strip()) or _CONTROL.search(markup) is not None
+
+
+def _lead(body: Element, landmarks: Landmarks) -> list[Element]:
+    """Return the element above the main content that holds the page's only first heading, with its by-line."""
+    main = landmarks.main
+    headings = [each for each in body.select("h1") if content_length(each)]
+    if main is None or len(headings) != 1 or main in headings[0].ancestors:
+        return []
+    heading, parent = headings[0], headings[0].parent
+    enclosing = {each for region in (main, *landmarks.navigation) for each in (region, *region.ancestors)}
+    if isinstance(parent, Element) and parent not in enclosing and content_length(parent) <= _LONGEST_LEAD:
+        return [parent]
+    return [heading] if heading not in enclosing else []
+
+
+def _close_ranks(markup: str, has_title: list[bool]) -> str:
+    """Return content with one first heading and no skipped rank (WCAG techniques G141 and H42).
+
+    ``has_title`` says whether a first heading was written before, and is updated.
+    """
+    ranks: list[tuple[int, int]] = []
+    is_coming = "<h1" in markup
+
+    def written(match: re.Match[str]) -> str:
+        if match[2] not in HEADING_TAGS:
+            return match[0]
+        if not match[1]:
+            ranks.append((int(match[2][1]), _rank(int(match[2][1]))))
+        return f"<{match[1]}h{ranks[-1][1]}{match[3]}>"
+
+    def _rank(rank: int) -> int:
+        while ranks and ranks[-1][0] >= rank:
+            ranks.pop()
+        if not has_title[0] and (rank == 1 or not is_coming):
+            has_title[0] = True
+            return 1
+        return min(6, ranks[-1][1] + 1) if ranks else 2
+
+    return _ANY_TAG.sub(written, markup)

@@ -1,0 +1,172 @@
+"""What a page says of itself to programs: JSON-LD and microdata (schema.org), Open Graph, its title.
+
+Each is a witness, and none is trusted alone: a title by JSON-LD is used where the page shows no heading, and a name
+of the site where its logo is a picture without words.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from turbohtml import Document, Element, Text
+
+from adaptc.formats.html.syntax import resolve_references
+from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_hidden
+
+_SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u00ab:<>~/-]+\s+|\s*[|\uff5c]\s*|:\s+")
+_LONGEST_NAME = 60  # characters
+_DEEPEST = 6  # objects in each other
+_ARTICLES = ("article", "posting", "report", "recipe", "review", "product")
+_SITES = ("website", "organization", "newsmediaorganization", "corporation", "localbusiness", "store")
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """``title`` is the page's own, without the site's name; each is ``""`` where nothing says it."""
+
+    title: str = ""
+    site: str = ""
+
+
+def read_statements(tree: Document) -> Statements:
+    """Return what a page says of itself."""
+    metas = {
+        name: _meta(tree, name)
+        for name in ("og:site_name", "application-name", "og:title", "apple-mobile-web-app-title")
+    }
+    graph = list(_json_objects(tree))
+    headline = next(
+        (name for each in graph if _is_a(each, _ARTICLES) and (name := _text(each, "headline", "name"))), ""
+    )
+    own_site = next((name for each in graph if _is_a(each, _SITES) and (name := _text(each, "name"))), "")
+    publisher = next((name for each in graph if (name := _publisher(each))), "")
+    title = _title(tree)
+    site = metas["og:site_name"] or own_site or publisher or metas["application-name"]
+    site = site or metas["apple-mobile-web-app-title"] or _end_of(title, (headline, metas["og:title"]))
+    return Statements(headline or _without(title, site) or title, site if len(site) <= _LONGEST_NAME else "")
+
+
+def site_of_title(title: str) -> str:
+    """Return what the title of a home page calls the site: its first part, if that is short."""
+    first = _SEPARATOR.split(title)[0].strip()
+    return first if len(first) <= _LONGEST_NAME else ""
+
+
+def title_parts(title: str) -> list[str]:
+    """Return the parts of a title: of the page, of the section, of the site."""
+    return [part.strip() for part in _SEPARATOR.split(title) if part and part.strip()]
+
+
+def _title(tree: Document) -> str:
+    title = tree.select_one("head > title")
+    return fold_space(title.text) if title is not None else ""
+
+
+def _meta(tree: Document, name: str) -> str:
+    element = tree.select_one(f'meta[property="{name}"], meta[name="{name}"]')
+    return fold_space(element.attr("content") or "") if element is not None else ""
+
+
+def _without(title: str, site: str) -> str:
+    """Return a title without the name of the site at one of its ends."""
+    parts = [part for part in _SEPARATOR.split(title) if part]
+    if not site or len(parts) < 2:
+        return ""
+    for end, name in ((parts[-1], parts[-1]), (parts[0], parts[0])):
+        if name.casefold() == site.casefold():
+            start = title.rfind(end) if end == parts[-1] else 0
+            rest = title[:start] if start else title[len(end) :]
+            return rest.strip(" |\u2013\u2014\u00b7\u2022\u00bb\u00ab:<>~/-\uff5c")
+    return ""
+
+
+def _end_of(title: str, headlines: tuple[str, ...]) -> str:
+    """Return what follows a headline in the title: the name of the site."""
+    for headline in headlines:
+        if headline and title.startswith(headline) and title != headline:
+            return _SEPARATOR.split(title[len(headline) :])[-1].strip()
+    return ""
+
+
+# ---- JSON-LD (W3C JSON-LD 1.1, "embedding in HTML")
+
+
+def _json_objects(tree: Document) -> Iterator[Mapping[str, Any]]:
+    for script in tree.select('script[type="application/ld+json" i]'):
+        try:
+            value = json.loads(script.text, strict=False)
+        except (ValueError, RecursionError):
+            continue
+        yield from _objects(value, _DEEPEST)
+
+
+def _objects(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:
+    if depth and isinstance(value, list):
+        for item in value:
+            yield from _objects(item, depth - 1)
+    elif depth and isinstance(value, dict):
+        yield value
+        yield from _objects(value.get("@graph"), depth - 1)
+
+
+def _is_a(item: Mapping[str, Any], kinds: tuple[str, ...]) -> bool:
+    own = item.get("@type")
+    names = own if isinstance(own, list) else [own]
+    return any(isinstance(name, str) and name.lower().endswith(kinds) for name in names)
+
+
+def _text(item: Mapping[str, Any], *names: str) -> str:
+    values = (item.get(name) for name in names)
+    texts = (fold_space(resolve_references(value)) for value in values if isinstance(value, str))
+    return next(filter(None, texts), "")
+
+
+def _publisher(item: Mapping[str, Any]) -> str:
+    publisher = item.get("publisher")
+    publisher = publisher[0] if isinstance(publisher, list) and publisher else publisher
+    return _text(publisher, "name") if isinstance(publisher, dict) else ""
+
+
+# ---- where the article is, by its text: paragraphs that are no links
+
+_SHORTEST_PARAGRAPH = 80  # characters, white space left out
+_FEWEST_CHARACTERS = 400
+_MOST = 0.85  # of the text of all paragraphs
+_RUNNING = frozenset(
+    {"p", "div", "td", "pre", "blockquote", "section", "article", "span", "font", "li", "dd", "center"}
+)
+
+
+def find_article(tree: Document) -> Element | None:
+    """Return the smallest element that holds nearly all running text of a page, ``None`` where none stands out."""
+    weights: dict[Element, int] = {}
+    body = tree.select_one("body")
+    for element in tree.iter_elements():
+        if element.tag in _RUNNING and (length := _running_text(element)) >= _SHORTEST_PARAGRAPH:
+            lineage = [element, *(each for each in element.ancestors if isinstance(each, Element))]
+            if not any(each.tag in UNSEEN or is_hidden(each) for each in lineage):
+                for each in lineage:
+                    weights[each] = weights.get(each, 0) + length
+    if body is None or weights.get(body, 0) < _FEWEST_CHARACTERS:
+        return None
+    best, least = body, _MOST * weights[body]
+    while inner := [each for each in best.children if isinstance(each, Element) and weights.get(each, 0) >= least]:
+        best = inner[0]
+    while best.tag in ("p", "span", "font", "blockquote", "pre", "li", "tr", "tbody", "dd", "ul", "dl"):
+        best = best.parent if isinstance(best.parent, Element) else body
+    return None if best is body or best.tag in ("html", "body") else best
+
+
+def _running_text(element: Element) -> int:
+    """Return the length of the text that is an element's own, in phrases that are no links."""
+    length = 0
+    for child in element.children:
+        if isinstance(child, Text):
+            length += len("".join(child.data.split()))
+        elif isinstance(child, Element) and child.tag in ("b", "i", "em", "strong", "code"):
+            length += len("".join(child.text.split()))
+    return length

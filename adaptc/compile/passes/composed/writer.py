@@ -1,0 +1,278 @@
+"""A page is written from its model: by a template, with one small sheet, in the page's language.
+
+The template and the sheet are ``composed.html.j2`` and ``composed.css``; a site may have its own. A rule of the sheet
+is written for pages with an element or a class that it names: on plain pages the sheet would be half of the page.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING
+
+from turbohtml import Document, Element
+
+from adaptc.compile.passes.composed.flow import language_attributes
+from adaptc.formats.html.document import is_forced_quirks, is_quirks
+from adaptc.formats.html.encoding import sniff_encoding
+from adaptc.formats.html.links import NO_ICON, rel_tokens
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, parse_refresh, text_markup
+from adaptc.formats.html.visible_text import fold_space
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A link: its attributes as they are written (`` href=...``), and its label."""
+
+    attributes: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Links under a label, which may be ``""``."""
+
+    label: str
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The site's name, and the link to its home as attributes; ``is_heading`` says that the page has no other title."""
+
+    name: str = ""
+    link: str = ""
+    is_heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """The line at the top, and the address of the full page with its label, each ``""`` where there is none."""
+
+    text: str = ""
+    full: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page. ``head`` is the markup of its metadata; ``start`` what comes before ``<head>``, ``body`` the body's tag.
+
+    ``menu`` are groups of links, folded if ``is_long``; ``search`` is a form. ``main`` is the article or the cards,
+    with title, byline and lead; ``rest`` is what stands around it, ``footer`` the foot of the page. ``words`` are the
+    composer's own, in the page's language.
+    """
+
+    start: str
+    head: str
+    style: str
+    body: str
+    site: Site
+    notice: Notice
+    words: dict[str, str]
+    menu: tuple[Group, ...] = ()
+    is_long: bool = False
+    search: str = ""
+    breadcrumb: tuple[Link, ...] = ()
+    contents: tuple[Group, ...] = ()
+    main: str = ""
+    pagination: tuple[Link, ...] = ()
+    rest: str = ""
+    footer: str = ""
+    footer_links: tuple[Group, ...] = ()
+
+
+_TEMPLATE, _SHEET = "composed.html.j2", "composed.css"
+_SAME = {"nb": "no", "nn": "no", "iw": "he"}
+
+
+class BadTemplate(Exception):
+    """A template that fails, with Jinja's reason."""
+
+
+def words_for(language: str) -> dict[str, str]:
+    """Return the composer's words in a language, in English where it knows none."""
+    code = language.lower().replace("_", "-").partition("-")[0]
+    known = _known_words()
+    words = dict(known.get(_SAME.get(code, code), known["en"]))
+    if not code:
+        words["menu"] = f"\u2630 {words['menu']}"  # a trigram means "menu" in every language
+    return words
+
+
+@cache
+def _known_words() -> dict[str, dict[str, str]]:
+    return tomllib.loads(resources.files("adaptc.rules").joinpath("words.toml").read_text("utf-8"))
+
+
+def notice_for(setting: str, full: str, url_path: str, words: dict[str, str]) -> Notice:
+    """Return the line at the top: ``setting`` is "off", "on" or its text, ``full`` the address with ``{path}``."""
+    if setting == "off":
+        return Notice()
+    return Notice(words["notice"] if setting == "on" else setting, full.replace("{path}", url_path), words["full"])
+
+
+def render(page: Page, template: str) -> str:
+    """Return the markup of a page; ``template`` is a site's own, ``""`` for ours. Raises ``BadTemplate``."""
+    from jinja2 import TemplateError
+
+    try:
+        return _compiled(template or _shipped(_TEMPLATE)).render(page=page).rstrip("\n")
+    except (TemplateError, ArithmeticError, TypeError, ValueError) as error:
+        raise BadTemplate(str(error)) from error
+
+
+@lru_cache(maxsize=8)
+def _compiled(text: str) -> Template:
+    from adaptc.core.sandbox import sandboxed
+
+    return sandboxed(autoescape=False).from_string(text)
+
+
+@cache
+def _shipped(name: str) -> str:
+    return resources.files("adaptc.templates").joinpath(name).read_text("utf-8")
+
+
+# ---- the sheet
+
+_NAME = re.compile(r"\.?[a-z][a-z0-9]*")
+_IN_PRELUDE = re.compile(r"\[[^]]*\]|:[:\w-]+|#")
+
+
+def style_for(body: str, colours: tuple[str, str], own: str = "") -> str:
+    """Return the rules for a body; ``own`` is the site's sheet in place of ours."""
+    if own:
+        return own.replace("</", "<\\/")
+    used = {*re.findall(r"<([a-z][a-z0-9]*)", body)}
+    used.update(
+        f".{name}" for value in re.findall(r"<[a-z0-9]+ class=([\w\"]+)", body) for name in value.strip('"').split()
+    )
+    used.update(("body", "main"))
+    rules = (rule for rule, needed in _rules() if any(each <= used for each in needed))
+    return "".join(rules).replace("@light", colours[0]).replace("@dark", colours[1])
+
+
+@cache
+def _rules() -> tuple[tuple[str, tuple[frozenset[str], ...]], ...]:
+    """Return each rule of the sheet with the names that each of its selectors needs."""
+    rules = (line for line in _shipped(_SHEET).splitlines() if line and not line.startswith("/*"))
+    return tuple((rule, tuple(map(_needed, _selectors(rule)))) for rule in rules)
+
+
+def _selectors(rule: str) -> list[str]:
+    inner = rule.partition("{")[2] if rule.startswith("@") else rule
+    return inner.partition("{")[0].split(",")
+
+
+def _needed(selector: str) -> frozenset[str]:
+    return frozenset(_NAME.findall(_IN_PRELUDE.sub(" ", selector)))
+
+
+# The head of a page: what matters of its metadata without script and style (WHATWG HTML, "document metadata").
+
+
+_FRAGMENT = re.compile(r"\bhref\s*=\s*[\"']?#([^\"'\s>]+)", re.IGNORECASE)
+_META_NAMES = frozenset({"robots", "googlebot", "viewport", "description", "referrer", "author", "format-detection"})
+_LINK_RELATIONS = frozenset({"canonical", "alternate", "prev", "next", "license", "amphtml", "author", "me", "search"})
+_VIEWPORT = "<meta name=viewport content=width=device-width,initial-scale=1>"
+
+
+def page_start(tree: Document, source: str) -> str:
+    """Return everything before the head, with a doctype where that keeps the document mode."""
+    doctype = "" if is_quirks(tree) or is_forced_quirks(source) else "<!DOCTYPE html>"
+    return f"{doctype}<html{_root_language(tree.root)}>"
+
+
+def head_markup(tree: Document, source: str) -> str:
+    """Return the content of the head, without its style."""
+    return "".join([
+        _charset(source),
+        *_metadata(tree),
+        "" if tree.select_one("meta[name=viewport i]") is not None else _VIEWPORT,
+        f"<title>{text_markup(page_title(tree))}</title>",
+        NO_ICON,
+    ])  # fmt: skip
+
+
+def body_tag(tree: Document, source: str) -> str:
+    """Return the tag of the body, with its id if a link of the page leads there: to the top."""
+    body = tree.select_one("body")
+    is_linked = body is not None and body.attr("id") in linked_ids(source)
+    identity = attributes_markup(body, ("id",)) if body is not None and is_linked else ""
+    return f"<body{identity}{_root_language(body)}>"
+
+
+def page_language(tree: Document) -> str:
+    """Return the language of a page, ``""`` if it says none."""
+    root = tree.root
+    return "" if root is None else root.attr("lang") or root.attr("xml:lang") or ""
+
+
+def page_title(tree: Document) -> str:
+    """Return the title of a page."""
+    title = tree.select_one("head > title")
+    return fold_space(title.text) if title is not None else ""
+
+
+def linked_ids(source: str) -> frozenset[str]:
+    """Return the ids to which links of a page lead."""
+    return frozenset(_FRAGMENT.findall(source))
+
+
+def refresh_link(tree: Document) -> str:
+    """Return a link to the target to which a page without text sends its visitors."""
+    meta = _refresh_meta(tree)
+    refresh = parse_refresh(meta.attr("content") or "") if meta is not None else None
+    if refresh is None or not refresh.url:
+        return ""
+    return f"<p><a {attribute_markup('href', refresh.url)}>{text_markup(refresh.url)}</a></p>"
+
+
+def _refresh_meta(tree: Document) -> Element | None:
+    """Return the page's ``<meta http-equiv=refresh>``; one in a noscript only leads to a request to enable scripts."""
+    metas = tree.select('meta[http-equiv="refresh" i]')
+    return next((each for each in metas if each.closest("noscript, template") is None), None)
+
+
+def _root_language(element: Element | None) -> str:
+    if element is None:
+        return ""
+    if "lang" not in element.attrs and element.attr("xml:lang"):
+        return " " + attribute_markup("lang", element.attr("xml:lang")) + attributes_markup(element, ("dir",))
+    return language_attributes(element)
+
+
+def _charset(source: str) -> str:
+    """Declare the encoding that browsers find declared in the source; one that they miss stays without effect."""
+    sniffed = sniff_encoding(source.encode("utf-8", "replace"))
+    return f"<meta charset={sniffed.name}>" if sniffed.is_declared else ""
+
+
+def _metadata(tree: Document) -> Iterator[str]:
+    base = next((each for each in tree.select("base[href]") if each.closest("template") is None), None)
+    if base is not None:
+        yield f"<base{attributes_markup(base, ('href',))}>"
+    refresh = _refresh_meta(tree)
+    if refresh is not None:
+        yield f"<meta http-equiv=refresh{attributes_markup(refresh, ('content',))}>"
+    for element in tree.select("meta[name][content], link[rel][href]"):
+        if element.closest("noscript, template, svg") is None:
+            yield _meta_or_link(element)
+
+
+def _meta_or_link(element: Element) -> str:
+    if element.tag == "meta":
+        name = fold_space(element.attr("name") or "").lower()
+        return f"<meta{attributes_markup(element, ('name', 'content'))}>" if name in _META_NAMES else ""
+    relations = rel_tokens(element)
+    if relations.isdisjoint(_LINK_RELATIONS) or "stylesheet" in relations:
+        return ""
+    return f"<link{attributes_markup(element, ('rel', 'hreflang', 'type', 'media', 'href'))}>"

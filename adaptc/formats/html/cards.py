@@ -1,0 +1,109 @@
+"""Cards: repeated boxes that each lead to one story or product, and the links in them that lead there once more.
+
+A card has one title: a heading with a link, or a link around blocks. What is around the title belongs to the card up
+to where the next title begins. A picture, a "Read more" that leads where the title leads says nothing new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from turbohtml import Document, DocumentFragment, Element, Text
+
+from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, is_hidden
+
+__all__ = ["NO_CARDS", "Cards", "find_cards"]
+
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_BLOCKS = "h1, h2, h3, h4, h5, h6, p, div, ul, section, figure, article"
+_FEWEST = 2  # cards next to each other
+_LONGEST = 700  # characters of a card, white space left out: a teaser is a few sentences
+_LONGEST_MORE = 30  # characters of "Read the full story"
+_FEWEST_LETTERS = 2  # of a title
+_KEPT = frozenset({"body", "main", "html", "td", "th", "form"})
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """The cards of a page: ``lists`` holds the elements whose children are cards, with those of them that are.
+
+    ``repeats`` are the links of cards that lead where their titles lead.
+    """
+
+    lists: dict[Element, tuple[Element, ...]] = field(default_factory=dict)
+    repeats: frozenset[Element] = frozenset()
+
+
+NO_CARDS = Cards()
+
+
+def find_cards(tree: Document) -> Cards:
+    """Find the cards of a page."""
+    titles = dict(_titles(tree))
+    counts: dict[Element, set[str]] = {}
+    for title, href in titles.items():
+        for around in _around(title):
+            counts.setdefault(around, set()).add(href)
+    roots = {root: title for title in titles if (root := _root(title, counts)) is not None}
+    by_parent: dict[Element, list[Element]] = {}
+    for root in roots:
+        if isinstance(root.parent, Element) and content_length(root) <= _LONGEST:
+            by_parent.setdefault(root.parent, []).append(root)
+    lists = {parent: tuple(cards) for parent, cards in by_parent.items() if len(cards) >= _FEWEST}
+    short = [(root, title) for root, title in roots.items() if content_length(root) <= _LONGEST]
+    return Cards(lists, frozenset(link for card, title in short for link in _repeats(card, title)))
+
+
+def _titles(tree: Document) -> Iterator[tuple[Element, str]]:
+    """Yield the links that are titles, with their targets."""
+    for link in tree.select("a[href]"):
+        href = link.attr("href") or ""
+        if not is_followable(href) or href.startswith("#") or is_hidden(link):
+            continue
+        heading = _heading_around(link)
+        if heading is not None:
+            is_title = _length(link) > _length(heading) / 2
+        else:
+            is_title = _length(link) >= _FEWEST_LETTERS and link.select_one(_BLOCKS) is not None
+        if is_title and _length(link) >= _FEWEST_LETTERS:
+            yield link, href
+
+
+def _heading_around(link: Element) -> Element | None:
+    around = (each for each in link.ancestors if isinstance(each, Element))
+    return next((each for _, each in zip(range(4), around, strict=False) if each.tag in _HEADINGS), None)
+
+
+def _length(element: Element) -> int:
+    return len("".join(element.text.split()))
+
+
+def _around(element: Element) -> Iterator[Element]:
+    yield element
+    yield from (each for each in element.ancestors if isinstance(each, Element))
+
+
+def _root(title: Element, counts: dict[Element, set[str]]) -> Element | None:
+    """Return the largest element around a title that has no other."""
+    best = None
+    for around in _around(title):
+        if len(counts[around]) > 1 or around.tag in _KEPT:
+            break
+        best = around
+    return best
+
+
+def _repeats(card: Element, title: Element) -> Iterator[Element]:
+    """Yield the links of a card that lead where its title does: around pictures, or with a few words."""
+    inside = set(_parents(title))
+    for link in card.select("a[href]"):
+        if link != title and link not in inside and link.attr("href") == title.attr("href"):
+            text = fold_space(link.text)
+            is_plain = not any(isinstance(each, Element) and each.tag in _HEADINGS for each in link.iter_elements())
+            if is_plain and (len(text) <= _LONGEST_MORE or text in fold_space(title.text)):
+                yield link
+
+
+def _parents(element: Element) -> Iterator[Element | DocumentFragment | Document | Text]:
+    yield from element.ancestors  # type: ignore[misc]
