@@ -124,11 +124,11 @@ class EditPass(BasePass[EditFunction]):
     needs_labels: bool = False
     drops_scripts: bool = False
     smaller_budgets: tuple[int, ...] = ()
-    prepare: str | Callable[[str], str] | None = None
+    prepare: str | Callable[[str, PageContext, View], str] | None = None
 
-    def prepared(self, text: str) -> str:
+    def prepared(self, text: str, page: PageContext, view: View) -> str:
         """Return the text that the edits start from."""
-        return text if self.prepare is None else cast("str", _import_function(self.prepare)(text))
+        return text if self.prepare is None else cast("str", _import_function(self.prepare)(text, page, view))
 
     def function_names(self) -> Iterator[str]:
         """Yield the ``"MODULE:NAME"`` of each function of the pass."""

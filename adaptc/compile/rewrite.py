@@ -213,10 +213,9 @@ class _Rewriter:
 
         ``editor`` is an unused editor of the draft's text, if there is one.
         """
-        prepare = steps[0].pass_.prepare
+        prepare, context = steps[0].pass_.prepare, self._context(draft)
         if prepare is not None or editor is None:
-            editor = Editor(steps[0].pass_.prepared(draft.text))
-        context = self._context(draft)
+            editor = Editor(steps[0].pass_.prepared(draft.text, context, self.view))
         reports = {step.name: step.pass_.run(editor, context, self.view, step.options) for step in steps}
         try:
             edited = editor.apply()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
 from adaptc.compile.page.context import PageContext, Report
+from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import paths_in_sheets, screen_sheets
 from adaptc.compile.page.transfer_sizes import client_sizes, compressed_size, compressed_sizes, transfer_size
 from adaptc.compile.view import REQUEST_BYTES, DerivingView
@@ -18,7 +19,6 @@ from adaptc.formats.html.contract import CONTRACT_CHECKS, ContractCheck
 from adaptc.formats.html.document import Irreversible, Page, encode_page, parse, parse_bare, read_page
 from adaptc.formats.html.references import base_href, embedded_references, references
 from adaptc.formats.html.shown import VIEWPORTS, ShownPage, hidden_from_reader
-from adaptc.formats.html.static_text import static_text
 from adaptc.site.site import PAGE_SUFFIX
 
 if TYPE_CHECKING:
@@ -120,7 +120,8 @@ class Verifier:
 
     def _contract_problem(self, draft: Draft) -> Problem | None:
         tree = draft.tree()
-        violations = self._find_violations(tree)
+        is_static = any(report.is_scriptless for report in draft.reports.values())
+        violations = (self._find_violations if is_static else self._find_losses)(tree)
         if not violations and self.promise == "article" and self.context.has_scripts:
             violations = hidden_from_reader(self._shown_source, draft.shown(self._shown))
         if self.promise != "same":  # passes of "same" levels write no references but those they read, and inline others
@@ -131,12 +132,17 @@ class Verifier:
     def source_tree(self) -> Document:
         """The tree of the source; for levels without scripts as ``static_text`` has it."""
         text = self.context.page.text
-        static = static_text(text) if self.promise == "article" else text
+        static = settled_text(text, self.context, self.view) if self.promise == "article" else text
         return self.tree if static == text else parse_bare(static)
 
     @cached_property
     def _find_violations(self) -> ContractCheck:
         return CONTRACT_CHECKS[self.promise](self.source_tree)
+
+    @cached_property
+    def _find_losses(self) -> ContractCheck:
+        """The check of a page that has its scripts: they write what they write."""
+        return self._find_violations if self.source_tree is self.tree else CONTRACT_CHECKS[self.promise](self.tree)
 
     # ---- what a reader sees
 
@@ -238,6 +244,8 @@ def new_dead_references(before: Document, after: Document, page: PageContext, vi
     Those of the sheets that ``before`` links count: what leads nowhere in a sheet may do so in the page, too.
     """
     known_urls = set(_urls(before))
+    # what a script writes out may be in the page that is made without it
+    known_urls.update(url for url in _urls(after) if url not in known_urls and page.names_file(url))
     is_same_base = base_href(before) == base_href(after)
     base = page.base if is_same_base else document_base(view.url_of(page.path), base_href(after))
     suspects = [url for url in dict.fromkeys(_urls(after)) if not (is_same_base and url in known_urls)]

@@ -80,6 +80,10 @@ class PageContext:
         """Return the context of the same page once its scripts are gone."""
         return replace(self, has_scripts=False, unseen_scripts=(), scripts={})
 
+    def names_in_scripts(self) -> frozenset[str]:
+        """Return the words by which a script of the page may name an element (``ScriptFacts.quoted``)."""
+        return frozenset[str]().union(*(facts.quoted for facts in self.scripts.values()))
+
     def introspection(self) -> str | None:
         """Return why the page's scripts may notice that one of them moved into the page, or ``None``.
 

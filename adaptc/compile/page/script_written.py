@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
-from adaptc.compile.page.context import PageContext, page_context
+from adaptc.compile.page.context import PageContext, page_context, script_source
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.page.transfer_sizes import compressed_size
 from adaptc.compile.view import View
@@ -25,7 +25,7 @@ from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import Page, page_of_markup, parse_bare
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.shown import VIEWPORTS, ShownPage
-from adaptc.formats.html.static_text import open_shadow_roots
+from adaptc.formats.html.static_text import open_shadow_roots, static_text
 from adaptc.formats.html.visible_text import UNSEEN, content_texts, is_hidden, rendered_texts, walk
 from adaptc.formats.script.lexer import Kind, tokenize, unescape
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from turbohtml import Document
 
 
-__all__ = ["WrittenPage", "page_after_scripts", "script_mounts", "script_written"]
+__all__ = ["WrittenPage", "page_after_scripts", "script_mounts", "script_written", "settled_text"]
 
 _PROSE_SHARE = 3  # times the prose of a script that a page may hold itself for the script to count
 _FEWEST = 160  # characters of text that are content, white space left out: two sentences
@@ -58,6 +58,16 @@ _AROUND = frozenset({
 _PLACEHOLDER = re.compile(r"\{\{(?:(?!\{\{|\}\}).)+\}\}", re.DOTALL)
 _CODE = frozenset({"pre", "code", "samp", "kbd", "textarea"})
 _FEWEST_PLACEHOLDERS = 3
+
+
+def settled_text(text: str, page: PageContext, view: View) -> str:
+    """Return the text of a page as those read it who run no scripts (``adaptc.formats.html.static_text``)."""
+
+    def source_of(script: Element) -> str:
+        source = script_source(script, page.base, view)
+        return source.decode("utf-8", "replace") if isinstance(source, bytes) else source or ""
+
+    return static_text(text, source_of=source_of, names=page.names_in_scripts())
 
 
 def script_written(tree: Document, page: PageContext) -> str | None:
@@ -114,7 +124,7 @@ def _may_be_mount(element: Element) -> bool:
 
 def script_mounts(tree: Document, page: PageContext) -> Iterator[Element]:
     """Yield the elements without content that a script of the page names."""
-    quoted = frozenset().union(*(facts.quoted for facts in page.scripts.values()))
+    quoted = page.names_in_scripts()
     for element in tree.iter_elements():
         if _may_be_mount(element) and (page.unseen_scripts or _script_name(element) in quoted):
             yield element

@@ -1,14 +1,15 @@
 """The text of a page as those read it who run no scripts.
 
 Parts that a script moves are in their places, counters have arrived at their numbers, e-mail addresses are decoded, and
-the year of today is left out. For readers of text alone shadow roots and panels behind tabs are opened, and lines that
-a style sheet keeps are written as such.
+literals that a script writes are written. The year of today is left out, and values that a script would fetch. For
+readers of text alone shadow roots and panels behind tabs are opened, and lines that a style sheet keeps are written as
+such.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from turbohtml import Comment, Document, Element
@@ -16,6 +17,7 @@ from turbohtml import Comment, Document, Element
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.syntax import attribute_markup, split_tokens, text_markup
+from adaptc.formats.script.lexer import Kind, Token, tokenize, unescape
 
 __all__ = [
     "has_streamed_parts",
@@ -28,9 +30,18 @@ __all__ = [
 ]
 
 
-def static_text(text: str) -> str:
-    """Return the page's text with streamed parts in their places, numbers counted up, addresses readable, no years."""
-    return write_counted_numbers(leave_out_written_years(decode_addresses(place_streamed_parts(text))))
+# A script element -> its source, ``""`` where that is unknown
+SourceOf = Callable[[Element], str]
+
+
+def static_text(text: str, *, source_of: SourceOf = lambda script: script.text, names: Collection[str] = ()) -> str:
+    """Return the page's text with streamed parts in their places, numbers counted up and addresses readable, no years.
+
+    Literals that a script writes as soon as it runs are there, too; ``source_of`` returns the source of a script.
+    ``names`` are the names of elements in its scripts: of these, values that wait for a script are left out.
+    """
+    static = write_counted_numbers(leave_out_written_years(decode_addresses(place_streamed_parts(text))))
+    return leave_out_waiting_values(insert_literals(static, source_of), names)
 
 
 # ---- The year of today that a script writes into a text, mostly after a copyright sign
@@ -103,6 +114,112 @@ def _counters(text: str) -> Iterator[tuple[int, int, str]]:
         numbers = {value for name in _NUMBERS if _NUMBER.fullmatch(value := element.attr(name) or "")}
         if zero and len(numbers) == 1:
             yield zero.start(1), zero.end(1), numbers.pop()
+
+
+# ---- Values that a script fetches: until it has them, the markup holds a zero, or says that they come
+
+_PLACES = "span, div, p, strong, b, em, i, li, td, dd, small, data, output, ul, tbody, h1, h2, h3, h4"
+_WAITING = re.compile(
+    r"\s*(?:[^\d<>]{0,4}0(?:[.,]0+)?\s*[^\d<>]{0,12}|[-\u2013\u2014?]{1,3}"
+    r"|[^<>]{1,50}(?:\.\.\.|\u2026|&hellip;)|(?:loading|fetching|please wait)[^<>]{0,40})\s*",
+    re.IGNORECASE,
+)
+_ELLIPSIS = "&hellip;"
+
+
+def leave_out_waiting_values(text: str, names: Collection[str]) -> str:
+    """Return the page's text without values that its scripts replace, in elements of whose ids ``names`` has some.
+
+    "0 euros by 0 donors" would be a false statement; an ellipsis takes the place of a number.
+    """
+    if not names or "<script" not in text.lower():
+        return text
+    pieces, position = [], 0
+    for element in parse(text).select(_PLACES):
+        location = element.source_location if element.attr("id") in names else None
+        if location is None or location.end_tag is None or location.start_tag.end_offset < position:
+            continue
+        start, end = location.start_tag.end_offset, location.end_tag.start_offset
+        if _WAITING.fullmatch(text, start, end):
+            pieces += [text[position:start], _ELLIPSIS if "0" in text[start:end] else ""]
+            position = end
+    return "".join([*pieces, text[position:]])
+
+
+# ---- Literals that a script writes at once: headers and menus that the pages of a site share
+
+_WRITES = "document.write"
+_JOINTS = frozenset({";", "}"})
+_INERT = re.compile(r"<\s*/?\s*(?:script|iframe|object|embed|frame)\b", re.IGNORECASE)
+_SCRIPTS = re.compile(r"<script\b.*?</script", re.IGNORECASE | re.DOTALL)
+_MARKUP = re.compile(r"<[^>]*>")
+
+
+def insert_literals(text: str, source_of: SourceOf) -> str:
+    """Return the page's text with what its scripts write by ``document.write`` of literals, each after its script.
+
+    A script counts if all that it writes it writes at once and as it stands; one that writes scripts or frames does
+    not, and neither does one in the head.
+    """
+    if "<script" not in text.lower():
+        return text
+    pieces, position = [], 0
+    for script in parse(text).iter_elements("script"):
+        location = script.source_location
+        if location is None or location.end_tag is None or location.end_tag.end_offset < position:
+            continue
+        source = source_of(script)
+        literal = written_literal(source) if _WRITES in source else None
+        if (
+            literal
+            and script.closest("body") is not None
+            and _INERT.search(literal) is None
+            and not _holds(text, literal)
+        ):
+            pieces += [text[position : location.end_tag.end_offset], literal]
+            position = location.end_tag.end_offset
+    return "".join([*pieces, text[position:]])
+
+
+def _holds(text: str, literal: str) -> bool:
+    """Whether a page holds what its script writes: it is what a browser made of it."""
+    words = _MARKUP.sub(" ", literal).split()
+    return bool(words) and " ".join(words) in " ".join(_MARKUP.sub(" ", _SCRIPTS.sub(" ", text)).split())
+
+
+def written_literal(source: str) -> str | None:
+    """Return the markup that a script writes at once, ``None`` if some of it depends on anything."""
+    tokens = [token for token in tokenize(source) or () if token.kind is not Kind.COMMENT]
+    pieces: list[str] = []
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += (token.text in "({[") - (token.text in ")}]") if token.kind is Kind.PUNCTUATOR else 0
+        if token.text in ("write", "writeln") and [each.text for each in tokens[max(0, place - 2) : place]] == [
+            "document",
+            ".",
+        ]:
+            literal = _argument(tokens[place + 1 :])
+            is_first = place == 2 or tokens[place - 3].text in _JOINTS
+            if depth or literal is None or not is_first:
+                return None
+            pieces.append(literal)
+    markup = "".join(pieces)
+    return markup if _MARKUP.sub("", markup).strip() or "<a " in markup or "<input" in markup else None
+
+
+def _argument(tokens: Sequence[Token]) -> str | None:
+    """Return the argument of a call, if it is strings that are joined, and nothing is done with the result."""
+    pieces: list[str] = []
+    for place, token in enumerate(tokens[1:], 1):
+        if token.text == ")" and pieces and place % 2 == 0:
+            after = tokens[place + 1].text if place + 1 < len(tokens) else ";"
+            return "".join(pieces) if after in (*_JOINTS, "document") else None
+        is_plain = token.kind is Kind.STRING or (token.kind is Kind.TEMPLATE and "${" not in token.text)
+        if place % 2 and is_plain and len(token.text) > 1:
+            pieces.append(unescape(token.text[1:-1]))
+        elif place % 2 or token.text not in ("+", ","):
+            return None
+    return None
 
 
 # ---- Parts of a page that React streams after the rest: at its end, with a script that moves each to its place

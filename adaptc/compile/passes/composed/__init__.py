@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from adaptc.compile.page.context import PageContext, Report, sent_policies
 from adaptc.compile.page.inlining import POLICY
+from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.passes.composed.reader import Settings, compose
 from adaptc.compile.passes.composed.writer import BadTemplate
@@ -20,7 +21,7 @@ from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
 from adaptc.formats.html.document import Irreversible, parse, parse_bare, read_page
-from adaptc.formats.html.static_text import keep_lines, open_shadow_roots, show_panels, static_text
+from adaptc.formats.html.static_text import keep_lines, open_shadow_roots, show_panels
 from adaptc.formats.html.visible_text import fold_space
 from adaptc.formats.policy import Policy
 
@@ -31,7 +32,8 @@ def compose_page(text: str, page: PageContext, view: View, options: Options) -> 
     """Return the composed version of a page, or ``None`` if it has none."""
     has_document = page.evidence is not None and page.evidence.document is not None
     sheets = screen_sheets(parse(text), page.base, view)
-    source = keep_lines(show_panels(static_text(open_shadow_roots(text) if has_document else text)), sheets)
+    settled = open_shadow_roots(text) if has_document else settled_text(text, page, view)
+    source = keep_lines(show_panels(settled), sheets)
     try:
         result = compose(
             source,
@@ -52,7 +54,7 @@ def compose_page(text: str, page: PageContext, view: View, options: Options) -> 
         if not is_allowed and pattern.search(written):  # browsers would ignore it, and report that
             written = pattern.sub("", written)
             left_out.append(Action(NAME, "left out", pattern.pattern.partition(">")[0] + ">", POLICY))
-    return written, Report([action, *left_out])
+    return written, Report([action, *left_out], is_scriptless=True)
 
 
 # What the page has of its own that a policy may forbid

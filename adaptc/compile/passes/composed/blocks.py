@@ -104,7 +104,9 @@ def _list_class(flow: Flow, element: Element) -> str:
         return " class=g"
     is_short = content_length(element) <= _LONGEST_IN_ROW * len(items) and element.select_one("ul, ol, p, pre") is None
     around = element.parent
-    is_called = any(not _ROWS.isdisjoint(class_words(each)) for each in (element, around) if isinstance(each, Element))
+    is_called = element.select_one("a[rel~=tag]") is not None or any(
+        not _ROWS.isdisjoint(class_words(each)) for each in (element, around) if isinstance(each, Element)
+    )
     return " class=r" if len(items) > 1 and is_short and (is_called or flow.layout.is_row(element)) else ""
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from turbohtml import Element, Namespace, Node, Text
+from turbohtml import Document, Element, Namespace, Node, Text
 
 from adaptc.compile.passes.composed.layout import Layout
 from adaptc.formats.html.cards import NO_CARDS, Cards
@@ -213,6 +213,7 @@ class Flow:
 
     def __init__(
         self,
+        body: Document,
         forms: Forms,
         ids: IdQueue,
         left_out: Iterable[Element],
@@ -228,7 +229,8 @@ class Flow:
         self.hrefs: set[str] = set()
         self.written: set[Element] = set()
         self.is_in_card = False
-        self._writers = writers
+        self._writers, self._body = writers, body
+        self._named: set[str] | None = None
 
     def write(self, nodes: Iterable[Node], *, is_item: bool = False) -> str:
         """Return nodes as blocks; with ``is_item`` the first run of text is not a paragraph."""
@@ -337,6 +339,13 @@ class Flow:
                 run = []
                 self.walk([node], blocks)
         self.add_block(_grid(run), blocks)
+
+    def is_named(self, href: str) -> bool:
+        """Whether another link of the page to the same place has a name."""
+        if self._named is None:
+            links = (link for link in self._body.select("a[href]") if any(map(str.isalnum, link.text)))
+            self._named = {link.attr("href") or "" for link in links if not is_hidden(link)}
+        return href in self._named
 
     def is_repeating(self, link: Element) -> bool:
         """Whether nothing but white space and pictures is between a link and the one before it."""

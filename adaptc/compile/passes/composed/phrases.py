@@ -17,7 +17,15 @@ from adaptc.compile.passes.composed.flow import (
 )
 from adaptc.formats.html.forms import control_markup, control_type, option_markup, works_without_script
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
-from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, link_label, math_text, media_target
+from adaptc.formats.html.visible_text import (
+    fold_space,
+    image_text,
+    is_followable,
+    link_label,
+    link_name,
+    math_text,
+    media_target,
+)
 
 __all__ = ["BLOCK_MARKUP", "WRITERS"]
 
@@ -56,7 +64,7 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
     inner, has_content = flow.write_inline(element)
     if not has_content:
         inner = text_markup(link_label(element) if element.tag == "a" else image_text(element) or "\u2192")
-        has_content = bool(inner) and href != flow.last_href
+        has_content = bool(inner) and href != flow.last_href and not (flow.is_named(href) and not _says(element))
     if (href, inner.strip()) == flow.last_link and flow.is_repeating(element):
         return  # the link of a picture whose words stand below it
     flow.last_href, flow.last_link = href, (href, inner.strip())
@@ -76,6 +84,11 @@ def _add_block_link(flow: Flow, element: Element, attributes: str, blocks: Block
         blocks.add_inline(f"<a{flow.ids.next_attribute()}{attributes}{inner}</a>")
     elif inner:
         flow.add_block(f"<a{flow.ids.next_attribute()}{attributes}{inner}</a>", blocks)
+
+
+def _says(element: Element) -> bool:
+    """Whether the name of a link without text is its own, and not the end of its address."""
+    return any(map(str.isalnum, link_name(element)))
 
 
 def _link_attributes(element: Element) -> str:
@@ -106,8 +119,9 @@ _NAME_OF_SLOT = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")
 
 
 def _says_nothing(image: Element) -> bool:
-    """Whether the alternative text of an image names its place in a template: ``product-img``."""
-    return _NAME_OF_SLOT.fullmatch(image.attr("alt") or "") is not None
+    """Whether the alternative text of an image names its place in a template (``product-img``), or it is a dot."""
+    is_dot = any((image.attr(side) or "") in ("0", "1") for side in ("width", "height"))
+    return is_dot or _NAME_OF_SLOT.fullmatch(image.attr("alt") or "") is not None
 
 
 def _add_drawing(_flow: Flow, element: Element, blocks: Blocks) -> None:

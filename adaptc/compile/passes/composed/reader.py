@@ -67,6 +67,7 @@ _OPEN_LINKS = 8  # links of a menu that is not folded
 # Elements in each other. Real pages reach 40; five calls a level are far from the 1,000 that Python allows.
 _DEEPEST = 120
 _LONGEST_LEAD = 600  # characters of a heading and its siblings
+_HOME = re.compile(r"(?:https?://[^/]+)?/?(?:\.{1,2}/)*(?:index\.\w+)?")
 _LOGO = re.compile(r"\s+logo$", re.IGNORECASE)
 _LONGEST_FOOT = 0.4  # of the page's text
 _ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
@@ -190,7 +191,9 @@ class _Reader:
         left_out = [*self.landmarks.navigation, *([brand] if brand is not None and is_named else [])]
         left_out += self.cards.repeats
         messages = self.layout.messages()
-        return Flow(self.forms, IdQueue(linked_ids(self.text)), left_out, _WRITERS, self.layout, messages, self.cards)
+        return Flow(
+            self.tree, self.forms, IdQueue(linked_ids(self.text)), left_out, _WRITERS, self.layout, messages, self.cards
+        )
 
     def page(self) -> Page | None:
         """Return the model of the page, ``None`` if there is nothing to read or to fill in."""
@@ -353,12 +356,13 @@ def _named(site: SiteIdentity, statements: Statements, title_of: TitleOf) -> Sit
 
 
 def _find_home(tree: Document, landmarks: Landmarks, statements: Statements) -> SiteIdentity | None:
-    """Return the link above the main content that says what the page's title says of the site."""
+    """Return the link above the main content that says what the page's title says of the site, or leads home."""
     names = {statements.site.casefold(), *(part.casefold() for part in title_parts(page_title(tree))[1:])} - {""}
     inside = {landmarks.main} if landmarks.main is not None else set()
     for link in tree.select("a[href]"):
         name = link_name(link)
-        if name.casefold() in names and inside.isdisjoint(link.ancestors):
+        is_first = _HOME.fullmatch(link.attr("href") or "") and link.closest("nav, ul, ol") is None and len(name) > 3
+        if (name.casefold() in names or is_first) and inside.isdisjoint(link.ancestors):
             return SiteIdentity(name, link.attr("href") or "", link)
         if link.closest("main, article, h2, h3, p") is not None:
             return None

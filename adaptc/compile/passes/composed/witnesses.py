@@ -77,11 +77,17 @@ def _without(title: str, site: str) -> str:
     if not site or len(parts) < 2:
         return ""
     for end, name in ((parts[-1], parts[-1]), (parts[0], parts[0])):
-        if name.casefold() == site.casefold():
+        if _is_same_name(name, site):
             start = title.rfind(end) if end == parts[-1] else 0
             rest = title[:start] if start else title[len(end) :]
             return rest.strip(" |\u2013\u2014\u00b7\u2022\u00bb\u00ab:<>~/-\uff5c")
     return ""
+
+
+def _is_same_name(one: str, other: str) -> bool:
+    """Whether two names are the same, but for the case and an ending: CNN and CNN.com."""
+    first, second = sorted((one.casefold(), other.casefold()), key=len)
+    return second == first or (second.startswith(first) and second[len(first) :].startswith("."))
 
 
 def _end_of(title: str, headlines: tuple[str, ...]) -> str:

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report
+from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.passes.remove_scripts.boxes import remove_covers, seen_covers, shrink_drawings
 from adaptc.compile.passes.remove_scripts.controls import disable_controls
@@ -18,7 +19,6 @@ from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.document import show_noscript
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import preloads, rel_tokens
-from adaptc.formats.html.static_text import static_text
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
 from adaptc.formats.script import is_javascript_type
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 NAME = "remove-scripts"
 
 
-def show_scriptless(text: str) -> str:
+def show_scriptless(text: str, page: PageContext, view: View) -> str:
     """Return the static text of a page, with what a ``<noscript>`` holds."""
-    return show_noscript(static_text(text))
+    return show_noscript(settled_text(text, page, view))
 
 
 def remove_scripts(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
