@@ -67,14 +67,14 @@ class Landmarks:
     navigation: tuple[Element, ...]
 
 
-def find_landmarks(tree: Document, main: Element | None = None) -> Landmarks:
-    """Find the landmarks of a page, with the navigation around ``main`` if that is known."""
+def find_landmarks(tree: Document) -> Landmarks:
+    """Find the landmarks of a page."""
     body = tree.select_one("body")
     if body is None:
         return Landmarks(None, ())
     lengths = content_lengths(tree)
     total = lengths.of(body)
-    main = _find_main(tree, body, lengths) if main is None else main
+    main = _find_main(tree, body, lengths)
     inside = {main, *main.ancestors} if main is not None else set()
     # Where no main content stands out, what is called a menu may be all that there is.
     most = int(_HALF * total) if main is None else total

@@ -133,7 +133,7 @@ def _item(flow: Flow, element: Element) -> str:
     identity = flow.ids.attribute_of(element)
     inner = flow.write(element.children, is_item=True)
     if identity and not inner:
-        inner, identity = bare_anchor(identity), ""
+        flow.ids.pending.append(element.attr("id") or "")  # the next element takes it
     return f"<li{identity}{attributes_markup(element, ('value',))}>{inner}" if inner else ""
 
 

@@ -61,7 +61,7 @@ _META = frozenset({
     "eyebrow", "credit", "credits", "price", "prices", "rating", "badge", "badges",
 })  # fmt: skip
 _LONGEST_META = 240  # characters, white space left out
-_LONGEST_PIECE = 60  # characters of a piece of such a line
+LONGEST_PIECE = 60  # characters of a piece of such a line
 _BETWEEN = " \u00b7 "
 _SPACE = re.compile(r"[ \t\n\r\f]+")
 
@@ -407,7 +407,7 @@ def joined(finished: list[str], *, fewest: int = 2) -> list[str]:
     line: list[str] = []
     for block in [*finished, ""]:
         text = _TAG.sub("", block)
-        if block.startswith("<p>") and block.endswith("</p>") and 0 < len(text) <= _LONGEST_PIECE:
+        if block.startswith("<p>") and block.endswith("</p>") and 0 < len(text) <= LONGEST_PIECE:
             line.append(block[3:-4])
             continue
         if line:

@@ -107,7 +107,7 @@ def _add_word_break(_flow: Flow, _element: Element, blocks: Blocks) -> None:
 
 
 def _add_image(flow: Flow, element: Element, blocks: Blocks) -> None:
-    if flow.is_in_card or _says_nothing(element) or flow.layout.is_hidden_somewhere(element):
+    if flow.is_in_card or _says_nothing(element) or flow.layout.is_hidden_somewhere(element) or _is_repeated(element):
         return
     text = text_markup(image_text(element))
     if text:
@@ -115,6 +115,8 @@ def _add_image(flow: Flow, element: Element, blocks: Blocks) -> None:
         blocks.add_inline(text if is_linked else f"<i>[{text}]</i>")
 
 
+_NEAR = 3  # elements around an image, links not counted
+_LONGEST_NEAR = 1000  # characters of the text around an image that may repeat its own
 _NAME_OF_SLOT = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")
 
 
@@ -122,6 +124,14 @@ def _says_nothing(image: Element) -> bool:
     """Whether the alternative text of an image names its place in a template (``product-img``), or it is a dot."""
     is_dot = any((image.attr(side) or "") in ("0", "1") for side in ("width", "height"))
     return is_dot or _NAME_OF_SLOT.fullmatch(image.attr("alt") or "") is not None
+
+
+def _is_repeated(image: Element) -> bool:
+    """Whether what is next to an image says what its alternative text says: its caption, its headline."""
+    text = "".join(image_text(image).split())
+    around = (each for each in image.ancestors if isinstance(each, Element) and each.tag not in ("a", "picture"))
+    near = (each.text for _, each in zip(range(_NEAR), around, strict=False))
+    return bool(text) and any(len(words) <= _LONGEST_NEAR and text in "".join(words.split()) for words in near)
 
 
 def _add_drawing(_flow: Flow, element: Element, blocks: Blocks) -> None:
@@ -144,8 +154,15 @@ def _add_media(flow: Flow, element: Element, blocks: Blocks) -> None:
     target = media_target(element)
     if target is not None:
         url, label = target
+        if element.tag == "iframe" and not (element.attr("title") or element.attr("aria-label")):
+            label = _host(url) or label
         blocks.add_inline(f"<a {attribute_markup('href', url)}>{text_markup(label)}</a>")
     flow.end_run(blocks)
+
+
+def _host(url: str) -> str:
+    """Return the host that a frame of another site shows: it says more than the end of the address."""
+    return url.partition("//")[2].partition("/")[0].removeprefix("www.")
 
 
 def _add_object(flow: Flow, element: Element, blocks: Blocks) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from turbohtml import Document, Element
 
 from adaptc.compile.passes.composed import blocks, phrases
-from adaptc.compile.passes.composed.flow import HEADING_TAGS, Flow, IdQueue
+from adaptc.compile.passes.composed.flow import HEADING_TAGS, LONGEST_PIECE, Flow, IdQueue, joined
 from adaptc.compile.passes.composed.frame import Frame, is_foot, is_head, link_of, read_frame
 from adaptc.compile.passes.composed.layout import Layout, accents
 from adaptc.compile.passes.composed.witnesses import (
@@ -66,6 +66,7 @@ _LEFT_OUT = ("img", "script", "style", "link", "iframe", "video", "audio", "obje
 _OPEN_LINKS = 8  # links of a menu that is not folded
 # Elements in each other. Real pages reach 40; five calls a level are far from the 1,000 that Python allows.
 _DEEPEST = 120
+_SHORTEST_LEAD = 100  # characters of the first paragraph of an article
 _LONGEST_LEAD = 600  # characters of a heading and its siblings
 _HOME = re.compile(r"(?:https?://[^/]+)?/?(?:\.{1,2}/)*(?:index\.\w+)?")
 _LOGO = re.compile(r"\s+logo$", re.IGNORECASE)
@@ -174,9 +175,10 @@ class _Reader:
     def __init__(self, tree: Document, text: str, layout: Layout, title_of: TitleOf) -> None:
         self.tree, self.text, self.layout = tree, text, layout
         self.landmarks, self.forms, self.cards = find_landmarks(tree), find_forms(tree), find_cards(tree)
-        self.is_called_main = self.landmarks.main is not None
-        if not self.is_called_main and (article := find_article(tree)) is not None:
-            self.landmarks = find_landmarks(tree, article)
+        self.called_main = self.landmarks.main
+        article = _narrowed(tree, self.called_main, find_article(tree))
+        if article is not None:
+            self.landmarks = Landmarks(article, self.landmarks.navigation)
         self.statements = read_statements(tree)
         found = find_site(tree)
         found = found if found.brand is not None else _find_home(tree, self.landmarks, self.statements) or found
@@ -237,8 +239,8 @@ class _Reader:
 
     def _leave_out_unseen(self) -> list[Element]:
         """Leave out what is hidden around the main content: closed baskets, menus of telephones, dialogues."""
-        main = self.landmarks.main
-        if main is None or not self.is_called_main:
+        main = self.called_main
+        if main is None:
             return []
         apart = {main, *main.ancestors}
         unseen = [each for each in self.layout.unseen() if each not in apart and main not in each.ancestors]
@@ -325,7 +327,7 @@ class _Reader:
             pagination=tuple(frame.pagination), footer_links=tuple(frame.foot),
         )  # fmt: skip
         rank = [site.is_heading]
-        main = _close_ranks(heading + main, rank)
+        main = _with_byline(_close_ranks(heading + main, rank))
         return replace(page, main=main, rest=_close_ranks(around, rank), footer=_close_ranks(footer, rank))
 
     def _site(self, main: str) -> Site:
@@ -369,6 +371,20 @@ def _find_home(tree: Document, landmarks: Landmarks, statements: Statements) -> 
     return None
 
 
+def _narrowed(tree: Document, main: Element | None, article: Element | None) -> Element | None:
+    """Return the article with its heading, where that is less than what is called the main content."""
+    if article is None or article.closest("form") is not None:
+        return None
+    headings = [each for each in tree.select("h1") if content_length(each)]
+    lineage = [article, *(each for each in article.ancestors if isinstance(each, Element))]
+    if main is None:
+        return article
+    if len(headings) != 1 or main not in lineage:
+        return None
+    common = next((each for each in lineage if each == headings[0] or each in headings[0].ancestors), None)
+    return common if common is not None and main in common.ancestors else None
+
+
 def _is_block(element: Element) -> bool:
     return element.tag in ("footer", "div", "section", "table", "td", "tr", "p", "ul", "center", "aside", "header")
 
@@ -389,6 +405,23 @@ def _lead(body: Element, landmarks: Landmarks) -> list[Element]:
     if isinstance(parent, Element) and parent not in enclosing and content_length(parent) <= _LONGEST_LEAD:
         return [parent]
     return [heading] if heading not in enclosing else []
+
+
+_BYLINE = re.compile(r"(</h1>)((?:<p>(?:(?!</?p\b).)*</p>)+)")
+
+
+def _with_byline(markup: str) -> str:
+    """Return content with the short paragraphs below its title in one line: who wrote it, when, where."""
+    match = _BYLINE.search(markup)
+    if match is None:
+        return markup
+    paragraphs = match[2].split("</p>")[:-1]
+    count = next((place for place, each in enumerate(paragraphs) if len(_TAG.sub("", each)) > LONGEST_PIECE), None)
+    if not count or len(_TAG.sub("", paragraphs[count])) < _SHORTEST_LEAD:
+        return markup
+    short = [f"{each}</p>" for each in paragraphs[:count]]
+    rest = "".join(f"{each}</p>" for each in paragraphs[len(short) :])
+    return f"{markup[: match.end(1)]}{''.join(joined(short))}{rest}{markup[match.end() :]}"
 
 
 def _close_ranks(markup: str, has_title: list[bool]) -> str:
