@@ -188,7 +188,10 @@ class _Reader:
     def _flow(self) -> Flow:
         brand = self.site.brand
         is_named = (
-            brand is not None and self.site.home and self.site.name and link_name(brand).startswith(self.site.name)
+            brand is not None
+            and self.site.home
+            and self.site.name
+            and _without_logo(link_name(brand)) == self.site.name
         )
         left_out = [*self.landmarks.navigation, *([brand] if brand is not None and is_named else [])]
         left_out += self.cards.repeats
@@ -352,9 +355,13 @@ class _Reader:
 def _named(site: SiteIdentity, statements: Statements, title_of: TitleOf) -> SiteIdentity:
     """Return the site with its name: what its logo says, what the page says of it, or the title of its home."""
     if site.name:
-        name = site.name if len(site.name.split()) < 2 else _LOGO.sub("", site.name)
-        return site._replace(name=name)
+        return site._replace(name=_without_logo(site.name))
     return site._replace(name=statements.site or (site_of_title(title_of(site.home)) if site.home else ""))
+
+
+def _without_logo(name: str) -> str:
+    """Return what a picture shows that is called "The Herald logo"."""
+    return _LOGO.sub("", name)
 
 
 def _find_home(tree: Document, landmarks: Landmarks, statements: Statements) -> SiteIdentity | None:
@@ -379,7 +386,11 @@ def _narrowed(tree: Document, main: Element | None, article: Element | None) -> 
     lineage = [article, *(each for each in article.ancestors if isinstance(each, Element))]
     if main is None:
         return article
-    if len(headings) != 1 or main not in lineage:
+    if main not in lineage or main == article:
+        return None
+    if sum(article in each.ancestors for each in headings) == 1:
+        return article
+    if len(headings) != 1:
         return None
     common = next((each for each in lineage if each == headings[0] or each in headings[0].ancestors), None)
     return common if common is not None and main in common.ancestors else None

@@ -172,7 +172,13 @@ def _running_text(element: Element) -> int:
     length = 0
     for child in element.children:
         if isinstance(child, Text):
-            length += len("".join(child.data.split()))
+            length += _weight(child.data)
         elif isinstance(child, Element) and child.tag in ("b", "i", "em", "strong", "code"):
-            length += len("".join(child.text.split()))
+            length += _weight(child.text)
     return length
+
+
+def _weight(text: str) -> int:
+    """Return the length of a text, white space left out; a Chinese character says as much as three letters."""
+    compact = "".join(text.split())
+    return len(compact) if compact.isascii() else len(compact) + 2 * sum(each >= "\u2e80" for each in compact)
