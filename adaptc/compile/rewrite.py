@@ -112,7 +112,7 @@ class _Rewriter:
         other = _Rewriter(self.path, written.page, content, self.view, self.steps, self.promise, written)
         draft, result = other._run_verified(list(self.steps), other.editor)
         names = [step.name for step in self.steps if step.pass_.needs_content]
-        if not all(map(draft.is_adapted_by, names)) or other.verifier.is_blank(draft):
+        if not any(map(draft.is_adapted_by, names)) or other.verifier.is_blank(draft):
             return None
         result.actions.insert(0, Action(names[0], "read", "the page after its scripts", written.reason))
         return result
@@ -185,6 +185,8 @@ class _Rewriter:
                 self._run_text(text_pass, steps[0].options, draft)
             case WholePagePass() as whole_page_pass:
                 self._run_whole_page(whole_page_pass, steps[0].options, draft)
+            case _ if any(report.is_composed for report in draft.reports.values()):
+                return
             case _:
                 self._run_edits([step for step in steps if _is_edit(step)], draft, editor)
 

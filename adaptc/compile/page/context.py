@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 class Report:
     """The actions of a page pass.
 
-    ``is_scriptless`` says that the page has no scripts any more, ``drops_scripts`` that it has fewer. ``absorbed`` is
+    ``is_scriptless`` says that the page has no scripts any more, ``drops_scripts`` that it has fewer,
+    ``is_composed`` that it was written anew and is not to be edited. ``absorbed`` is
     the size in bytes of what browsers do not load any more and no reference of the markup leads to: fonts that are now
     part of the page, and what images of its CSS have less.
     """
@@ -41,6 +42,7 @@ class Report:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     is_scriptless: bool = False
     drops_scripts: bool = False
+    is_composed: bool = False
     absorbed: int = 0
 
     @property

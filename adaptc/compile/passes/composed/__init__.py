@@ -7,15 +7,17 @@ into a model (``reader``) and written from that (``writer``).
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from functools import lru_cache
 
-from adaptc.compile.page.context import PageContext, Report, sent_policies
+from adaptc.compile.page.context import KEPT, PageContext, Report, sent_policies
 from adaptc.compile.page.inlining import POLICY
 from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import screen_sheets
+from adaptc.compile.passes.composed.pictures import NO_PICTURES, PagePictures
 from adaptc.compile.passes.composed.reader import Settings, compose
 from adaptc.compile.passes.composed.writer import BadTemplate
-from adaptc.compile.view import Options, View
+from adaptc.compile.view import DerivingView, Options, View
 from adaptc.core import media
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
@@ -26,10 +28,14 @@ from adaptc.formats.html.visible_text import fold_space
 from adaptc.formats.policy import Policy
 
 NAME = "compose"
+_SETTINGS = frozenset(field.name for field in fields(Settings))
 
 
-def compose_page(text: str, page: PageContext, view: View, options: Options) -> tuple[str | None, Report]:
+def compose_page(text: str, page: PageContext, view: DerivingView, options: Options) -> tuple[str | None, Report]:
     """Return the composed version of a page, or ``None`` if it has none."""
+    if options["plain"] == "keep" and _is_plain(page, view):
+        return None, Report([Action(NAME, KEPT, "the page", "its markup says by itself what it looks like")])
+    pictures = PagePictures(page, view, options["images"])
     has_document = page.evidence is not None and page.evidence.document is not None
     sheets = screen_sheets(parse(text), page.base, view)
     settled = open_shadow_roots(text) if has_document else settled_text(text, page, view)
@@ -40,7 +46,8 @@ def compose_page(text: str, page: PageContext, view: View, options: Options) -> 
             url_path=quote_path(page.path),
             title_of=lambda url: _target_title(view.follow(page.base, url).path, view),
             sheets_of=lambda tree: screen_sheets(tree, page.base, view),
-            settings=Settings(**options),
+            settings=Settings(**{name: options[name] for name in _SETTINGS}),
+            pictures=pictures if pictures.budget else NO_PICTURES,
         )
     except BadTemplate as problem:
         result = f"its template fails: {problem}"
@@ -54,12 +61,23 @@ def compose_page(text: str, page: PageContext, view: View, options: Options) -> 
         if not is_allowed and pattern.search(written):  # browsers would ignore it, and report that
             written = pattern.sub("", written)
             left_out.append(Action(NAME, "left out", pattern.pattern.partition(">")[0] + ">", POLICY))
-    return written, Report([action, *left_out], is_scriptless=True)
+    return written, Report([action, *pictures.actions, *left_out], is_scriptless=True, is_composed=True)
 
 
 # What the page has of its own that a policy may forbid
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _ICON = re.compile(r"<link rel=\"?icon\"? href=\"?data:,\"?>")
+
+
+# What a sheet needs that makes a layout, as of a page whose look would not survive without its images
+_LAYS_OUT = re.compile(r"\b(?:display|position|float|grid|flex|columns|background-image)\s*:|url\(", re.IGNORECASE)
+_MOST_SHEET = 4000  # characters
+
+
+def _is_plain(page: PageContext, view: View) -> bool:
+    """Whether a page needs no style sheet to be laid out, as those of the 1990s: its sheets set fonts and colours."""
+    sheets = screen_sheets(parse_bare(page.page.text), page.base, view)
+    return sum(map(len, sheets)) <= _MOST_SHEET and not any(map(_LAYS_OUT.search, sheets))
 
 
 def _target_title(path: str | None, view: View) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from turbohtml import Document, Element, Namespace, Node, Text
 
 from adaptc.compile.passes.composed.layout import Layout
+from adaptc.compile.passes.composed.pictures import CARD, FIGURE, LEAD, NO_PICTURES, Pictures
 from adaptc.formats.html.cards import NO_CARDS, Cards
 from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.forms import Forms
@@ -221,6 +222,7 @@ class Flow:
         layout: Layout,
         unshown: Iterable[Element] = (),
         cards: Cards = NO_CARDS,
+        pictures: Pictures = NO_PICTURES,
     ) -> None:
         self.forms, self.ids, self.left_out = forms, ids, set(left_out)
         self.layout, self._unshown, self._cards = layout, set(unshown), cards
@@ -228,7 +230,8 @@ class Flow:
         self.last_link = ("", "")
         self.hrefs: set[str] = set()
         self.written: set[Element] = set()
-        self.is_in_card = False
+        self.is_in_card = self.has_lead = False
+        self.picture = pictures
         self._writers, self._body = writers, body
         self._named: set[str] | None = None
 
@@ -259,6 +262,9 @@ class Flow:
                 blocks.add_inline(text_markup(data), is_content=bool(data.strip(" ")))
             elif isinstance(node, Element) and not self.skips(node):
                 self._add_element(node, blocks)
+            elif isinstance(node, Element) and node in self._cards.repeats and not self.is_in_card:
+                for image in node.select("img"):
+                    blocks.add_inline(self.article_picture(image))
 
     def _is_joint(self, previous: Node | None, node: Node, blocks: Blocks) -> bool:
         """Whether a node continues the word before it although a box begins or ends there."""
@@ -340,6 +346,19 @@ class Flow:
                 self.walk([node], blocks)
         self.add_block(_grid(run), blocks)
 
+    def _card_picture(self, card: Element) -> str:
+        """Return the first visible image of a card that has a copy."""
+        for image in card.select('img, [style*="url("]'):
+            if not self.layout.is_hidden_somewhere(image) and (markup := self.picture(image, CARD)):
+                return markup
+        return ""
+
+    def article_picture(self, image: Element) -> str:
+        """Return an image of the content; the first one is the lead image."""
+        markup = self.picture(image, FIGURE if self.has_lead else LEAD)
+        self.has_lead = self.has_lead or bool(markup)
+        return markup
+
     def is_named(self, href: str) -> bool:
         """Whether another link of the page to the same place has a name."""
         if self._named is None:
@@ -370,7 +389,8 @@ class Flow:
         self.walk([element] if element.tag == "a" else element.children, blocks)
         self.end_run(blocks)
         self.is_in_card = outer
-        inner = before + "".join([*joined(blocks.finished, fewest=1), *blocks.run])
+        inner = "".join([*joined(blocks.finished, fewest=1), *blocks.run])
+        inner = before + (self._card_picture(element) + inner if inner else "")
         return f"<{tag} class=c>{inner}{'' if tag == 'li' else f'</{tag}>'}" if inner else ""
 
     def add_transparent(self, element: Element, blocks: Blocks) -> None:

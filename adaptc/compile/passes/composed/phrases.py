@@ -107,7 +107,12 @@ def _add_word_break(_flow: Flow, _element: Element, blocks: Blocks) -> None:
 
 
 def _add_image(flow: Flow, element: Element, blocks: Blocks) -> None:
-    if flow.is_in_card or _says_nothing(element) or flow.layout.is_hidden_somewhere(element) or _is_repeated(element):
+    if flow.is_in_card or flow.layout.is_hidden_somewhere(element):
+        return
+    if picture := flow.article_picture(element):
+        blocks.add_inline(picture)
+        return
+    if _says_nothing(element) or _is_repeated(element):
         return
     text = text_markup(image_text(element))
     if text:

@@ -20,6 +20,7 @@ from adaptc.compile.passes.composed import blocks, phrases
 from adaptc.compile.passes.composed.flow import HEADING_TAGS, LONGEST_PIECE, Flow, IdQueue, joined
 from adaptc.compile.passes.composed.frame import Frame, is_foot, is_head, link_of, read_frame
 from adaptc.compile.passes.composed.layout import Layout, accents
+from adaptc.compile.passes.composed.pictures import LOGO, NO_PICTURES, Pictures
 from adaptc.compile.passes.composed.witnesses import (
     Statements,
     find_article,
@@ -112,11 +113,13 @@ def compose(
     title_of: TitleOf = lambda _: "",
     sheets_of: SheetsOf = lambda _: (),
     settings: Settings = Settings(),
+    pictures: Pictures = NO_PICTURES,
 ) -> ComposedPage | str:
     """Compose the page at ``url_path`` anew; a string is the reason why it cannot be. Raises ``BadTemplate``.
 
     ``title_of`` returns the title of the page to which a URL leads, or ``""``: it names a link without a name.
     ``sheets_of`` returns the style sheets of the page: they say what never shows, and where words are apart.
+    ``pictures`` writes the images that the page may have.
 
     The result is declared in the encoding of the source. Characters beyond ASCII that the source does not hold are
     written as references: where the source declares no encoding, that may not be what it seems.
@@ -130,7 +133,7 @@ def compose(
         return "its content is in frames"
     _name_links(tree, title_of)
     layout = Layout(tree, sheets_of(tree), text)
-    page = _Reader(tree, text, layout, title_of).page()
+    page = _Reader(tree, text, layout, title_of, pictures).page()
     if page is None:
         return "it shows no text without its scripts"
     page = replace(page, notice=notice_for(settings.notice, settings.full, url_path, page.words))
@@ -172,8 +175,10 @@ def _reference_new_characters(markup: str, source: str) -> str:
 class _Reader:
     """Reads one page."""
 
-    def __init__(self, tree: Document, text: str, layout: Layout, title_of: TitleOf) -> None:
-        self.tree, self.text, self.layout = tree, text, layout
+    def __init__(
+        self, tree: Document, text: str, layout: Layout, title_of: TitleOf, pictures: Pictures = NO_PICTURES
+    ) -> None:
+        self.tree, self.text, self.layout, self.pictures = tree, text, layout, pictures
         self.landmarks, self.forms, self.cards = find_landmarks(tree), find_forms(tree), find_cards(tree)
         self.called_main = self.landmarks.main
         article = _narrowed(tree, self.called_main, find_article(tree))
@@ -196,15 +201,15 @@ class _Reader:
         left_out = [*self.landmarks.navigation, *([brand] if brand is not None and is_named else [])]
         left_out += self.cards.repeats
         messages = self.layout.messages()
-        return Flow(
-            self.tree, self.forms, IdQueue(linked_ids(self.text)), left_out, _WRITERS, self.layout, messages, self.cards
-        )
+        ids = IdQueue(linked_ids(self.text))
+        return Flow(self.tree, self.forms, ids, left_out, _WRITERS, self.layout, messages, self.cards, self.pictures)
 
     def page(self) -> Page | None:
         """Return the model of the page, ``None`` if there is nothing to read or to fill in."""
         body = self.tree.select_one("body")
         if body is None:
             return None
+        logo = self._logo()
         unseen = self._leave_out_unseen()
         feet, heads = self._called(body, is_foot), self._called(body, is_head)
         main = self._main()
@@ -222,7 +227,14 @@ class _Reader:
             if not main:
                 return None
             return self._model(main)
-        return self._model(main, search, around + rest, footer, frame)
+        page = self._model(main, search, around + rest, footer, frame)
+        return replace(page, site=replace(page.site, logo=logo if page.site.name else ""))
+
+    def _logo(self) -> str:
+        """Return the picture of the link that shows the site."""
+        images = self.site.brand.select("img") if self.site.brand is not None and self.site.name else []
+        shown = (each for each in images if not self.layout.is_hidden_somewhere(each))
+        return next(filter(None, (self.pictures(each, LOGO) for each in shown)), "")
 
     def _released(self, element: Element) -> str:
         self.flow.left_out.discard(element)

@@ -45,11 +45,15 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The site's name, and the link to its home as attributes; ``is_heading`` says that the page has no other title."""
+    """The site's name, and the link to its home as attributes; ``is_heading`` says that the page has no other title.
+
+    ``logo`` is its image, ``""`` without one.
+    """
 
     name: str = ""
     link: str = ""
     is_heading: bool = False
+    logo: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,135 @@
+"""The pictures of a composed page: logo, lead image, images of cards and figures, in the page, as far as bytes allow.
+
+All of them are small copies as data URIs, so that the page stays one request. Each has a place of its own: no word is
+laid over one. A logo that is drawn for a dark ground gets one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from io import BytesIO
+from typing import TYPE_CHECKING
+
+from adaptc.compile.page.context import PageContext
+from adaptc.compile.page.inlining import data_uri
+from adaptc.compile.view import DerivedFile, DerivingView
+from adaptc.core import media
+from adaptc.core.model import Action
+from adaptc.formats.css.references import css_references
+from adaptc.formats.html.syntax import attribute_markup, parse_srcset
+from adaptc.formats.html.visible_text import image_text
+
+if TYPE_CHECKING:
+    from turbohtml import Element
+
+__all__ = ["CARD", "FIGURE", "LEAD", "LOGO", "NO_PICTURES", "PagePictures", "Pictures"]
+
+# An image or an element with one as its background, and what it is in the page -> its markup, ``""`` without one
+Pictures = Callable[["Element", "Role"], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """What an image is in a page: pixels of its copy, at most, of the original, at least, and bytes, at most."""
+
+    name: str
+    width: int
+    least: int
+    bytes: int
+    has_words: bool = True
+
+
+LOGO = Role("logo", 240, 16, 6_000)
+LEAD = Role("lead", 480, 200, 24_000)
+CARD = Role("card", 240, 48, 8_000, has_words=False)
+FIGURE = Role("figure", 400, 160, 12_000)
+_ADDRESSES = ("data-src", "data-original", "data-lazy-src", "src")
+
+
+def NO_PICTURES(image: Element, role: Role) -> str:  # noqa: N802
+    """Return no picture: the page is text."""
+    return ""
+
+
+@dataclass(slots=True)
+class PagePictures:
+    """The pictures of one page, ``budget`` bytes together. The first that has a role of one place takes it."""
+
+    page: PageContext
+    view: DerivingView
+    budget: int
+    actions: list[Action] = field(default_factory=list)
+    _used: set[str] = field(default_factory=set)
+
+    def __call__(self, image: Element, role: Role) -> str:
+        """Return the markup of an image."""
+        for url in _addresses(image):
+            path = self.view.follow(self.page.base, url).path
+            if path is not None and self.view.media_type(path).startswith("image/"):
+                return "" if path in self._used else self._written(image, path, role)
+        return ""
+
+    def _written(self, image: Element, path: str, role: Role) -> str:
+        if self.view.media_type(path) == media.SVG:
+            return self._drawing(image, path, role)
+        copy = self.view.derive(path, "hard", {"max_width": role.width})
+        if not isinstance(copy, DerivedFile) or copy.natural_width < role.least or copy.natural_height < role.least / 2:
+            return ""
+        content = self.view.copy_content(copy)
+        scale = min(1.0, 2 * role.width / copy.natural_width)
+        size = round(copy.natural_width * scale), round(copy.natural_height * scale)
+        ground = _ground(content) if role is LOGO else " class=p" if role is CARD and size[0] < 1.1 * size[1] else ""
+        return self._markup(image, path, data_uri(content, copy.media_type), role, size, ground)
+
+    def _drawing(self, image: Element, path: str, role: Role) -> str:
+        """Return an image in SVG as it is."""
+        content = self.view.artifact(path)
+        if role is not LOGO and role is not FIGURE:
+            return ""
+        is_light = b"#fff" in content.lower() and content.lower().count(b"fill=") <= content.lower().count(b"#fff")
+        return self._markup(
+            image, path, data_uri(content, media.SVG), role, None, " class=k" if is_light else " class=w"
+        )
+
+    def _markup(
+        self, image: Element, path: str, uri: str, role: Role, size: tuple[int, int] | None, ground: str
+    ) -> str:
+        if len(uri) > role.bytes * 4 // 3 or len(uri) > self.budget:
+            self.actions.append(Action("compose", "left out", path, f"its copy has {len(uri):,} bytes"))
+            return ""
+        self.budget -= len(uri)
+        self._used.add(path)
+        self.actions.append(Action("compose", "shown", path, role.name))
+        words = image_text(image) if role.has_words and image.tag == "img" else ""
+        sides = f" width={size[0]} height={size[1]}" if size is not None else ""
+        return f'<img{ground} src="{uri.replace(chr(34), "%22")}" {attribute_markup("alt", words)}{sides}>'
+
+
+def _addresses(image: Element) -> Iterator[str]:
+    """Yield where an image may be: as a script would load it, as it is loaded, in its style."""
+    if image.tag == "img":
+        yield from (value for name in _ADDRESSES if (value := image.attr(name)) and not value.startswith("data:"))
+        for name in ("srcset", "data-srcset"):
+            yield from (each.url for each in parse_srcset(image.attr(name) or "")[:1])
+    else:
+        yield from (each.url for each in css_references(image.attr("style") or "", declarations=True))
+
+
+_LIGHT = 170  # of 255, of the pixels that are not transparent
+_MOST_OPAQUE = 0.95
+
+
+def _ground(content: bytes) -> str:
+    """Return the class of the ground that a logo needs: ``k`` for a light one, ``w`` for other transparent ones."""
+    from PIL import Image, ImageStat
+
+    with Image.open(BytesIO(content)) as opened:
+        pixels = opened.convert("RGBA").resize((32, 16))
+    alpha = pixels.getchannel("A")
+    if ImageStat.Stat(alpha).mean[0] > _MOST_OPAQUE * 255:
+        return ""
+    mask = alpha.point(lambda value: 255 * (value > 128))
+    if mask.getbbox() is None:
+        return " class=w"
+    return " class=k" if ImageStat.Stat(pixels.convert("L"), mask).mean[0] > _LIGHT else " class=w"
