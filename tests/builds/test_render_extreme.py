@@ -49,15 +49,28 @@ FOLLOW = """new Promise(done => {
 })"""
 
 
-@pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    docroot, output = tmp_path_factory.mktemp("site"), tmp_path_factory.mktemp("opt")
+def built(folder: Path, settings: str) -> Path:
+    """The level extreme of a page with whatever lies over one, with ``settings`` in the configuration."""
+    docroot, output, config = folder / "site", folder / "opt", folder / "adaptc.toml"
+    docroot.mkdir()
+    config.write_text(settings)
     (docroot / "index.html").write_text(PAGE)
     for name in LINKS:
         (docroot / f"{name}.html").write_text(f"<!doctype html><title>{name}</title><p>{name}")
-    settings = {"docroot": docroot, "output": output, "build.effort": "fast", "build.levels": ["extreme"]}
-    adaptc.build(adaptc.load_config(None, settings))
+    options = {"docroot": docroot, "output": output, "build.effort": "fast", "build.levels": ["extreme"]}
+    adaptc.build(adaptc.load_config(config, options))
     return output / "extreme" / "id"
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page with its own look, as of pages that keep it."""
+    return built(tmp_path_factory.mktemp("own"), '[levels.extreme]\nskip = ["compose"]\n')
+
+
+@pytest.fixture(scope="module")
+def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built(tmp_path_factory.mktemp("composed"), "")
 
 
 @pytest.fixture
@@ -92,3 +105,21 @@ def test_a_dialogue_opens_when_its_link_is_followed(browser: Browser, tree: Path
         assert browser.evaluate(is_visible) is True
         assert browser.evaluate('document.querySelector("#e p").getBoundingClientRect().top < innerHeight') is True
         assert browser.evaluate(COVERED) == []
+
+
+WIDER = "document.documentElement.scrollWidth > innerWidth"
+SEEN = "document.body.innerText"
+
+
+@pytest.mark.chromium
+def test_nothing_lies_over_a_composed_page(browser: Browser, composed: Path) -> None:
+    with serving(composed) as base:
+        for width in (412, 1280):
+            browser.view(f"{base}index.html", width, 900)
+            assert browser.evaluate(COVERED) == [] and browser.evaluate(WIDER) is False, width
+            browser.evaluate("for (const each of document.querySelectorAll('details')) each.open = true")
+            links = browser.evaluate("[...document.links].filter(a => a.checkVisibility()).map(a => a.pathname)")
+            assert {f"/{name}.html" for name in LINKS} <= set(links), width
+            assert "We use cookies" not in browser.evaluate(SEEN)
+            assert "Words of the terms" in browser.evaluate(SEEN)  # a link opens them
+            assert browser.evaluate("document.querySelector('[action=\"help.html\"] input').checkVisibility()") is True

@@ -72,7 +72,7 @@ def test_so_does_one_of_which_scripts_made_nothing(after: str) -> None:
 
 def test_the_reason_is_an_action() -> None:
     action = rewritten(SHELL, f"<div id=root>{ARTICLE}<ul>{LINKS}</ul></div>").actions[0]
-    assert (action.pass_name, action.verb, action.subject) == ("remove-scripts", "read", "the page after its scripts")
+    assert (action.pass_name, action.verb, action.subject) == ("compose", "read", "the page after its scripts")
     assert action.reason.endswith("characters and 3 links of it")
 
 

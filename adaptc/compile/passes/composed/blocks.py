@@ -265,7 +265,7 @@ def _add_table(flow: Flow, element: Element, blocks: Blocks) -> None:
 
 def _add_layout_row(flow: Flow, element: Element, blocks: Blocks) -> None:
     """Add a row of a layout table: short cells make one line, as in "Prev | Up | Next"."""
-    cells = _child_elements(element)
+    cells = [cell for cell in _child_elements(element) if not flow.skips(cell)]
     if any(holds_block(cell) or content_length(cell) > _SHORT for cell in cells):
         flow.add_container(element, blocks)
         return

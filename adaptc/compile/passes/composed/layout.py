@@ -17,6 +17,7 @@ from turbohtml import Document, Element
 from adaptc.formats.css.values import as_hex, contrast, opaque_colour
 from adaptc.formats.css.visibility import visibility_rules
 from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.consent import consent_bars
 from adaptc.formats.html.shown import VIEWPORTS
 
 _COLOURS = frozenset({"color", "background-color", "background"})
@@ -30,6 +31,7 @@ _ROWS = frozenset({"flex", "inline-flex"})
 _SPREADING = _ROWS | {"grid", "inline-grid"}
 _FLOATING = frozenset({"left", "right", "inline-start", "inline-end"})
 _LIVE = "form, [role=alert], [role=status], [aria-live]"
+_PHRASES = frozenset({"span", "small", "i", "em", "b", "strong"})
 _CONTROLS = "input, select, textarea, button"
 
 
@@ -50,7 +52,13 @@ class Layout:
         return frozenset(width for width in VIEWPORTS if self._cascade.hiding(element, width))
 
     def messages(self) -> Iterator[Element]:
-        """Yield what is hidden in forms and alerts until a script shows it; not what the page refers to by its id."""
+        """Yield what is hidden in forms and alerts until a script shows it; not what the page refers to by its id.
+
+        The words of a tooltip within a line of text are hidden, too, until a reader points at it.
+        """
+        for element, widths in self._hidden.items():
+            if len(widths) == len(VIEWPORTS) and element.tag in _PHRASES and element.closest("a, p, li") is not None:
+                yield element
         for element in self.unseen():
             if element.closest(_LIVE) is not None and not _has_controls(element) and not self._is_named(element):
                 yield element
@@ -60,6 +68,10 @@ class Layout:
         for element, widths in self._hidden.items():
             if len(widths) == len(VIEWPORTS) and not self._is_shown_by_state(element):
                 yield element
+
+    def consent_bars(self) -> list[Element]:
+        """Return what asks for consent to what a page without scripts does not do."""
+        return consent_bars(Cascade(self._tree, self.sheets))
 
     def _is_shown_by_state(self, element: Element) -> bool:
         return any(self._cascade.is_shown_by_state(element, name) for name in ("display", "visibility"))

@@ -258,9 +258,16 @@ class _Reader:
         if main is None:
             return []
         apart = {main, *main.ancestors}
-        unseen = [each for each in self.layout.unseen() if each not in apart and main not in each.ancestors]
+        unseen = [each for each in self.layout.unseen() if not self._is_opened_by_link(each)]
+        unseen = [each for each in (*unseen, *self.layout.consent_bars()) if each not in apart]
+        unseen = [each for each in unseen if main not in each.ancestors]
         self.flow.left_out.update(unseen)
         return unseen
+
+    def _is_opened_by_link(self, element: Element) -> bool:
+        """Whether a link of the page leads to an element, or into it: a dialogue, conditions of sale."""
+        named = (each.attr("id") for each in (element, *element.select("[id]")))
+        return not linked_ids(self.text).isdisjoint(filter(None, named))
 
     def _called(self, body: Element, is_called: Callable[[Element], bool]) -> list[Element]:
         """Return the outermost elements that are called the head or the foot of the page, around its main content."""
