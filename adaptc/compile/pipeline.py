@@ -226,8 +226,8 @@ _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
 _THIRD_PARTIES = {"hosts": Option([]), "frames": Option([])}
 _PRERENDERED = {"hydration": Option("keep", "keep", "drop")}
 # The site's own template and sheet (files), its accent colour (CSS), the line at the top ("off", "on" or a text), and
-# where the full page is, with ``{path}`` for the path of a page. Bytes of images, as data URIs; and whether a page that
-# needs no style sheet keeps its look.
+# where the full page is, with ``{path}`` for the path of a page. Bytes of images, as data URIs; and which pages are
+# composed: all, those whose look depends on style sheets, or none.
 _COMPOSED = {
     "template": Option.checked("", text_file),
     "style": Option.checked("", text_file),
@@ -235,7 +235,7 @@ _COMPOSED = {
     "notice": Option("off"),
     "full": Option(""),
     "images": Option(0),
-    "plain": Option("compose", "compose", "keep"),
+    "pages": Option("all", "all", "styled", "none"),
 }
 # The largest size of a page's files together, in bytes, at which they are bundled
 _LIMIT = {"limit": Option(5_000_000)}
@@ -369,7 +369,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("embedded", 7, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
     WholePagePass(
-        "compose", 1, _HTML, "composed:compose_page", _COMPOSED, needs_content=True, libraries=_TEMPLATES | _IMAGES
+        "compose", 1, _HTML, "composed:compose_page", _COMPOSED, needs_content=True, libraries=_TEMPLATES | (_IMAGES - _VECTORS)
     ),
     TextPass("markup", 4, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS}),
 )

@@ -20,9 +20,7 @@ from adaptc.formats.html.links import preloads, rel_tokens
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["apply_late_styles", "late_medium"]
-
-NAME = "late-styles"
+LATE = "late-styles"
 # this.onload=null; this.media='all' and the like: nothing else may be in such a handler
 _STATEMENT = re.compile(
     r"""(?:this\.)?onload\s*=\s*null|this\.removeAttribute\((?P<q>['"])onload(?P=q)\)"""
@@ -42,7 +40,7 @@ def apply_late_styles(editor: Editor, page: PageContext, view: View, options: Op
         path = None if medium is None else view.follow(page.base, link.attr("href") or "").path
         if medium is not None and path is not None and view.media_type(path) == media.CSS:
             _apply(link, medium, editor)
-            report.actions.append(Action(NAME, "applied", path, "its handler would apply it when it is loaded"))
+            report.actions.append(Action(LATE, "applied", path, "its handler would apply it when it is loaded"))
     return report
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from turbohtml import Document, DocumentFragment, Element, Text
+from turbohtml import Document, Element
 
 from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, is_hidden
 
@@ -96,14 +96,10 @@ def _root(title: Element, counts: dict[Element, set[str]]) -> Element | None:
 
 def _repeats(card: Element, title: Element) -> Iterator[Element]:
     """Yield the links of a card that lead where its title does: around pictures, or with a few words."""
-    inside = set(_parents(title))
+    inside = set(title.ancestors)
     for link in card.select("a[href]"):
         if link != title and link not in inside and link.attr("href") == title.attr("href"):
             text = fold_space(link.text)
             is_plain = not any(isinstance(each, Element) and each.tag in _HEADINGS for each in link.iter_elements())
             if is_plain and (len(text) <= _LONGEST_MORE or text in fold_space(title.text)):
                 yield link
-
-
-def _parents(element: Element) -> Iterator[Element | DocumentFragment | Document | Text]:
-    yield from element.ancestors  # type: ignore[misc]

@@ -323,7 +323,7 @@ def _missing(pieces: Iterator[str], text: str) -> Iterator[str]:
 def _article_pieces(root: Node, landmarks: Landmarks, repeats: frozenset[Element]) -> Iterator[str]:
     """Yield the text nodes that a visitor reads, without white space; not icons, and not what repeats a card's link."""
     for child in content_nodes(root, landmarks):
-        if not isinstance(child, Text) or not repeats.isdisjoint(child.ancestors):  # type: ignore[arg-type]
+        if not isinstance(child, Text) or not repeats.isdisjoint(child.ancestors):
             continue
         if (piece := "".join(child.data.split())) and not is_icons(piece):
             yield piece

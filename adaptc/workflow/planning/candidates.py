@@ -39,6 +39,7 @@ _INLINED: Tables = {
     "inline-images": {"readers": "crowd", "scripts": "own", "budget": 196_608, "largest": 32_768},
 }
 _PICTURED: Tables = {
+    "compose": {"pages": "none"},
     "strip": {"keep": "content"},
     "strip-sheets": {"keep": "content"},
     "half-images": {"kind": "half"},

@@ -33,7 +33,7 @@ _SETTINGS = frozenset(field.name for field in fields(Settings))
 
 def compose_page(text: str, page: PageContext, view: DerivingView, options: Options) -> tuple[str | None, Report]:
     """Return the composed version of a page, or ``None`` if it has none."""
-    if options["plain"] == "keep" and _is_plain(page, view):
+    if options["pages"] == "none" or (options["pages"] == "styled" and _is_plain(page, view)):
         return None, Report([Action(NAME, KEPT, "the page", "its markup says by itself what it looks like")])
     pictures = PagePictures(page, view, options["images"])
     has_document = page.evidence is not None and page.evidence.document is not None

@@ -376,7 +376,7 @@ class Flow:
 
     def is_card(self, element: Element) -> bool:
         """Whether an element is a card of the list around it."""
-        return element in self._cards.lists.get(element.parent, ())  # type: ignore[call-overload]
+        return isinstance(element.parent, Element) and element in self._cards.lists.get(element.parent, ())
 
     def card(self, element: Element, tag: str) -> str:
         """Return a card: title, kicker, date, price and summary in their order, short ones in a line."""

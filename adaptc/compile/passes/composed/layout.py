@@ -163,10 +163,8 @@ def _candidates(tree: Document, layout: Layout) -> Iterator[_Colour]:
             yield colour
     for selector, properties in _PLACES:
         element = tree.select_one(selector)
-        for name in properties if element is not None else ():
-            value = layout.colour(element, name)
-            if (colour := _parsed(value)) is not None:
-                yield colour
+        values = (layout.colour(element, name) for name in properties) if element is not None else ()
+        yield from filter(None, map(_parsed, values))
 
 
 def _parsed(value: str) -> _Colour | None:
