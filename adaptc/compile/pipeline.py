@@ -249,7 +249,7 @@ _SIZES = frozenset({"deflate", "Pillow"})
 _LOOKS = _SIZES | _VECTORS
 _IMAGES = _LOOKS | {"mozjpeg-lossless-optimization", "oxipng-pybind", "pyvips", "pyvips-binary"}
 _FONTS = frozenset({"Brotli", "fonttools"})
-_TEMPLATES = frozenset({"jinja2"})
+_COMPOSING = (_IMAGES - _VECTORS) | {"jinja2"}
 
 # ---- the passes
 
@@ -297,7 +297,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("scripts", 2, _JS, "scripts:rewrite_script", _MINIFY, content_only=True),
     AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
-    EditPass("late-styles", 2, _HTML, "late_styles:apply_late_styles", writes=_LINK),
+    EditPass("late-styles", 2, _HTML, "inline_styles:apply_late_styles", writes=_LINK),
     EditPass("page-fonts", 4, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 2, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 3, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
@@ -368,9 +368,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 6, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass("embedded", 7, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
-    WholePagePass(
-        "compose", 1, _HTML, "composed:compose_page", _COMPOSED, needs_content=True, libraries=_TEMPLATES | (_IMAGES - _VECTORS)
-    ),
+    WholePagePass("compose", 1, _HTML, "composed:compose_page", _COMPOSED, needs_content=True, libraries=_COMPOSING),
     TextPass("markup", 4, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS}),
 )
 

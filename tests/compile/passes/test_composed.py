@@ -7,7 +7,9 @@ import pytest
 from tests.samples.html5lib import tree_cases
 
 from adaptc.compile.passes.composed.blocks import is_layout_table
-from adaptc.compile.passes.composed.reader import ComposedPage, compose
+from adaptc.compile.passes.composed.layout import Layout, accents
+from adaptc.compile.passes.composed.reader import ComposedPage, Settings, compose
+from adaptc.compile.passes.composed.writer import BadTemplate
 from adaptc.formats.html.contract import article_violations, lost_from_article
 from adaptc.formats.html.document import encode_page, parse, parse_bare, read_page
 from adaptc.formats.html.landmarks import find_landmarks
@@ -492,3 +494,157 @@ def test_what_a_form_says_once_it_is_sent_stays_hidden(message: str, css: str, *
     assert message.partition(">")[2][:4] in text
     assert (" hidden>" in text) == is_hidden
     assert styled("<p class=h>Item</p>", ".h{display:none}") == "<p>Item</p>"  # a script shows it, as a tab
+
+
+# ---- the parts of a page
+
+
+def composed(body: str, css: str = "", head: str = "", **settings: str) -> str:
+    """The body of a page with a style sheet."""
+    page = compose(
+        f"<!doctype html><html lang=en><head><meta charset=utf-8><title>T</title>{head}</head><body>{body}",
+        url_path="/a.html", sheets_of=lambda _: (css,), settings=Settings(**settings),
+    )  # fmt: skip
+    assert isinstance(page, ComposedPage), page
+    return page.text.partition("</style>")[2].partition(">")[2].partition(">")[2]
+
+
+def card(name: str) -> str:
+    return (
+        f"<div class=card><a href={name}><img src={name}.jpg alt='Photo of {name}'></a><span class=kicker>News</span>"
+        f"<h3><a href={name}>{name}</a></h3><time>9 May</time><p>What {name} is about, in a sentence that is longer "
+        f"than the pieces of a line of small print.</p><a href={name}>Read more</a></div>"
+    )
+
+
+def test_a_story_of_a_front_page_has_one_link() -> None:
+    text = composed(f"<main><h1>H</h1><div>{card('one')}{card('two')}</div></main>")
+    assert text.count("href=one") == text.count("href=two") == 1
+    assert "Read more" not in text and "Photo of" not in text
+    assert (
+        "<div class=g><div class=c><p class=m>News</p><h2><a href=one>one</a></h2><p class=m>9 May</p><p>What" in text
+    )
+
+
+def test_a_list_of_cards_stays_a_list() -> None:
+    items = "".join(f"<li>{card(name)}</li>" for name in ("one", "two", "three"))
+    text = composed(f"<main><h1>H</h1><ul>{items}</ul></main>")
+    assert text.count("<li class=c>") == 3 and "<ul class=g>" in text
+
+
+def test_articles_with_linked_headings_are_no_cards() -> None:
+    text = composed(f"<main>{''.join(f'<h2><a href=#s{n}>S{n}</a></h2><p>{n}</p>' for n in range(3))}</main>")
+    assert "class=c" not in text
+
+
+HIDDEN = ".drawer{display:none}.tip{display:none}.tip:hover{display:inline}"
+
+
+def test_what_is_hidden_around_the_content_stays_hidden_but_its_links_and_forms_are_there() -> None:
+    text = composed(
+        "<div class=drawer><p>Your basket is empty</p><a href=basket.html>Basket</a><form action=/go><input name=q>"
+        "<button>Go</button></form></div><main><h1>H</h1>"
+        "<p>Words <a href=x>x<span class=tip>what x is</span></a>.</main>",
+        HIDDEN,
+    )
+    assert "Your basket" not in text and "<a href=basket.html>Basket</a>" in text and "<form action=/go>" in text
+    assert "<a href=x>x<span hidden>what x is</span></a>" in text
+
+
+def test_what_a_link_opens_is_there() -> None:
+    text = composed("<main><h1>H</h1><a href=#terms>Terms</a></main><div class=drawer id=terms>All terms</div>", HIDDEN)
+    assert "<p id=terms>All terms</p>" in text
+
+
+def test_hidden_images_have_no_words() -> None:
+    text = composed(
+        "<main><h1>H</h1><img class=drawer src=a alt='never shown'><p>x</p><img src=b alt='A ship'>"
+        "<img src=c alt=product-img><img src=d alt=pixel width=1 height=1>"
+        "<figure><img src=e alt='The harbour'><figcaption>The harbour in May</figcaption></figure></main>",
+        HIDDEN,
+    )
+    assert "[A ship]" in text and text.count("[") == 1
+
+
+def test_controls_outside_of_their_form_come_with_it() -> None:
+    text = composed(
+        "<nav><a href=a>A</a><input name=far form=f></nav><main><h1>H</h1><form id=f action=/f><input name=near></form>"
+    )
+    assert "<input name=far form=f>" in text and "<form id=f action=/f>" in text
+
+
+def test_the_parts_of_a_frame_have_their_places() -> None:
+    text = composed(
+        "<header><div class=logo><a href=/>Herald</a></div><nav><ul><li><a href=a>A</a><ul><li><a href=b>B</a></ul>"
+        "</ul></nav></header><nav class=breadcrumb><a href=/s>Section</a></nav><nav class=toc><a href=#x>X</a>"
+        "<a href=#y>Y</a></nav><main><h1>H</h1><h2 id=x>X</h2><h2 id=y>Y</h2></main>"
+        "<nav class=pagination><a href=2>2</a></nav>"
+        "<aside>Beside</aside><footer>Foot<ul><li><a href=i>I</a><li><a href=j>J</a><li><a href=k>K</a></ul></footer>"
+    )
+    order = ["<p class=s><a href=/>Herald</a>", "href=a", "href=b", "<nav class=b", "/s", "#x", "<main>", "href=2"]
+    order += ["<aside>", "<footer>", "href=i"]
+    places = [text.index(part) for part in order]
+    assert places == sorted(places)
+
+
+def test_a_byline_is_one_line() -> None:
+    long = "The council met on Monday to talk about the harbour wall, which the storm had broken in two. " * 2
+    text = composed(f"<main><h1>H</h1><div>By Ann</div><div>9 May</div><div>Local</div><p>{long}</p></main>")
+    assert "<p class=m>By Ann · 9 May · Local</p>" in text.replace("&#183;", "·")
+    text = composed(f"<main><h1>H</h1><p>{long}</p><div class=meta><span>Ann</span><div>9 May</div></div></main>")
+    assert "<p class=m>Ann · 9 May</p>" in text.replace("&#183;", "·")
+
+
+def test_an_article_without_landmarks_comes_first() -> None:
+    words = "The council met on Monday to talk about the harbour wall, which the storm had broken in two. " * 3
+    top = "<div class=top><ul><li>Sign up<li>Log in</ul></div>"
+    text = composed(f"{top}<div><h1>H</h1><p>{words}</p><p>{words}</p></div><div>z</div>")
+    assert text.index("<h1>") < text.index("Sign up") and "<aside>" in text
+
+
+def test_a_title_by_other_witnesses() -> None:
+    data = '{"@type": "NewsArticle", "headline": "Storm &amp; tide", "publisher": {"name": "Herald"}}'
+    text = composed("<main><p>x</main>", head=f"<script type=application/ld+json>{data}</script>")
+    assert "<h1>Storm & tide</h1>" in text and "<p class=s>Herald</p>" in text
+
+
+# ---- what a site may choose
+
+
+def test_a_line_at_the_top() -> None:
+    text = composed("<main><h1>H</h1>x</main>", notice="on", full="https://full.example{path}")
+    assert (
+        text.startswith("<p class=n role=note>A light edition is shown")
+        and 'href="https://full.example/a.html"' in text
+    )
+    assert composed("<main><h1>H</h1>x</main>", notice="Busy today.").startswith("<p class=n role=note>Busy today.</p>")
+
+
+def test_a_template_of_the_site() -> None:
+    assert composed(
+        "<main><h1>H</h1>x</main>", template="{{ page.start }}<head><style></style></head><b>{{ page.main }}</b>"
+    )
+    template = "<style></style></head><body>{{ page.main.upper() }}"
+    assert composed("<main><h1>H</h1>x</main>", template=template) == "<H1>H</H1><P>X</P>"
+    with pytest.raises(BadTemplate):
+        composed("<main>x</main>", template="{{ page.nothing }}")
+
+
+@pytest.mark.parametrize(
+    ("css", "head", "light", "dark"),
+    [
+        ("", "", "#0b57d0", "#8ab4f8"),
+        ("", "<meta name=theme-color content=#8a1538>", "#8a1538", "#e24171"),
+        (":root{--brand:#060}main a{color:var(--brand)}", "", "#060", "#009900"),
+        ("a{color:#333}", "", "#0b57d0", "#8ab4f8"),  # no hue
+        ("a{color:#ff0}", "", "#797900", "#ff0"),  # no contrast
+    ],
+)
+def test_the_colour_of_the_site_where_it_can_be_read(css: str, head: str, light: str, dark: str) -> None:
+    tree = parse(f"<head>{head}<body><main><h1>H</h1><a href=x>x</a></main>")
+    colours = accents(tree, Layout(tree, (css,), ""))
+    assert [as_hex_long(each) for each in colours] == [as_hex_long(light), as_hex_long(dark)]
+
+
+def as_hex_long(colour: str) -> str:
+    return colour if len(colour) == 7 else "#" + "".join(2 * digit for digit in colour[1:])

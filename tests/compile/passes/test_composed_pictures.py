@@ -1,0 +1,59 @@
+"""The pictures of composed pages, and which pages are composed at level extreme."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pytest
+
+from tests.samples.drawn import photo_file
+from tests.sites.small import SmallSite
+
+from adaptc.compile.pipeline import KNOWN_PASSES, plan_level
+from adaptc.compile.rewrite import PageResult
+from adaptc.config.rulebook import load_levels
+from adaptc.core import media
+from adaptc.formats.html.document import parse
+
+STEPS = plan_level(load_levels(known_passes=KNOWN_PASSES)["extreme"]).steps_for(media.HTML)
+STEPS = tuple(step for step in STEPS if step.name != "strip")  # which asks for labels
+CARD = "<div><a href={0}.html><img src={0}.jpg alt={0}></a><h3><a href={0}.html>{0}</a></h3><p>About {0}.</p></div>"
+BODY = f"""<header><a class=logo href=/><img src=logo.png alt=Herald></a></header><main><h1>H</h1>
+<p>Words.</p><img src=lead.jpg alt="The harbour"><div class=cards>{CARD.format("one")}{CARD.format("two")}</div>
+<img class=off src=hidden.jpg alt=no><img src=dot.png width=1 height=1 alt=""></main>"""
+CSS = ".cards{display:grid}.off{display:none}"
+
+
+def extreme(body: str = BODY, css: str = CSS) -> PageResult:
+    """A page at level extreme; the sheet is large, as those of real sites are."""
+    names = ("lead.jpg", "one.jpg", "two.jpg", "hidden.jpg")
+    files = {name: photo_file(900 + place, 600) for place, name in enumerate(names)}
+    files |= {"logo.png": photo_file(200, 60, "PNG"), "dot.png": photo_file(1, 1, "PNG")}
+    css += "".join(f".{sha256(bytes([n])).hexdigest()[:20]}{{color:#{n:06x}}}" for n in range(60)) if css else ""
+    files |= {"one.html": "<p>a", "two.html": "<p>b", "s.css": css}
+    page = f"<!doctype html><html lang=en><meta charset=utf-8><title>T</title><link rel=stylesheet href=s.css>{body}"
+    return SmallSite({"index.html": page, **files}).rewrite(steps=STEPS, promise="article")
+
+
+def test_logo_lead_and_cards_have_pictures_in_the_page() -> None:
+    result = extreme()
+    assert result.content is not None and result.embeds == ()
+    tree = parse(result.content.decode())
+    images = [(image.attr("alt"), (image.attr("src") or "").partition(",")[0]) for image in tree.select("img")]
+    assert [alt for alt, _ in images] == ["Herald", "The harbour", "", ""]
+    assert all(source.startswith("data:image/") for _, source in images)
+    assert [link.attr("href") for link in tree.select("main a")] == ["one.html", "two.html"]
+    assert sum(len(image.attr("src") or "") for image in tree.select("img")) <= 60_000
+
+
+def test_the_same_page_has_the_same_bytes() -> None:
+    assert extreme().content == extreme().content
+
+
+@pytest.mark.parametrize(
+    ("css", "is_composed"),
+    [("body{color:#222;background:#fff}", False), (CSS, True), ("nav{float:left}", True), ("", False)],
+)
+def test_pages_that_need_no_sheet_keep_their_look(css: str, *, is_composed: bool) -> None:
+    result = extreme("<table bgcolor=#ffffff><tr><td><h1>H</h1><p>Words of the page.</table>", css)
+    assert (b"bgcolor" not in (result.content or b"bgcolor")) == is_composed
