@@ -150,8 +150,9 @@ _UNDOES = FactKind("shows images as stored", _undoes_turns, True)
 
 def shows_as_stored(text: str, page: PageContext, sheets: PageSheets, view: View) -> bool:
     """Whether images of a page may be shown as they are stored: its markup, a sheet or a script of it may say so."""
-    texts = (text, *sheets.texts, *page.scripts)
-    return not sheets.are_known or any(view.facts(_UNDOES, each) for each in texts)
+    if not sheets.are_known or _undoes_turns(text):
+        return True
+    return any(view.facts(_UNDOES, each) for each in (*sheets.texts, *page.scripts))
 
 
 def is_turned(path: str, view: View) -> bool:
