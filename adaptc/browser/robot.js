@@ -5,7 +5,7 @@ async ({ operation, key, number }, { NO_TEXT, isVisible, finish, drawn }) => {
   const CONTROLS = 'a[href],button,summary,label,input:not([type=hidden]),select,textarea,area[href],[onclick],[tabindex],[aria-expanded],' +
     '[role=button],[role=tab],[role=menuitem],[role=option],[role=switch],[role=checkbox],[role=radio],[role=link],[contenteditable=""],[contenteditable=true]'
   const TYPED = /^(text|search|email|url|tel|password|number)$/, UNTOUCHED = /^(file|color|date|time|month|week|datetime-local)$/
-  const MOST = 4000, TEXTS = 3000, MOST_TEXTS = 20000, FRAMES = 60, STILL = 4
+  const MOST = 4000, TEXTS = 3000, FRAMES = 60, STILL = 4
   const plain = (text) => (text ?? '').replace(/[\s\u00a0]+/g, ' ').trim()
   const rounded = (value) => Math.round(value * 10) / 10
   const root = document.documentElement
@@ -84,11 +84,11 @@ async ({ operation, key, number }, { NO_TEXT, isVisible, finish, drawn }) => {
     if (href && /^(mailto|tel|sms|data|blob):/i.test(href)) return ''
     return href && !href.startsWith('#') && !/^javascript:/i.test(href) ? 'follow' : 'click'
   }
-  const texts = [], words = []
+  const texts = []
   const range = document.createRange()
   const walk = (from) => {
     const walker = document.createTreeWalker(from, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT)
-    for (let node = walker.nextNode(); node && words.length < MOST_TEXTS; node = walker.nextNode()) {
+    for (let node = walker.nextNode(); node && texts.length < TEXTS; node = walker.nextNode()) {
       if (node.nodeType === Node.ELEMENT_NODE) {
         if (node.shadowRoot) walk(node.shadowRoot)
         continue
@@ -98,8 +98,7 @@ async ({ operation, key, number }, { NO_TEXT, isVisible, finish, drawn }) => {
       range.setStart(node, start)
       range.setEnd(node, start + 1)
       const box = range.getClientRects()[0]
-      if (box) words.push(plain(node.data))
-      if (box && texts.length < TEXTS) texts.push([plain(node.data.slice(start, start + 24)), rounded(box.left + scrollX), rounded(box.top + scrollY)])
+      if (box) texts.push([plain(node.data.slice(start, start + 24)), rounded(box.left + scrollX), rounded(box.top + scrollY)])
     }
   }
   walk(document.body ?? root)
@@ -112,7 +111,7 @@ async ({ operation, key, number }, { NO_TEXT, isVisible, finish, drawn }) => {
   return {
     view: {
       mode: document.compatMode,
-      text: words.join(' '),
+      text: [body, ...elements.flatMap((element) => [...element.shadowRoot?.children ?? []])].map((each) => plain(each.innerText)).join(' '),
       width: Math.max(root.scrollWidth, body.scrollWidth),
       height: Math.round(Math.max(root.scrollHeight, body.scrollHeight, root.getBoundingClientRect().height)),
       texts: [...texts, ...targets.map(({ element, key }) => [`<${key}>`, ...boxOf(element).slice(0, 2)])],

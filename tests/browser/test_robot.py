@@ -69,7 +69,8 @@ def test_what_actions_do_is_seen(chromium: str) -> None:
 
 
 def test_the_same_page_differs_in_nothing(chromium: str) -> None:
-    assert messages(chromium, PAGE.replace("<title>t", "<title>other")) == []
+    level = PAGE.replace("<title>t", "<title>other").replace("<p id=late>late", "<p id=late>la<!-- a comment -->te")
+    assert messages(chromium, level) == []
 
 
 FAULTS = {
