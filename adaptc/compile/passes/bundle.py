@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, is_isolated
@@ -16,6 +18,7 @@ from adaptc.compile.passes.inline_styles import inline_styles
 from adaptc.compile.view import Options, Sidecar, View
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.model import EMBEDDED, Action, Role
 from adaptc.core.urls import document_base, quote_path
 from adaptc.formats.css.references import CssReference, css_references, rewrite_urls
@@ -23,11 +26,9 @@ from adaptc.formats.html.document import Irreversible, parse, read_page
 from adaptc.formats.html.edit import Editor, EditRefused
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.references import base_href, references
-from adaptc.formats.mhtml import MEDIA_TYPE, Part, write_mhtml
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
-
 
 NAME = "bundle"
 SUFFIX = ".bundle"
@@ -183,3 +184,60 @@ def page_files(tree: Document, base: str, view: View) -> tuple[str, ...]:
 
 def _of_sheet(path: str, view: View) -> Iterator[str]:
     return (reference.url for reference in css_references(sheet_text(view.artifact(path))))
+
+
+# ---- a page and its files in one file: MHTML (RFC 2557), ``multipart/related``, ``Content-Location`` for each part
+
+# Equal parts give equal bytes: there is no date, and the boundary is a digest of the parts
+MEDIA_TYPE = "multipart/related"
+_LINE = b"\r\n"
+_DIGITS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file at an absolute URL (ASCII)."""
+
+    location: str
+    media_type: str
+    content: bytes
+
+
+def write_mhtml(parts: Sequence[Part]) -> bytes:
+    """Return the parts as one message; the first is the page, the others are its files.
+
+    A part is quoted-printable if that is shorter than base64; text then still compresses well. Both restore every byte.
+    """
+    boundary = _boundary(parts)
+    kind = f'Content-Type: {MEDIA_TYPE};\r\n\ttype="{parts[0].media_type}";\r\n\tboundary="{boundary}"\r\n'
+    head = f"MIME-Version: 1.0\r\n{kind}"
+    mark = b"--" + boundary.encode("ascii")
+    pieces = [head.encode("ascii") + _LINE]
+    for part in parts:
+        pieces += [mark, _LINE, _encode_part(part), _LINE]
+    return b"".join([*pieces, mark, b"--", _LINE])
+
+
+def _boundary(parts: Sequence[Part]) -> str:
+    digest = digest_parts(*(digest_parts(part.location, digest_bytes(part.content)) for part in parts))
+    # "=_" occurs neither in quoted-printable nor in base64 (RFC 2045, section 6.7).
+    return f"----=_{digest[:_DIGITS]}"
+
+
+def _encode_part(part: Part) -> bytes:
+    bodies = {"quoted-printable": _quoted_printable(part.content), "base64": _base64(part.content)}
+    encoding, body = min(bodies.items(), key=lambda item: len(item[1]))
+    head = (
+        f"Content-Type: {part.media_type}\r\nContent-Transfer-Encoding: {encoding}\r\n"
+        f"Content-Location: {part.location}\r\n\r\n"
+    )
+    return head.encode("ascii") + body
+
+
+def _quoted_printable(content: bytes) -> bytes:
+    # Newlines of the content become =0A, so that all those of the result are soft breaks.
+    return binascii.b2a_qp(content, istext=False).replace(b"\n", _LINE)
+
+
+def _base64(content: bytes) -> bytes:
+    return base64.encodebytes(content).replace(b"\n", _LINE)

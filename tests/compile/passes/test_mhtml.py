@@ -8,7 +8,7 @@ import email.policy
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adaptc.formats.mhtml import Part, write_mhtml
+from adaptc.compile.passes.bundle import Part, write_mhtml
 
 PAGE = Part("http://x.example/a.html", "text/html", b"<p>one\r\ntwo\n--x\n= \t \nthree")
 
