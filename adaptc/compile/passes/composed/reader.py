@@ -62,6 +62,7 @@ from adaptc.formats.html.visible_text import content_length, fold_space, is_foll
 __all__ = ["ComposedPage", "Settings", "compose"]
 
 _WRITERS = {**phrases.WRITERS, **blocks.WRITERS}
+_STYLE = "/*style*/"  # until the rules are known
 _XML_SUFFIXES = (".xhtml", ".xht", ".xml")
 _LEFT_OUT = ("img", "script", "style", "link", "iframe", "video", "audio", "object", "embed", "svg", "canvas")
 _OPEN_LINKS = 8  # links of a menu that is not folded
@@ -137,16 +138,12 @@ def compose(
     if page is None:
         return "it shows no text without its scripts"
     page = replace(page, notice=notice_for(settings.notice, settings.full, url_path, page.words))
-    page = _styled(page, tree, layout, settings)
+    # the rules that a page needs are known once it is written
+    written = render(replace(page, style=_STYLE), settings.template)
+    style = style_for(written, accents(tree, layout, settings.accent), settings.style)
+    written = _reference_new_characters(written.replace(_STYLE, style), text)
     left_out = Counter(element.tag for element in tree.iter_elements(_LEFT_OUT))
-    written = _reference_new_characters(render(page, settings.template), text)
     return ComposedPage(written, tuple(sorted(left_out.items())))
-
-
-def _styled(page: Page, tree: Document, layout: Layout, settings: Settings) -> Page:
-    """Return a page with the rules of the sheet that it needs."""
-    body = render(page, settings.template)
-    return replace(page, style=style_for(body, accents(tree, layout, settings.accent), settings.style))
 
 
 def _name_links(tree: Document, title_of: TitleOf) -> None:
