@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from hashlib import sha256
+from io import BytesIO
 
 import pytest
+from PIL import Image
 
 from tests.samples.drawn import photo_file
 from tests.sites.small import SmallSite
@@ -24,7 +26,7 @@ BODY = f"""<header><a class=logo href=/><img src=logo.png alt=Herald></a></heade
 CSS = ".cards{display:grid}.off{display:none}"
 
 
-def extreme(body: str = BODY, css: str = CSS) -> PageResult:
+def extreme(body: str = BODY, css: str = CSS, **others: bytes) -> PageResult:
     """A page at level extreme; the sheet is large, as those of real sites are."""
     names = ("lead.jpg", "one.jpg", "two.jpg", "hidden.jpg")
     files = {name: photo_file(900 + place, 600) for place, name in enumerate(names)}
@@ -32,7 +34,7 @@ def extreme(body: str = BODY, css: str = CSS) -> PageResult:
     css += "".join(f".{sha256(bytes([n])).hexdigest()[:20]}{{color:#{n:06x}}}" for n in range(60)) if css else ""
     files |= {"one.html": "<p>a", "two.html": "<p>b", "s.css": css}
     page = f"<!doctype html><html lang=en><meta charset=utf-8><title>T</title><link rel=stylesheet href=s.css>{body}"
-    return SmallSite({"index.html": page, **files}).rewrite(steps=STEPS, promise="article")
+    return SmallSite({"index.html": page, **files, **others}).rewrite(steps=STEPS, promise="article")
 
 
 def test_logo_lead_and_cards_have_pictures_in_the_page() -> None:
@@ -44,6 +46,17 @@ def test_logo_lead_and_cards_have_pictures_in_the_page() -> None:
     assert all(source.startswith("data:image/") for _, source in images)
     assert [link.attr("href") for link in tree.select("main a")] == ["one.html", "two.html"]
     assert sum(len(image.attr("src") or "") for image in tree.select("img")) <= 60_000
+
+
+def test_an_image_of_which_no_copy_is_smaller_is_shown_as_it_is() -> None:
+    drawn = BytesIO()
+    Image.new("RGB", (600, 300), "#259").save(drawn, "PNG", optimize=True)
+    result = extreme(
+        "<main><h1>H</h1><img src=flat.png alt='A flag'><p>Words.</main>", **{"flat.png": drawn.getvalue()}
+    )
+    image = parse((result.content or b"").decode()).select_one("img")
+    assert image is not None and (image.attr("src") or "").startswith("data:image/")
+    assert (image.attr("width"), image.attr("alt")) == ("600", "A flag")
 
 
 def test_the_same_page_has_the_same_bytes() -> None:

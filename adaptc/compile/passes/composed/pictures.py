@@ -19,6 +19,7 @@ from adaptc.core.model import Action
 from adaptc.formats.css.references import css_references
 from adaptc.formats.html.syntax import attribute_markup, parse_srcset
 from adaptc.formats.html.visible_text import image_text
+from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -74,13 +75,19 @@ class PagePictures:
         if self.view.media_type(path) == media.SVG:
             return self._drawing(image, path, role)
         copy = self.view.derive(path, "hard", {"max_width": role.width})
-        if not isinstance(copy, DerivedFile) or copy.natural_width < role.least or copy.natural_height < role.least / 2:
+        if isinstance(copy, DerivedFile):
+            content, media_type = self.view.copy_content(copy), copy.media_type
+            width, height = copy.natural_width, copy.natural_height
+        else:  # no copy would be smaller
+            content, media_type = self.view.artifact(path), self.view.media_type(path)
+            facts = probe(content, LIMIT_PIXELS) if len(content) <= role.bytes else None
+            width, height = facts.natural_size if isinstance(facts, ImageFacts) else (0, 0)
+        if width < role.least or height < role.least / 2:
             return ""
-        content = self.view.copy_content(copy)
-        scale = min(1.0, 2 * role.width / copy.natural_width)
-        size = round(copy.natural_width * scale), round(copy.natural_height * scale)
+        scale = min(1.0, 2 * role.width / width)
+        size = round(width * scale), round(height * scale)
         ground = _ground(content) if role is LOGO else " class=p" if role is CARD and size[0] < 1.1 * size[1] else ""
-        return self._markup(image, path, data_uri(content, copy.media_type), role, size, ground)
+        return self._markup(image, path, data_uri(content, media_type), role, size, ground)
 
     def _drawing(self, image: Element, path: str, role: Role) -> str:
         """Return an image in SVG as it is."""
