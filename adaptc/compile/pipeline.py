@@ -137,9 +137,13 @@ class EditPass(BasePass[EditFunction]):
 
 @dataclass(frozen=True, slots=True)
 class WholePagePass(BasePass[WholePageFunction]):
-    """Writes a page anew; it may load other files then. With ``may_grow`` the page may become larger."""
+    """Writes a page anew; it may load other files then. With ``may_grow`` the page may become larger.
+
+    ``smaller_budgets`` are those of an edit pass, for images that it shows.
+    """
 
     may_grow: bool = False
+    smaller_budgets: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +238,7 @@ _COMPOSED = {
     "accent": Option(""),
     "notice": Option("off"),
     "full": Option(""),
-    "images": Option(0),
+    "budget": Option(0),
     "pages": Option("all", "all", "styled", "none"),
 }
 # The largest size of a page's files together, in bytes, at which they are bundled
@@ -368,7 +372,16 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 6, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass("embedded", 7, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
-    WholePagePass("compose", 1, _HTML, "composed:compose_page", _COMPOSED, needs_content=True, libraries=_COMPOSING),
+    WholePagePass(
+        "compose",
+        1,
+        _HTML,
+        "composed:compose_page",
+        _COMPOSED,
+        needs_content=True,
+        libraries=_COMPOSING,
+        smaller_budgets=_SMALLER_BUDGETS,
+    ),
     TextPass("markup", 4, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS}),
 )
 

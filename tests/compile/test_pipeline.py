@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from tests.sites.built import BuiltSite
+from tests.sites.small import SmallSite
 
+from adaptc.compile.page.context import page_context
 from adaptc.compile.pipeline import KNOWN_PASSES, PASSES, EditPass, Pass, modules_of
 from adaptc.config.rulebook import load_levels
+from adaptc.formats.html.document import parse, read_page
 
 
 @pytest.mark.parametrize("each", PASSES, ids=lambda each: each.name)
@@ -21,8 +23,9 @@ def test_every_function_of_a_pass_exists(each: Pass) -> None:
     assert callable(each.run)
     if isinstance(each, EditPass) and each.prepare is not None:
         assert isinstance(each.prepare, str)
-        module, _, name = each.prepare.partition(":")
-        assert callable(getattr(import_module(f"adaptc.compile.passes.{module}"), name))
+        page, view = read_page(b"<p>a"), SmallSite({"index.html": "<p>a"}).view()
+        context = page_context("index.html", page, parse(page.text), view)
+        assert each.prepared("<p>a", context, view) == "<p>a"
 
 
 @pytest.mark.parametrize("command", [["check", "--quick"], ["build", "-q"]], ids=lambda command: command[0])

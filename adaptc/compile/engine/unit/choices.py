@@ -20,7 +20,7 @@ from adaptc.compile.analyse.decorations.labels import label_page
 from adaptc.compile.analyse.decorations.page_images import page_uses
 from adaptc.compile.page.context import KEPT
 from adaptc.compile.page.page_harm import HarmOfPages, OriginalPage, PageContent, ShownFiles, largest_boxes, page_tree
-from adaptc.compile.pipeline import BY_NAME, EditPass, Pass, Step
+from adaptc.compile.pipeline import BY_NAME, EditPass, Pass, Step, WholePagePass
 from adaptc.core import media
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
@@ -148,12 +148,16 @@ def as_source(result: UnitResult, reason: str) -> UnitResult:
 
 def smaller_budgets(actions: Iterable[Action]) -> tuple[int, ...]:
     """Return the budgets for data URIs to try for a page with these actions: those of a pass that put some into it."""
-    passes = (BY_NAME.get(action.pass_name) for action in actions if action.verb != KEPT)
+    passes = (BY_NAME.get(action.pass_name) for action in actions if action.verb not in _WITHOUT_IMAGES)
     return next((budgets for each in passes if (budgets := _budgets(each))), ())
 
 
+# What a pass did that put no image into a page
+_WITHOUT_IMAGES = frozenset({KEPT, "written", "left out"})
+
+
 def _budgets(pass_: Pass | None) -> tuple[int, ...]:
-    return pass_.smaller_budgets if isinstance(pass_, EditPass) else ()
+    return pass_.smaller_budgets if isinstance(pass_, EditPass | WholePagePass) else ()
 
 
 def with_budget(steps: tuple[Step[Any], ...], budget: int | None) -> tuple[Step[Any], ...]:

@@ -35,7 +35,7 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
     """Return the composed version of a page, or ``None`` if it has none."""
     if options["pages"] == "none" or (options["pages"] == "styled" and _is_plain(page, view)):
         return None, Report([Action(NAME, KEPT, "the page", "its markup says by itself what it looks like")])
-    pictures = PagePictures(page, view, options["images"])
+    pictures = PagePictures(page, view, options["budget"])
     has_document = page.evidence is not None and page.evidence.document is not None
     sheets = screen_sheets(parse(text), page.base, view)
     settled = open_shadow_roots(text) if has_document else settled_text(text, page, view)
