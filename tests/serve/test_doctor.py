@@ -449,7 +449,7 @@ def test_the_command(site: BuiltSite, capfd: pytest.CaptureFixture[str]) -> None
     (site.output / "lossless").rename(site.output / "away")
     assert run([*command, "--format", "json"]) == 1
     record = json.loads(capfd.readouterr().out)
-    assert record["servers"] == [{"server": "nginx", "user": ME, "file": str(file), "checks": 12}]
+    assert record["servers"] == [{"server": "nginx", "user": ME, "file": str(file), "checks": 13}]
     assert [row["id"] for row in record["diagnostics"]] == ["setup-missing", "setup-file-cache"]
 
 

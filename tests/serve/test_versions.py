@@ -106,11 +106,10 @@ def test_a_version_says_which_urls_it_is_for(kind: str, tmp_path: Path) -> None:
 
 
 def verified(site: BuiltSite, kind: str, **settings: Any) -> Tally:
-    config = site.config(**ON, **settings)
+    config = site.config(**ON, serve__level="full", **settings)  # pages at level moderate have the sheet in them
     if kind != "caddy":
         return verify_started(config, server_named(kind), Extent(race=100), Silent())
     with started(site, kind) as server:
-        config = site.config(**ON, serve__level="full")
         return verify_running(config, f"http://127.0.0.1:{server.port}", Extent(), Silent())
 
 

@@ -136,7 +136,10 @@ def _reasons_to_load(frame: Element, url: str, host: str, page: PageContext) -> 
     if _LIVE.search("?" + urlsplit(url).query):
         yield "it starts by itself, or scripts control it"
     names = {frame.attr("id"), frame.attr("name"), *(frame.attr("class") or "").split()}
-    if any(facts.names_address(host) or not names.isdisjoint(facts.quoted) for facts in page.scripts.values()):
+    if any(
+        facts.names_address(host) or not names.isdisjoint(facts.quoted | facts.handles.classes)
+        for facts in page.scripts.values()
+    ):
         yield "a script of the page may control it"
 
 

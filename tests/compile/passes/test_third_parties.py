@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -9,6 +10,7 @@ import pytest
 
 from tests.sites.shown import URL
 from tests.sites.small import SmallSite
+from tests.waiting import PATIENCE
 
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium, in_chromium
@@ -173,12 +175,12 @@ def test_a_touched_player_loads_in_its_frame(chromium: str) -> None:
 
     async def act(tab: Tab) -> tuple[list[str], int]:
         before, width = list(asked), await tab.run("() => document.querySelector('iframe').offsetWidth")
-        for kind in ("mousePressed", "mouseReleased"):
-            await tab.send(
-                "Input.dispatchMouseEvent", {"type": kind, "x": 100, "y": 60, "button": "left", "clickCount": 1}
-            )
-        await tab.advance(10)
-        await tab.idle(10)
+        mouse = {"x": 100, "y": 60, "button": "left", "clickCount": 1}
+        async with asyncio.timeout(PATIENCE):
+            while not any(url.startswith("https://video.example/") for url in asked):
+                for kind in ("mousePressed", "mouseReleased"):
+                    await tab.send("Input.dispatchMouseEvent", {"type": kind, **mouse})
+                await asyncio.sleep(0.1)
         return before, width
 
     before, width = in_tab(chromium, server, act)

@@ -55,7 +55,10 @@ def shrink_drawings(editor: Editor, page: PageContext, sheets: Iterable[str]) ->
 
 def _mounts(tree: Document, page: PageContext) -> Iterator[Element]:
     """Yield the boxes without content that a script names by their id, a class, or an attribute for scripts."""
-    words = frozenset[str]().union(*(facts.names.words for facts in page.scripts.values()))
+    words = frozenset[str]()
+    for facts in page.scripts.values():
+        handles = facts.handles
+        words = words.union(facts.names.words, handles.ids, handles.classes, handles.attributes)
     for element in tree.iter_elements(_BOXES):
         if not content_length(element) and element.select_one(_SHOWN) is None and not words.isdisjoint(_names(element)):
             yield element
