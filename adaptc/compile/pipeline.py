@@ -320,7 +320,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("unembed", 3, _HTML, "unembed:unembed", after_edits=True),
     EditPass(
         "used-styles",
-        14,
+        15,
         _HTML,
         "used_styles:inline_used_styles",
         _USED_STYLES,

@@ -14,7 +14,10 @@ from adaptc.formats.script.lexer import Kind
 from adaptc.formats.script.script import Script
 from adaptc.formats.script.structure import Structure
 
-__all__ = ["Inertness", "are_inert", "find_inertness"]
+__all__ = ["REFLECTED", "Inertness", "are_inert", "find_inertness"]
+
+REFLECTED = frozenset({"height", "href", "style", "target", "type", "value", "width"})
+"""Attributes that the properties of inert scripts set (HTML, 2.6.1): ``[style*="red"]`` may come to match."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -391,6 +391,12 @@ def test_rules_go_where_no_script_can_bring_in_a_name():
     assert live(".a{color:red}.b{top:0}", body, INERT).endswith("<style>.a{color:red}</style>")
 
 
+def test_rules_for_attributes_that_such_a_script_sets_stay():
+    css = ".a{color:red}.b{top:0}[style*='display']{top:1px}a[href='#b']{top:2px}"
+    kept = live(css, "<p class=a onclick=\"show('x')\">text<a>b</a>", INERT)
+    assert "[style*=" in kept and "[href=" in kept and ".b" not in kept
+
+
 @pytest.mark.parametrize(
     ("body", "script"),
     [

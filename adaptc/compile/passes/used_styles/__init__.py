@@ -28,7 +28,7 @@ from adaptc.formats.html.document import is_quirks
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
-from adaptc.formats.script.inert import are_inert
+from adaptc.formats.script.inert import REFLECTED, are_inert
 from adaptc.formats.script.lexer import unescape
 from adaptc.formats.script.names import LikelyNames, Names, names_of_text
 
@@ -93,7 +93,7 @@ class _UsedStyles:
         if self.reach is None:
             used = self._used(whole)
         elif self.reach.is_inert:
-            used = self._pruning(self.reach.names, whole, frozenset()).texts
+            used = self._pruning((*self.reach.names, Names(REFLECTED)), whole, frozenset()).texts
         else:
             used = whole if rest is None else rest.texts
         texts = {id(style): self._text(style, text) for style, text in zip(self.styles, used, strict=True)}
