@@ -374,7 +374,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
-        1,
+        2,
         _HTML,
         "composed:compose_page",
         _COMPOSED,

@@ -116,6 +116,11 @@ def host_and_path(url: str) -> tuple[str, str]:
         return "", ""
 
 
+def host_of(base: str, reference: str) -> str:
+    """Return the host of ``reference`` against the absolute URL ``base``, in small letters; ``""`` if it has none."""
+    return host_and_path(join(base, reference) or "")[0]
+
+
 def path_in_host(base: str, reference: str) -> str:
     """Return the URL of ``reference`` against the absolute URL ``base`` without scheme and host: ``/x.png?v=1``."""
     url = URL(reference.strip(_STRIPPED), _parsed(base))

@@ -134,6 +134,15 @@ def test_its_addresses_are_relative_to_its_base() -> None:
     assert "color:teal" in text(page_of(page, document, **files))
 
 
+@pytest.mark.parametrize("level", ["extreme", "text"])
+def test_addresses_that_a_network_coded_are_readable(level: str) -> None:
+    coded = "42" + "".join(f"{ord(letter) ^ 0x42:02x}" for letter in "me@example.org")
+    mail = f"<p>Mail <a href=/cdn-cgi/l/email-protection class=__cf_email__ data-cfemail={coded}>[protected]</a></p>"
+    result = rewritten(SHELL, f"<div id=root>{ARTICLE}{mail}</div>", level=level)
+    assert not result.demoted, result.diagnostics
+    assert "me@example.org" in text(result)
+
+
 # ---- shadow roots
 
 

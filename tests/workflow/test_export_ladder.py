@@ -24,7 +24,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.formats.codings import decode
 from adaptc.workflow.configuration import load_config
 from adaptc.workflow.export.export import Export, export_site
-from adaptc.workflow.export.service_worker import read_host_rules, withdrawn_script
+from adaptc.workflow.export.service_worker import read_ruled_paths, withdrawn_script
 
 SHEET = (
     "body { color: rgb(1, 2, 3) }\n/* a comment */\nh1 { background: url(deco/stripes.png) }\n"
@@ -166,11 +166,11 @@ HEADERS = """\
 )  # fmt: skip
 def test_paths_to_which_a_host_does_something_have_no_copies(path: str, applies: bool) -> None:
     redirects = "/old /new 301\n/blog/:year/post.html /posts/:year\n/* /index.html 200\n"
-    assert read_host_rules(HEADERS, redirects).applies_to(path) is applies
+    assert read_ruled_paths(HEADERS, redirects).applies_to(path) is applies
 
 
 def test_a_forced_redirect_of_everything_leaves_no_copies(site: BuiltSite) -> None:
-    assert read_host_rules("", "/* https://example.org/:splat 301!").applies_to("index.html")
+    assert read_ruled_paths("", "/* https://example.org/:splat 301!").applies_to("index.html")
     site.write({"_headers": "/deep/*\n  Basic-Auth: someone:secret\n"}).build(build__levels=LEVELS)
     export(site)
     assert f"{LADDER}/deep/index.html.txt" not in names(site)

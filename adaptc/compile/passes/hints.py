@@ -16,7 +16,7 @@ from adaptc.compile.page.inlining import CROWD
 from adaptc.compile.page.sheets import page_sheets, paths_in_sheets, sheet_references, sheets_with_bases
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action, Role
-from adaptc.core.urls import host_and_path, join
+from adaptc.core.urls import host_of, join
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import CONNECTIONS, is_style_sheet, rel_tokens
@@ -91,7 +91,7 @@ class _Hints:
 
     def _may_connect(self, url: str) -> bool:
         """Whether the page may load something from the host of ``url``; scripts of other hosts load what they like."""
-        host, _ = host_and_path(join(self.page.base, url) or "")
+        host = host_of(self.page.base, url)
         if not host or (self.page.unseen_scripts and host not in _FONT_HOSTS):
             return True
         return any(map(self._is_named, _FONT_HOSTS.get(host, (host,))))
@@ -128,10 +128,10 @@ def connect_early(editor: Editor, page: PageContext, view: View, options: Option
     if place is None or is_isolated(place, editor.text):
         return report
     links = [link for link in editor.tree.iter_elements("link") if rel_tokens(link)]
-    known = {_host(page.base, link.attr("href") or "") for link in links if rel_tokens(link) & CONNECTIONS}
+    known = {host_of(page.base, link.attr("href") or "") for link in links if rel_tokens(link) & CONNECTIONS}
     if options["preconnect"]:
         for origin, attribute in dict.fromkeys(_late_origins(editor, page, view, links)):
-            if _host(page.base, origin) not in known:
+            if host_of(page.base, origin) not in known:
                 editor.insert_before(place, f'<link rel="preconnect" href="{origin}"{attribute}>')
                 report.actions.append(Action(_CONNECTIONS, "added", origin, "a style sheet names it"))
     if options["speculation"] != "none":
@@ -148,14 +148,10 @@ def _late_origins(editor: Editor, page: PageContext, view: View, links: list[Ele
     for text, base in sheets_with_bases(editor.tree, page.base, view):
         imports = (each.url for each in sheet_references(text) if each.role is Role.IMPORT)
         urls += [(join(base, url) or "", True) for url in imports]
-    own = _host(page.base, page.base)
+    own = host_of(page.base, page.base)
     for url, is_imported in urls:
-        host = _host(page.base, url)
+        host = host_of(page.base, url)
         if is_imported and host and host != own and url.startswith("https://"):
             yield f"https://{host}", ""
         if host == _FONT_SHEETS:
             yield _FONT_FILES, " crossorigin"
-
-
-def _host(base: str, url: str) -> str:
-    return host_and_path(join(base, url) or "")[0]

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
-from adaptc.core.urls import host_and_path, join
+from adaptc.core.urls import host_and_path, host_of, join
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.html.visible_text import fold_space
@@ -53,10 +53,10 @@ def hold_third_parties(editor: Editor, page: PageContext, view: View, options: O
 
 def _hold_scripts(editor: Editor, page: PageContext, hosts: Collection[str], report: Report) -> None:
     scripts = [each for each in editor.tree.iter_elements("script") if not is_isolated(each, editor.text)]
-    held = [each for each in scripts if _is_of(_host(page, each.attr("src")), hosts)]
+    held = [each for each in scripts if _is_of(host_of(page.base, each.attr("src") or ""), hosts)]
     ready = [each for each in held if _comes_when_it_likes(each) and not page.selects("src", each.attr("src") or "")]
     for script in held:
-        host = _host(page, script.attr("src"))
+        host = host_of(page.base, script.attr("src") or "")
         if script in ready:
             _hold(script, editor)
             report.actions.append(Action(NAME, "held", host, "its script runs once a visitor does something"))
@@ -65,7 +65,7 @@ def _hold_scripts(editor: Editor, page: PageContext, hosts: Collection[str], rep
     inserted = sorted({host for host in hosts if any(facts.names_address(host) for facts in page.scripts.values())})
     report.actions += [Action(NAME, "held", host, "scripts that insert it wait for a visitor") for host in inserted]
     if ready or inserted:
-        waiting = {_host(page, script.attr("src")) for script in ready}.union(inserted)
+        waiting = {host_of(page.base, script.attr("src") or "") for script in ready}.union(inserted)
         editor.insert_before(scripts[0], f"<script>{_wake_script(tuple(sorted(waiting)))}</script>")
         report.absorbed += _WORTH * (len(ready) + len(inserted))
 
@@ -141,10 +141,6 @@ def _reasons_to_load(frame: Element, url: str, host: str, page: PageContext) -> 
         for facts in page.scripts.values()
     ):
         yield "a script of the page may control it"
-
-
-def _host(page: PageContext, address: str | None) -> str:
-    return host_and_path(join(page.base, address) or "")[0] if address else ""
 
 
 def _is_of(name: str, hosts: Collection[str], *, of_paths: bool = False) -> bool:

@@ -2,7 +2,7 @@
 
 Parts that a script moves are in their places, counters have arrived at their numbers, e-mail addresses are decoded, and
 literals that a script writes are written. The year of today is left out, and values that a script would fetch. For
-readers of text alone shadow roots and panels behind tabs are opened, and lines that a style sheet keeps are written as
+readers of text alone shadow roots and tab panels are opened, and lines that a style sheet keeps are written as
 such.
 """
 
@@ -389,7 +389,7 @@ def _written_address(element: Element, address: str, *, whole: bool) -> str:
     return f"<a {link}>{text_markup(address)}</a>" if element.tag == "a" else text_markup(address)
 
 
-# ---- Panels behind tabs: without scripts nothing would show those that are closed
+# ---- Tab panels: without scripts nothing would show those that are closed
 
 _TABS = "[role=tab]"
 _TARGETS = ("aria-controls", "href", "data-target", "data-bs-target")

@@ -95,7 +95,9 @@ class Rung:
     resource: BuiltResource
 
 
-def rungs(manifest: Manifest, ladder: Ladder, level: str, rules: HostRules, exclude: tuple[str, ...]) -> Iterator[Rung]:
+def rungs(
+    manifest: Manifest, ladder: Ladder, level: str, rules: RuledPaths, exclude: tuple[str, ...]
+) -> Iterator[Rung]:
     """Yield the files of a level that the worker may ask for: pages, and files of the ``kinds`` that differ.
 
     Paths are left out to which rules of the host apply, or for which a server sends originals only.
@@ -185,7 +187,7 @@ _EVERYTHING = "/*"
 
 
 @dataclass(frozen=True, slots=True)
-class HostRules:
+class RuledPaths:
     """The paths of rules, as patterns of URL paths."""
 
     patterns: tuple[re.Pattern[str], ...] = ()
@@ -195,13 +197,13 @@ class HostRules:
         return any(pattern.fullmatch(url) for url in addresses_of(path) for pattern in self.patterns)
 
 
-def read_host_rules(headers: str, redirects: str) -> HostRules:
+def read_ruled_paths(headers: str, redirects: str) -> RuledPaths:
     """Return the rules of the texts of ``_headers`` and ``_redirects``; those for the whole site are left out.
 
     They apply to copies as well. A redirect of everything that is forced (``/* /new/:splat 301!``) counts.
     """
     paths = dict.fromkeys([*_header_patterns(headers), *_redirect_patterns(redirects)])
-    return HostRules(tuple(re.compile(path) for path in paths))
+    return RuledPaths(tuple(re.compile(path) for path in paths))
 
 
 def _header_patterns(text: str) -> Iterator[str]:
@@ -255,7 +257,7 @@ class LadderItems:
         return [*items, self._script(withdrawn_script())], [diagnose("ladder-withdrawn", name=SCRIPT)]
 
     def _of_levels(self, items: list[Item], ladder: Ladder) -> list[Item]:
-        rules, exclude = self._host_rules(), self.config.serve.exclude
+        rules, exclude = self._ruled_paths(), self.config.serve.exclude
         added = [
             site_item(self.manifest, self.docroot, level, self._codings_only, rung.resource, rung.name)
             for level in ladder.names
@@ -271,8 +273,8 @@ class LadderItems:
         """The layout without image formats: the worker asks for one."""
         return Layout(self.layout.name, tuple(coding for coding in self.layout.codings if coding in CODINGS))
 
-    def _host_rules(self) -> HostRules:
-        return read_host_rules(*(self._text(name) for name in ("_headers", "_redirects")))
+    def _ruled_paths(self) -> RuledPaths:
+        return read_ruled_paths(*(self._text(name) for name in ("_headers", "_redirects")))
 
     def _text(self, name: str) -> str:
         file = self.docroot / name

@@ -37,9 +37,8 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
         return None, Report([Action(NAME, KEPT, "the page", "its markup says by itself what it looks like")])
     pictures = PagePictures(page, view, options["budget"])
     has_document = page.evidence is not None and page.evidence.document is not None
-    sheets = screen_sheets(parse(text), page.base, view)
-    settled = open_shadow_roots(text) if has_document else settled_text(text, page, view)
-    source = keep_lines(show_panels(settled), sheets)
+    settled = settled_text(open_shadow_roots(text) if has_document else text, page, view)  # as the contract has it
+    source = keep_lines(show_panels(settled), screen_sheets(parse(text), page.base, view))
     try:
         result = compose(
             source,
