@@ -39,29 +39,16 @@ class ImageSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class CoverSeen:
-    """A box that lies over text of others in the first window when no script runs, of the page or of its document.
-
-    ``selector`` selects it and ``classes`` is its attribute; ``share`` is that of the window's text under it, 0 to 1.
-    """
-
-    selector: str
-    classes: str
-    share: float
-
-
-@dataclass(frozen=True, slots=True)
 class WidthEvidence:
     """A page at one width, before and after its menus were opened and what can be was hovered and focused.
 
     ``images`` are in the order of paths. ``names`` are the tags, classes, ids and attribute names that its elements had
-    at any time. ``covers`` are in no order.
+    at any time.
     """
 
     width: int
     images: tuple[ImageSeen, ...] = ()
     names: frozenset[str] = frozenset()
-    covers: tuple[CoverSeen, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +76,7 @@ class PageEvidence:
 
 def _width_of_record(record: Mapping[str, Any]) -> WidthEvidence:
     images = tuple(ImageSeen(**image) for image in record["images"])
-    covers = tuple(CoverSeen(**cover) for cover in record["covers"])
-    return WidthEvidence(**{**record, "images": images, "names": frozenset(record["names"]), "covers": covers})
+    return WidthEvidence(**{**record, "images": images, "names": frozenset(record["names"])})
 
 
 @cache

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium
-from adaptc.browser.evidence import HEIGHTS, WIDTHS, CoverSeen, ImageSeen, PageEvidence, WidthEvidence
+from adaptc.browser.evidence import HEIGHTS, WIDTHS, ImageSeen, PageEvidence, WidthEvidence
 from adaptc.browser.script_coverage import (
     RanParts,
     ScriptCoverage,
@@ -25,7 +25,6 @@ from adaptc.browser.script_coverage import (
     script_coverage,
 )
 from adaptc.browser.tab import RESTLESS, BrowserError, Load, Tab, script
-from adaptc.core import media
 from adaptc.core.urls import join
 
 # What libraries make of the clock that freeze.js shows: names that no other load has
@@ -71,23 +70,22 @@ async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf, 
     """Look at a page; ``home`` is the site's first URL. Raises ``NotSeen``, and ``BrowserError`` where it ended."""
     phone, laptop = WIDTHS
     found, urls = await _visit(browser, server, laptop, lambda tab: _in_one_tab(browser, tab, server, url, path_of))
-    views, bare = found
+    views, shown = found
     if len(views) == 1:
         narrow, others = await _visit(browser, server, phone, lambda tab: _views(tab, server, url, path_of))
         views, urls = [*narrow, *views], urls | others
     view, widths = views[-1], tuple(view.evidence for view in views)
     scripts = script_coverage(view.scripts for view in views)
-    if bare is None:
+    if shown is None:
         return Look(PageEvidence(widths), view.document, urls, scripts)
-    urls |= await _refuse_lost(browser, server, url, home, _words(view.shown), _words(bare.shown))
-    widths = tuple(replace(seen, covers=bare.covers[seen.width]) for seen in widths)
-    return Look(PageEvidence(widths, None, bare.shown == view.shown), view.document, urls, scripts)
+    urls |= await _refuse_lost(browser, server, url, home, _words(view.shown), _words(shown))
+    return Look(PageEvidence(widths, None, shown == view.shown), view.document, urls, scripts)
 
 
 async def _in_one_tab(
     browser: Chromium, tab: Tab, server: Server, url: str, path_of: PathOf
-) -> tuple[list[_View], BarePage | None]:
-    """Return the views of a page in a tab as wide as a laptop, and the page without its scripts, if it has any.
+) -> tuple[list[_View], str | None]:
+    """Return the views of a page in a tab as wide as a laptop, and what it shows without its scripts, if it has any.
 
     One tab serves for all: opening another takes as long as loading a small page. Where the page could not be seen
     without its scripts, nothing is known of the tab, and the view of a phone is missing.
@@ -96,7 +94,7 @@ async def _in_one_tab(
     view = views[-1]
     if len(views) == len(WIDTHS):
         return views, None
-    bare = None if view.document is None else await _bare(browser, tab, server, url, view)
+    bare = None if view.document is None else await _bare(browser, tab, server, url)
     if bare is None and view.document is not None:
         return views, None
     await tab.forget()
@@ -156,11 +154,16 @@ def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
     return len(one & other) >= _ALIKE * len(one | other)
 
 
-async def _bare(browser: Chromium, tab: Tab, server: Server, url: str, view: _View) -> BarePage | None:
-    """Return what is seen of a page without its scripts, as far as that can be seen."""
+async def _bare(browser: Chromium, tab: Tab, server: Server, url: str) -> str | None:
+    """Return what a page shows without its scripts (``show.js``), as far as that can be seen.
+
+    What scripts stored in the tab does not matter without them.
+    """
     try:
         async with asyncio.timeout(tab.patience):
-            return await look_without_scripts(tab, server, url, view.document or b"", view.shown)
+            tab.serve(without_scripts(server), runs_scripts=False)
+            await tab.load(url)
+            return str(await tab.run(script("show")))
     except (BrowserError, TimeoutError):
         if not browser.is_running:
             raise BrowserError("it ended") from None
@@ -330,58 +333,16 @@ async def _elements(tab: Tab, root: int, selector: str) -> list[int]:
     return [int(node) for node in reply["nodeIds"]]
 
 
-# ---- what lies over the text of a page on which no script runs
+# ---- a page on which no script runs
 
-_BOM = b"\xef\xbb\xbf"  # beats the encoding that the markup declares
 _POLICY = "Content-Security-Policy"
 
 
-@dataclass(frozen=True, slots=True)
-class BarePage:
-    """A page without its scripts: by width what covers it, or its markup after scripts; what it shows at 1,280.
-
-    ``shown`` is the text of ``show.js``.
-    """
-
-    covers: Mapping[int, tuple[CoverSeen, ...]]
-    shown: str
-
-
-async def look_without_scripts(
-    tab: Tab, server: Server, url: str, document: bytes, shown_with_scripts: str
-) -> BarePage:
-    """Look at a page, and at its markup after scripts (``document``), without scripts. Raises ``BrowserError``.
-
-    ``tab`` has the width of a laptop; what scripts stored in it does not matter without them. Where
-    the page shows the same as ``shown_with_scripts``, nothing is made of its markup after scripts.
-    """
-    covers: dict[int, dict[CoverSeen, None]] = {width: {} for width in WIDTHS}
-    tab.serve(without_scripts(server, url), runs_scripts=False)
-    await tab.load(url)
-    shown = str(await tab.run(script("show")))
-    await _note_covers(tab, covers)
-    if shown != shown_with_scripts:
-        tab.serve(without_scripts(server, url, document), runs_scripts=False)
-        await tab.resize(WIDTHS[-1], HEIGHTS[WIDTHS[-1]])
-        await tab.open(url)
-        await tab.settle()
-        await _note_covers(tab, covers)
-    return BarePage({width: tuple(found) for width, found in covers.items()}, shown)
-
-
-async def _note_covers(tab: Tab, covers: dict[int, dict[CoverSeen, None]]) -> None:
-    """Add what covers a page at each width, the largest first."""
-    for width in reversed(WIDTHS):
-        await tab.resize(width, HEIGHTS[width])
-        found = await tab.run(script("covers"))
-        covers[width].update(dict.fromkeys(CoverSeen(**cover) for cover in found))
-
-
-def without_scripts(server: Server, url: str, document: bytes | None = None) -> Server:
-    """Return a server that forbids pages their scripts, and sends ``document`` (UTF-8), if any, for ``url``."""
+def without_scripts(server: Server) -> Server:
+    """Return a server that forbids pages their scripts."""
 
     def answer(asked: str) -> Answer | None:
-        found = server(asked) if document is None or asked != url else Answer(_BOM + document, media.HTML)
+        found = server(asked)
         if found is None:
             return None
         headers = dict(found.headers)

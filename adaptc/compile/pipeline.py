@@ -112,10 +112,9 @@ class EditPass(BasePass[EditFunction]):
 
     ``writes`` are the tags of elements that it changes and that others may change too: two passes never edit an
     element in the same round. With ``after_edits`` the pass starts a new round, so that it sees the edits of the
-    passes before it. With ``keeps_embeds`` the page loads the same files as before. ``prepare`` turns the text into one
-    that the edits start from; such a pass has a round of its own, and so has one that ``drops_scripts``, after which
-    passes may do what the scripts of the page forbade. A page that would be larger than at the level above is made
-    again with each of ``smaller_budgets`` as the option ``budget``, until it is not.
+    passes before it. With ``keeps_embeds`` the page loads the same files as before. A pass that ``drops_scripts`` has a
+    round of its own, after which passes may do what the scripts of the page forbade. A page that would be larger than
+    at the level above is made again with each of ``smaller_budgets`` as the option ``budget``, until it is not.
     """
 
     writes: frozenset[str] = frozenset()
@@ -124,15 +123,6 @@ class EditPass(BasePass[EditFunction]):
     needs_labels: bool = False
     drops_scripts: bool = False
     smaller_budgets: tuple[int, ...] = ()
-    prepare: str | Callable[[str, PageContext, View], str] | None = None
-
-    def prepared(self, text: str, page: PageContext, view: View) -> str:
-        """Return the text that the edits start from."""
-        return text if self.prepare is None else cast("str", _import_function(self.prepare)(text, page, view))
-
-    def function_names(self) -> Iterator[str]:
-        """Yield the ``"MODULE:NAME"`` of each function of the pass."""
-        yield from (name for name in (self.function, self.prepare) if isinstance(name, str))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +164,6 @@ _MINIFY = {"minify": Option(True)}
 _STRIP = {
     "decorations": Option(True),
     "ads": Option(True),
-    "keep": Option("content", "content", "logo-story"),
     "price": Option(0.0),
     "least": Option(0.0),
     "request": Option(0.0),
@@ -209,14 +198,10 @@ _SMALLER_BUDGETS = (32768, 8192, 0)
 _HALF_IMAGES = {
     **_COPIES,
     **_DATA_URIS,
-    "kind": Option("half", "half", "hard"),
     "scripts": Option("own", *_SCRIPTS),
 }
 _INLINE_IMAGES = {**_DATA_URIS, **_READERS, "scripts": Option("any", *_SCRIPTS)}
-_USED_STYLES = {
-    "loads": Option("nothing", "nothing", "images", "everything"),
-    "scripts": Option("none", "none", "own"),
-}
+_USED_STYLES = {"scripts": Option("none", "none", "own")}
 # The formats in which pages and sheets offer images; and the pixels of a copy for each CSS pixel of the largest box
 _OFFERED = {"formats": _FORMATS, "target": _TARGET}
 _PICTURES = {**_OFFERED, "density": Option(2.0)}
@@ -230,8 +215,7 @@ _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
 _THIRD_PARTIES = {"hosts": Option([]), "frames": Option([])}
 _PRERENDERED = {"hydration": Option("keep", "keep", "drop")}
 # The site's own template and sheet (files), its accent colour (CSS), the line at the top ("off", "on" or a text), and
-# where the full page is, with ``{path}`` for the path of a page. Bytes of images, as data URIs; and which pages are
-# composed: all, those whose look depends on style sheets, or none.
+# where the full page is, with ``{path}`` for the path of a page. Bytes of images, as data URIs.
 _COMPOSED = {
     "template": Option.checked("", text_file),
     "style": Option.checked("", text_file),
@@ -239,7 +223,6 @@ _COMPOSED = {
     "notice": Option("off"),
     "full": Option(""),
     "budget": Option(0),
-    "pages": Option("all", "all", "styled", "none"),
 }
 # The largest size of a page's files together, in bytes, at which they are bundled
 _LIMIT = {"limit": Option(5_000_000)}
@@ -284,7 +267,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass("svg", 1, _SVG, "images:clean_svg_file", content_only=True, libraries=_IMAGES),
     AssetPass(
-        "strip-sheets", 4, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
+        "strip-sheets", 5, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
     ),
     AssetPass(
         "styles",
@@ -305,22 +288,10 @@ PASSES: tuple[Pass, ...] = (
     EditPass("page-fonts", 4, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 2, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 3, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
-    EditPass(
-        "prerendered", 10, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True, libraries=_SIZES
-    ),
-    EditPass(
-        "remove-scripts",
-        28,
-        _HTML,
-        "remove_scripts:remove_scripts",
-        needs_content=True,
-        prepare="remove_scripts:show_scriptless",
-        libraries=_SIZES,
-    ),
-    EditPass("unembed", 3, _HTML, "unembed:unembed", after_edits=True),
+    EditPass("prerendered", 11, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "used-styles",
-        15,
+        16,
         _HTML,
         "used_styles:inline_used_styles",
         _USED_STYLES,
@@ -328,11 +299,11 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("half-objects", 3, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
-    EditPass("strip", 10, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
+    EditPass("strip", 11, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
     EditPass("third-parties", 1, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
-        12,
+        13,
         _HTML,
         "half_images:halve_images",
         _HALF_IMAGES,
@@ -374,7 +345,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
-        2,
+        3,
         _HTML,
         "composed:compose_page",
         _COMPOSED,

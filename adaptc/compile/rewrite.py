@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
 from adaptc.compile.page.context import PageContext, Report, page_context
@@ -26,6 +26,13 @@ from adaptc.formats.html.template_marks import template_mark
 Steps = tuple[Step[Pass], ...]
 
 
+class Refusal(NamedTuple):
+    """Why a page must stay as it is at the level above: the kind of the diagnostic, and the reason in it."""
+
+    kind: str
+    reason: str
+
+
 @dataclass(slots=True)
 class PageResult:
     """A page at a level. ``content`` is ``None`` if it stays as it is; ``demoted`` names the dropped passes.
@@ -39,7 +46,7 @@ class PageResult:
     diagnostics: list[Diagnostic] = field(default_factory=list)
     demoted: list[str] = field(default_factory=list)
     embeds: tuple[str, ...] | None = None
-    refusal: str | None = None
+    refusal: Refusal | None = None
 
 
 def rewrite_page(
@@ -90,7 +97,10 @@ class _Rewriter:
         self.verifier = Verifier(content, self.editor.tree, self.context, view, promise, may_grow=may_grow)
 
     def run(self) -> PageResult:
-        """Run the steps; a page that would show nothing then keeps only those that work without content."""
+        """Run the steps; a page that would show nothing then has those that work without content.
+
+        So has one that cannot be composed. Where there is a level above, it is used instead.
+        """
         is_refusing = any(step.pass_.needs_content for step in self.steps)
         refusal = script_written(self.verifier.source_tree, self.context) if is_refusing else None
         if is_refusing and (result := self._run_after_scripts(is_shell=refusal is not None)) is not None:
@@ -99,8 +109,11 @@ class _Rewriter:
         if is_refusing and draft is not None and self.verifier.is_blank(draft):
             refusal = "nothing would be left to see"
         if refusal is not None:
-            _, result = self._run_verified(_steps_without_content(self.steps), Editor(self.page.text))
-            result.refusal = refusal
+            others = [step for step in self.steps if not step.pass_.needs_content]
+            _, result = self._run_verified(others, Editor(self.page.text))
+            result.refusal = Refusal("page-needs-scripts", refusal)
+        elif draft is not None and (reasons := [each.refusal for each in draft.reports.values() if each.refusal]):
+            result.refusal = Refusal("page-not-composed", reasons[0])
         return result
 
     def _run_after_scripts(self, *, is_shell: bool) -> PageResult | None:
@@ -215,9 +228,8 @@ class _Rewriter:
 
         ``editor`` is an unused editor of the draft's text, if there is one.
         """
-        prepare, context = steps[0].pass_.prepare, self._context(draft)
-        if prepare is not None or editor is None:
-            editor = Editor(steps[0].pass_.prepared(draft.text, context, self.view))
+        context = self._context(draft)
+        editor = Editor(draft.text) if editor is None else editor
         reports = {step.name: step.pass_.run(editor, context, self.view, step.options) for step in steps}
         try:
             edited = editor.apply()
@@ -226,7 +238,7 @@ class _Rewriter:
             return
         draft.reports.update(reports)
         draft.may_load_others |= any(not step.pass_.keeps_embeds and reports[step.name].has_changes for step in steps)
-        if edited.method != "unchanged" or prepare is not None:
+        if edited.method != "unchanged":
             draft.replace(edited.text, edited.tree)
         if any(report.drops_scripts for report in reports.values()):
             draft.context = page_context(self.path, self.page, draft.tree(), self.view)
@@ -252,17 +264,6 @@ class _Rewriter:
         return draft.context or self.context
 
 
-def _steps_without_content(steps: list[Step[Pass]]) -> list[Step[Pass]]:
-    """Return the steps for a page that scripts write, where there is no level above: none if they edit it.
-
-    A pass that writes pages anew leaves such a page to the others of its level.
-    """
-    refused = [step for step in steps if step.pass_.needs_content]
-    if any(_is_edit(step) for step in refused):
-        return []
-    return [step for step in steps if step not in refused]
-
-
 def _rounds(steps: Iterable[Step[Pass]]) -> Iterator[list[Step[Pass]]]:
     """Group consecutive edit passes that do not need each other's result."""
     group: list[Step[Pass]] = []
@@ -283,7 +284,7 @@ def _can_join(step: Step[Pass], group: list[Step[Pass]]) -> bool:
 
 
 def _shares_rounds(step: Step[Pass]) -> TypeGuard[Step[EditPass]]:
-    return _is_edit(step) and step.pass_.prepare is None and not step.pass_.drops_scripts
+    return _is_edit(step) and not step.pass_.drops_scripts
 
 
 def _is_edit(step: Step[Pass]) -> TypeGuard[Step[EditPass]]:

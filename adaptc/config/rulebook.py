@@ -170,15 +170,17 @@ class _LevelReader:
         """Tell whether there is a pass of this name; else note the mistake."""
         if self.known_passes is None or name in self.known_passes:
             return True
-        self.report(place, f"there is no pass {name}{nearest(name, self.known_passes)}", source)
+        self.report(place, f"there is no pass {name}{_gone(name) or nearest(name, self.known_passes)}", source)
         return False
 
     def options(self, source: TomlSource, name: str) -> dict[str, Any]:
         """Return the options of a pass that ``source`` has, and note the mistakes in them."""
-        if self.known_passes is not None:
-            schema = {key: as_option(value).check for key, value in self.known_passes.get(name, {}).items()}
-            self.check(source, schema, _option_wording(name))
-        return dict(source.values)
+        if self.known_passes is None:
+            return dict(source.values)
+        schema = {key: as_option(value).check for key, value in self.known_passes.get(name, {}).items()}
+        reading = read_table(source, schema, Path(source.name).parent, _option_wording(name))
+        self.problems.extend(reading.problems)
+        return reading.values
 
 
 def as_option(value: Any) -> Option:
@@ -187,7 +189,32 @@ def as_option(value: Any) -> Option:
 
 
 def _option_wording(name: str) -> Wording:
-    return Wording(lambda key: f"pass {name} has no option {key}", lambda key: f"option {key} of pass {name}")
+    return Wording(
+        lambda key: f"pass {name} has no option {key}{_gone(f'{name}.{key}')}",
+        lambda key: f"option {key} of pass {name}",
+        lambda key, known: "" if _gone(f"{name}.{key}") else nearest(key, known),
+    )
+
+
+_COMPOSED = "its pages are composed now, see the options of the pass compose"
+# What there was before pages without scripts were composed: a pass, or an option of one, and what there is instead
+_GONE = {
+    "remove-scripts": "pages without scripts are composed now, by the pass compose",
+    "unembed": "pages without scripts are composed now, by the pass compose",
+    "reading": "it is the pass compose now",
+    "strip.keep": "pages with their logo and story alone are composed now, by the pass compose",
+    "strip-sheets.keep": "pages with their logo and story alone are composed now, by the pass compose",
+    "half-images.kind": "the pass compose makes smaller copies",
+    "used-styles.loads": "sheets keep what they load; pages without are composed now, by the pass compose",
+    "compose.pages": "all pages are composed; without compose there is no edition without scripts",
+}
+_EDITING = frozenset({"strip", "half-images", "inline-images", "used-styles"})  # passes that extreme had
+
+
+def _gone(name: str, level: str = "") -> str:
+    """Return what there is instead of a pass or an option that there was, ``""`` for other names."""
+    instead = _GONE.get(name) or (_COMPOSED if level == "extreme" and name in _EDITING else "")
+    return f": {instead}" if instead else ""
 
 
 # ---- level files of the package
@@ -300,7 +327,7 @@ def _table_problems(name: str, table: Any, drafts: Mapping[str, _Draft]) -> Iter
 def _user_draft(name: str, drafts: Mapping[str, _Draft], reader: _LevelReader) -> _Draft:
     table = reader.user.values[name]
     base = drafts.get(_base(name, table, drafts) or name, _Draft(name))
-    passes = _with_options(name, table, _chosen_passes(name, table, base, reader), reader)
+    passes = _with_options(name, base.name, table, _chosen_passes(name, table, base, reader), reader)
     title = base.title if name == base.name else f"{base.title} (changed)"
     return _Draft(
         name,
@@ -325,18 +352,19 @@ def _chosen_passes(
     skipped = table.get("skip", ())
     for word in skipped:
         if word not in listed:
-            problem = f"levels.{name}.skip: level {base.name} has no pass {word}{nearest(word, listed)}"
-            reader.report((name, "skip"), problem)
+            suggestion = _gone(word, base.name) or nearest(word, listed)
+            reader.report((name, "skip"), f"levels.{name}.skip: level {base.name} has no pass {word}{suggestion}")
     return {word: options for word, options in listed.items() if word not in skipped}
 
 
 def _with_options(
-    name: str, table: Mapping[str, Any], passes: dict[str, dict[str, Any]], reader: _LevelReader
+    name: str, base: str, table: Mapping[str, Any], passes: dict[str, dict[str, Any]], reader: _LevelReader
 ) -> dict[str, dict[str, Any]]:
     """Return the passes with the options of the table over theirs."""
     tables = {key: value for key, value in table.items() if isinstance(value, Mapping)}
     for word in [word for word in tables if word not in passes]:
-        problem = f"level {name} has no pass {word}{nearest(word, passes)}; add it with levels.{name}.passes"
+        suggestion = _gone(word, base) or f"{nearest(word, passes)}; add it with levels.{name}.passes"
+        problem = f"level {name} has no pass {word}{suggestion}"
         reader.report((name, word), problem)
     return {
         word: {**options, **reader.options(reader.user.part((name, word), tables.get(word, {})), word)}

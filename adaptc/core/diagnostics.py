@@ -136,6 +136,7 @@ KINDS: dict[str, Kind] = {
     "bundle-too-large": Kind(N, "is not bundled: its files have {size} bytes, more than {limit}"),
     "level-larger": Kind(N, "is the same at {name} as at {above}: {name} would make it larger to transfer ({reason})"),
     "page-needs-scripts": Kind(N, "is the same at {name} as at {above}: its scripts write its content ({reason})"),
+    "page-not-composed": Kind(N, "is the same at {name} as at {above}: it cannot be composed ({reason})"),
     "contract-broken": Kind(W, "pass {name} was dropped for this page: it would break the contract ({reason})"),
     "pass-demoted": Kind(W, "pass {name} was dropped at {level}: in a browser {reason}"),
     "level-demoted": Kind(W, "is the same at {name} as at {above}: in a browser {reason}"),

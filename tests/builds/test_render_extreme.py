@@ -43,34 +43,22 @@ COVERED = """[...document.querySelectorAll("main p, main h1")].filter(each => {
     return document.elementFromPoint(box.x + 20, box.y + 10) !== each
 }).map(each => each.textContent.slice(0, 20))"""
 
-FOLLOW = """new Promise(done => {
-    addEventListener("hashchange", () => done(location.hash))
-    document.querySelector("[href='#e']").click()
-})"""
 
-
-def built(folder: Path, settings: str) -> Path:
-    """The level extreme of a page with whatever lies over one, with ``settings`` in the configuration."""
-    docroot, output, config = folder / "site", folder / "opt", folder / "adaptc.toml"
+def built(folder: Path) -> Path:
+    """The level extreme of a page with whatever lies over one."""
+    docroot, output = folder / "site", folder / "opt"
     docroot.mkdir()
-    config.write_text(settings)
     (docroot / "index.html").write_text(PAGE)
     for name in LINKS:
         (docroot / f"{name}.html").write_text(f"<!doctype html><title>{name}</title><p>{name}")
     options = {"docroot": docroot, "output": output, "build.effort": "fast", "build.levels": ["extreme"]}
-    adaptc.build(adaptc.load_config(config, options))
+    adaptc.build(adaptc.load_config(None, options))
     return output / "extreme" / "id"
 
 
 @pytest.fixture(scope="module")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page with its own look, as of pages that keep it."""
-    return built(tmp_path_factory.mktemp("own"), '[levels.extreme]\nskip = ["compose"]\n')
-
-
-@pytest.fixture(scope="module")
 def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return built(tmp_path_factory.mktemp("composed"), "")
+    return built(tmp_path_factory.mktemp("composed"))
 
 
 @pytest.fixture
@@ -78,33 +66,6 @@ def browser(chromium: str) -> Iterator[Browser]:
     running = Browser(chromium)
     yield running
     running.close()
-
-
-@pytest.mark.chromium
-def test_nothing_lies_over_the_content(browser: Browser, tree: Path) -> None:
-    assert b"<script" not in (tree / "index.html").read_bytes()
-    with serving(tree) as base:
-        for width in (412, 1280):
-            browser.view(f"{base}index.html", width, 900)
-            assert browser.evaluate(COVERED) == [], width
-            links = browser.evaluate('[...document.querySelectorAll("a")].filter(a => a.checkVisibility()).length')
-            assert links >= 6, width
-            assert browser.evaluate('document.querySelector("#cookie-bar").checkVisibility()') is False
-        assert browser.evaluate('document.querySelector("#s").checkVisibility()') is False
-        browser.evaluate('document.querySelector("[data-target=\\\\#s]").focus()')
-        assert browser.evaluate('document.querySelector("#s").checkVisibility()') is True
-
-
-@pytest.mark.chromium
-def test_a_dialogue_opens_when_its_link_is_followed(browser: Browser, tree: Path) -> None:
-    is_visible = 'document.querySelector("#e p").checkVisibility()'
-    with serving(tree) as base:
-        browser.view(f"{base}index.html", 412, 900)
-        assert browser.evaluate(is_visible) is False
-        browser.call("Runtime.evaluate", expression=FOLLOW, awaitPromise=True)
-        assert browser.evaluate(is_visible) is True
-        assert browser.evaluate('document.querySelector("#e p").getBoundingClientRect().top < innerHeight') is True
-        assert browser.evaluate(COVERED) == []
 
 
 WIDER = "document.documentElement.scrollWidth > innerWidth"

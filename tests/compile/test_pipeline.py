@@ -9,23 +9,15 @@ from pathlib import Path
 import pytest
 
 from tests.sites.built import BuiltSite
-from tests.sites.small import SmallSite
 
-from adaptc.compile.page.context import page_context
-from adaptc.compile.pipeline import KNOWN_PASSES, PASSES, EditPass, Pass, modules_of
+from adaptc.compile.pipeline import KNOWN_PASSES, PASSES, Pass, modules_of
 from adaptc.config.rulebook import load_levels
-from adaptc.formats.html.document import parse, read_page
 
 
 @pytest.mark.parametrize("each", PASSES, ids=lambda each: each.name)
 def test_every_function_of_a_pass_exists(each: Pass) -> None:
     assert isinstance(each.function, str)  # imported when the pass first runs
     assert callable(each.run)
-    if isinstance(each, EditPass) and each.prepare is not None:
-        assert isinstance(each.prepare, str)
-        page, view = read_page(b"<p>a"), SmallSite({"index.html": "<p>a"}).view()
-        context = page_context("index.html", page, parse(page.text), view)
-        assert each.prepared("<p>a", context, view) == "<p>a"
 
 
 @pytest.mark.parametrize("command", [["check", "--quick"], ["build", "-q"]], ids=lambda command: command[0])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from adaptc.compile.pipeline import KNOWN_PASSES
@@ -54,15 +56,6 @@ def test_pages_take_in_what_was_made_smaller_before() -> None:
     order = names(load_levels()["lossless"])
     assert order.index("styles") < order.index("inline-styles") < order.index("embedded") < order.index("markup")
     assert order.index("images") < order.index("inline-images")
-
-
-def test_the_two_images_of_extreme_take_no_requests_that_moderate_saves() -> None:
-    shipped = load_levels(known_passes=KNOWN_PASSES)
-    moderate, extreme = (
-        dict(next(use.options for use in shipped[name].passes if use.name == "half-images"))
-        for name in ("moderate", "extreme")
-    )
-    assert extreme["largest"] >= moderate["largest"] and extreme["budget"] >= 2 * extreme["largest"]
 
 
 def test_every_option_of_a_pass_has_a_value() -> None:
@@ -196,6 +189,42 @@ def test_an_own_level_gives_its_whole_list() -> None:
 )
 def test_what_is_said_of_a_mistake(text: str, problem: str) -> None:
     assert problems(text) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "[levels.mine]\nnumber = 1\npasses = ['remove-scripts']",
+            "adaptc.toml:3: there is no pass remove-scripts: "
+            "pages without scripts are composed now, by the pass compose",
+        ),
+        (
+            "[levels.extreme]\nskip = ['used-styles']",
+            "adaptc.toml:2: levels.extreme.skip: level extreme has no pass used-styles: its pages are composed now, "
+            "see the options of the pass compose",
+        ),
+        (
+            "[levels.moderate.strip]\nkeep = 'logo-story'",
+            "adaptc.toml:2: pass strip has no option keep: pages with their logo and story alone are composed now, "
+            "by the pass compose",
+        ),
+        (
+            "[levels.mine]\nextends = 'extreme'\nunembed.x = 1",
+            "adaptc.toml:3: level mine has no pass unembed: "
+            "pages without scripts are composed now, by the pass compose",
+        ),
+    ],
+)
+def test_what_is_gone_is_named_with_what_there_is_instead(text: str, problem: str) -> None:
+    assert problems(text) == [problem]
+
+
+def test_a_file_that_an_option_names_is_read(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("{{ page.main }}")
+    settings = parse_toml("[levels.text.compose]\ntemplate = 'page.html'", str(tmp_path / "adaptc.toml"))
+    found = load_levels(settings.below("levels"), KNOWN_PASSES)["text"]
+    assert next(use for use in found.passes if use.name == "compose").option("template") == "{{ page.main }}"
 
 
 def test_each_level_of_a_cycle_is_named() -> None:

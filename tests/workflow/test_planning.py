@@ -177,7 +177,7 @@ def test_what_cannot_be_reached_has_a_nearest_candidate() -> None:
     name, trial, misses, _ = found(Goals(bytes=1000))
     assert name is None
     assert trial.candidate.frame.name == "text"
-    assert misses == ("20,000 bytes a page, not 1,000",)
+    assert misses == ("40,000 bytes a page, not 1,000",)
 
 
 def test_keeps_bound_what_can_be_reached() -> None:

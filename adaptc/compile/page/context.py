@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 class Report:
     """The actions of a page pass.
 
-    ``is_scriptless`` says that the page has no scripts any more, ``drops_scripts`` that it has fewer,
-    ``is_composed`` that it was written anew and is not to be edited. ``absorbed`` is
-    the size in bytes of what browsers do not load any more and no reference of the markup leads to: fonts that are now
-    part of the page, and what images of its CSS have less.
+    ``is_scriptless`` says that the page has no scripts any more, ``drops_scripts`` that it has fewer, ``is_composed``
+    that it was written anew and is not to be edited. ``refusal`` is why a page cannot be composed. ``absorbed`` is the
+    size in bytes of what browsers do not load any more and no reference of the markup leads to: fonts that are now part
+    of the page, and what images of its CSS have less.
     """
 
     actions: list[Action] = field(default_factory=list)
@@ -43,6 +43,7 @@ class Report:
     is_scriptless: bool = False
     drops_scripts: bool = False
     is_composed: bool = False
+    refusal: str = ""
     absorbed: int = 0
 
     @property

@@ -24,13 +24,8 @@ from adaptc.formats.html.syntax import ImageCandidate, parse_srcset, serialise_s
 from adaptc.formats.image.halve import EXACT, slack
 from adaptc.formats.image.probe import BROKEN, read_orientation
 
-# The options of a pass that decide what a copy is like, by the kind of copy
+# The options of a pass that decide what a copy is like
 _HALF = frozenset({"scale", "text_scale", "target", "formats", "frozen"})
-COPY_OPTIONS = {
-    "half": _HALF,
-    "exact": _HALF,
-    "hard": frozenset({"formats"}),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +64,18 @@ class Copies:
     ) -> None:
         self.view, self.base, self.path, self.pass_name = view, base, path, pass_name
         self.as_stored, self.preloaded = as_stored, preloaded
-        self.kind: str = options.get("kind", "half")
-        self.options: Mapping[str, Any] = {
-            name: options[name] for name in sorted(COPY_OPTIONS[self.kind] & set(options))
-        }
+        self.options: Mapping[str, Any] = {name: options[name] for name in sorted(_HALF & set(options))}
         self.actions: list[Action] = []
         self.shown, self.pricing = shown or ShownImages(None), pricing
         self._known: dict[tuple[str, str], Copy | None] = {}  # by URL and kind
 
     def of(self, url: str) -> Copy | None:
         """Return the copy of the image that ``url``, as written, leads to; ``None`` if the original stays."""
-        return self._of(url, self.kind)
+        return self._of(url, "half")
 
     def of_sheet(self, url: str) -> Copy | None:
         """Return the copy of an image of a style sheet, which may repeat: its size is exact."""
-        return self._of(url, "exact" if self.kind == "half" else self.kind)
+        return self._of(url, "exact")
 
     def _of(self, url: str, kind: str) -> Copy | None:
         if (url, kind) not in self._known:
@@ -121,8 +113,6 @@ class Copies:
 
     def _derive(self, path: str, kind: str) -> DerivedFile | str:
         copy = self.view.derive(path, kind, self.options)
-        if kind == "hard" and not isinstance(copy, str) and copy.size >= len(self.view.artifact(path)):
-            return _NOT_SMALLER
         if isinstance(copy, str) or kind != "half":
             return copy
         scale, usual = self.shown.scale(path, (copy.natural_width, copy.natural_height)), self.options.get("scale", 0.5)
@@ -165,7 +155,6 @@ def is_turned(path: str, view: View) -> bool:
 
 
 # A screenshot of few colours, say, whose file another program wrote larger than needed
-_NOT_SMALLER = "the image itself takes fewer bytes at this level than a copy with fewer pixels"
 
 
 # ---- CSS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,7 +10,7 @@ from adaptc.compile.analyse.decorations.case import Case
 from adaptc.compile.analyse.decorations.evidence import DecidedUsage, UseEvidence, tag_in_force
 from adaptc.compile.analyse.decorations.filters import Request
 from adaptc.compile.analyse.decorations.image_rules import SheetImages
-from adaptc.compile.analyse.decorations.labels import ImageLabel, Label, best_logo_and_story, label_page
+from adaptc.compile.analyse.decorations.labels import ImageLabel, Label, label_page
 from adaptc.compile.analyse.decorations.page_images import page_uses
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.view import View
@@ -20,23 +20,16 @@ if TYPE_CHECKING:
     from turbohtml import Document
 
 
-# A value of the option "keep": every image goes but these two
-LOGO_STORY = "logo-story"
-
-
 @dataclass(frozen=True, slots=True)
 class LabelledImage:
     """A reference of a page to an image: its label, and the evidence of each place that uses it.
 
-    ``is_wanted`` and ``is_dropped`` say that the author or the user wants to keep or drop it, ``is_foreign`` that its
-    names are those of marks of sponsors, clients and the like. ``size`` is its largest in CSS pixels, if known.
+    ``is_dropped`` says that the author or the user wants to drop it. ``size`` is its largest in CSS pixels, if known.
     """
 
     use: ImageLabel
     places: tuple[UseEvidence, ...]
-    is_wanted: bool = False
     is_dropped: bool = False
-    is_foreign: bool = False
     size: tuple[float, float] | None = None
 
     @property
@@ -48,11 +41,6 @@ class LabelledImage:
     def subject(self) -> str:
         """Its name in actions: its file, or the reference."""
         return self.path or self.use.ref
-
-    @property
-    def is_missing(self) -> bool:
-        """Whether there is no such file: a browser would show its alternative text."""
-        return self.path is None and not any(place.url for place in self.places)
 
     @property
     def is_ad(self) -> bool:
@@ -94,10 +82,9 @@ def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, 
     for use in uses:
         own_places = tuple(place for place in places if place.ref == use.ref)
         cases = [Case(place, evidence.get(use.path or ""), DecidedUsage(view.usage), rules) for place in own_places]
-        is_foreign = any(case.named("foreign", case.all_words | case.alt_words) for case in cases)
         size = max(filter(None, (case.size for case in cases)), default=None)
         is_dropped = any(has_tag("drop", place, levels) for place in own_places)
-        images[use.ref] = LabelledImage(use, own_places, use.ref in wanted, is_dropped, is_foreign, size)
+        images[use.ref] = LabelledImage(use, own_places, is_dropped, size)
     return images
 
 
@@ -111,53 +98,6 @@ def _filtered(use: ImageLabel, blocking: Blocking) -> ImageLabel:
     """Return an image as an advertisement where a filter of the user's lists blocks it."""
     blocking_filter = blocking.blocking_filter(use.ref, "image")
     return use if blocking_filter is None else replace(use, label=Label.AD, reasons=(f"the filter {blocking_filter}",))
-
-
-def logo_and_story(labelled: dict[str, LabelledImage]) -> frozenset[str]:
-    """Return the references of the one logo and the one story of a page, every form of them."""
-    return frozenset(_forms(labelled))
-
-
-def _forms(labelled: dict[str, LabelledImage]) -> Iterator[str]:
-    available = [image for image in labelled.values() if not image.is_missing]
-    logo, story = best_logo_and_story(image.use for image in available if not _is_mark_of_others(image))
-    is_at_top = logo is not None and any(place.before_heading for place in labelled[logo.ref].places)
-    for chosen in (logo if is_at_top else _masthead(available) or logo, story):
-        if chosen is not None:
-            yield from (
-                ref
-                for ref, image in labelled.items()
-                if ref == chosen.ref or (image.path and image.path == chosen.path)
-            )
-
-
-def _is_mark_of_others(image: LabelledImage) -> bool:
-    """Whether a mark is that of a sponsor and the like: it leads away, and is not where a page begins."""
-    leads_away = all(place.link == "outside" for place in image.places) or image.is_foreign
-    return image.use.label is Label.LOGO and leads_away and not any(place.before_heading for place in image.places)
-
-
-# A masthead in CSS pixels: the least length and height of a name that can be read, and the most height of a banner
-_NAME_LENGTH, _NAME_HEIGHT, _BANNER_HEIGHT = 60, 14, 220
-
-
-def _masthead(images: list[LabelledImage]) -> ImageLabel | None:
-    """Return the picture with which a page begins where it has no logo: its site may have no other name."""
-    for image in images:
-        place, size = image.places[0], image.size
-        if place.kind == "background" or image.is_ad or size is None:
-            continue
-        is_wide = size[0] >= max(_NAME_LENGTH, size[1]) and _NAME_HEIGHT <= size[1] <= _BANNER_HEIGHT
-        if is_wide and _is_at_top(place):
-            return image.use
-    return None
-
-
-def _is_at_top(place: UseEvidence) -> bool:
-    """Whether an image without alternative text is alone at the top of its page."""
-    is_named = bool((place.alt or "").strip()) or place.hidden or place.link_alike
-    is_alone = (place.alone or place.alone_in_link) and not place.figure and place.link in ("", "home", "page")
-    return is_alone and not is_named and place.before_heading and (place.region == "header" or place.order == 0)
 
 
 class Blocking:

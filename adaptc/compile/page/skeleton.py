@@ -8,12 +8,12 @@ once. Text and its blocks without a class are no boxes, but what they hold may b
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from turbohtml import Element
 
-from adaptc.browser.evidence import CoverSeen, ImageSeen, PageEvidence, WidthEvidence
+from adaptc.browser.evidence import ImageSeen, PageEvidence, WidthEvidence
 from adaptc.compile.page.context import is_isolated
 from adaptc.core.digest import digest_parts
 from adaptc.core.model import Role
@@ -169,7 +169,6 @@ class Likeness:
                 width.width,
                 tuple(self._image(path, places, number) for path, places in known),
                 width.names,
-                width.covers,
             )
             for number, width in enumerate(self._widths)
         )
@@ -198,18 +197,4 @@ def _places_without(flag: str, evidence: PageEvidence, places: ImagePlaces) -> f
 
 def _common_width(widths: tuple[WidthEvidence, ...]) -> WidthEvidence:
     names = frozenset[str]().union(*(width.names for width in widths))
-    return WidthEvidence(widths[0].width, (), names, tuple(_common_covers(width.covers for width in widths)))
-
-
-def _common_covers(pages: Iterable[Sequence[CoverSeen]]) -> list[CoverSeen]:
-    shares = [_shares(covers) for covers in pages]
-    common = set(shares[0]).intersection(*shares[1:])
-    return [CoverSeen(*key, min(share[key] for share in shares)) for key in sorted(common)]
-
-
-def _shares(covers: Sequence[CoverSeen]) -> dict[tuple[str, str], float]:
-    shares = defaultdict[tuple[str, str], float](float)
-    for cover in covers:
-        key = (cover.selector, cover.classes)
-        shares[key] = max(shares[key], cover.share)
-    return shares
+    return WidthEvidence(widths[0].width, (), names)

@@ -83,7 +83,6 @@ class _ImageHalver:
         as_stored = shows_as_stored(editor.text, page, sheets, view)
         given = (view, page.base, page.base_path or "", options, NAME, self.shown, pricing)
         self.copies = Copies(*given, as_stored=as_stored, preloaded=page.preloaded)
-        self.is_hard = self.copies.kind == "hard"
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
         # the images that scripts of the site may change; None where scripts of other sites count as well
         is_own = options.get("scripts", ANY) != ANY
@@ -113,8 +112,6 @@ class _ImageHalver:
             for each in candidates
             if each not in (*late, *guarded) and not self._is_lazy(each) and not self._stays(each)
         ]
-        if self.is_hard:
-            images = self._without_choices(images)
         self.data_uris = self._choose_data_uris(images)
         self._style_attributes()
         for image in late:
@@ -187,15 +184,6 @@ class _ImageHalver:
             self.copies.actions.append(Action(NAME, KEPT, subject, TOUCHED if is_touched else BY_ADDRESS))
         return True
 
-    def _without_choices(self, elements: list[Element]) -> list[Element]:
-        """Remove the sources of pictures whose image has a copy, which is small enough for every screen."""
-        images = (each for each in elements if each.tag == "img" and _in_picture(each))
-        pictures = [image.parent for image in images if self._copy(image)]
-        sources = [each for each in elements if each.tag == "source" and each.parent in pictures]
-        for source in sources:
-            self.editor.remove_element(source)
-        return [each for each in elements if each not in sources]
-
     def _copy(self, image: Element) -> Copy | None:
         source = image.attr("src")
         return self.copies.of(source) if source else None
@@ -256,7 +244,7 @@ class _ImageHalver:
         if copy is not None and image.attr("src") in self.data_uris:
             self._show_data_uri(image, copy, self.data_uris[str(image.attr("src"))])
             return
-        if parse_srcset(srcset) and not (self.is_hard and copy):
+        if parse_srcset(srcset):
             source_set = self._source_set(image, "srcset", "sizes", image.attr("src"))
         else:
             source_set = None if copy is None else replace_source_set(copy, srcset)
@@ -268,8 +256,7 @@ class _ImageHalver:
 
     def _is_alone(self, image: Element) -> bool:
         """Whether an image has one source, and no attribute that needs it in a file."""
-        bound = _BOUND - _CHOICE if self.is_hard else _BOUND
-        return bool(image.attr("src")) and (self.is_hard or not _in_picture(image)) and not bound & set(image.attrs)
+        return bool(image.attr("src")) and not _in_picture(image) and not _BOUND & set(image.attrs)
 
     def _preload(self, link: Element) -> None:
         """Preload the copy where the page shows it: the original would be fetched for nothing."""

@@ -19,7 +19,7 @@ from adaptc.compile.analyse.decorations.signs import signs
 from adaptc.compile.analyse.harm import ShownImage
 from adaptc.compile.page.backgrounds import UNREADABLE, RemovableImage, clear_backgrounds
 from adaptc.compile.page.context import KEPT
-from adaptc.compile.page.image_labels import LOGO_STORY, has_tag
+from adaptc.compile.page.image_labels import has_tag
 from adaptc.compile.page.pricing import Pricing
 from adaptc.compile.page.sheets import declares_encoding, is_utf8
 from adaptc.compile.view import Asset, DerivingView, Options, Outcome
@@ -38,7 +38,7 @@ _LAST_COMPOUND = re.compile(r"[^\s>+~]+(?:\([^)]*\))?\Z")
 
 
 def strip_sheet(asset: Asset, view: DerivingView, options: Options) -> Outcome:
-    """Return a sheet without its decorative backgrounds; with ``keep = "logo-story"`` without all but a logo."""
+    """Return a sheet without its decorative backgrounds."""
     if not asset.content.isascii() and not declares_encoding(asset.content) and not is_utf8(asset.content):
         return Outcome(None, (Action(NAME, KEPT, asset.path, "its encoding is that of the page that links it"),))
     text = decode_sheet(asset.content, "utf-8").text
@@ -105,8 +105,6 @@ class _Labels:
         levels = self.view.labelling.levels
         if any(has_tag("keep", _use(place, self.view), levels) for place in places):
             return None
-        if self.options["keep"] == LOGO_STORY:
-            return None if use.label is Label.LOGO else "not the logo"
         reason = f"{use.label.value}: {'; '.join(use.reasons[:2])}"
         if use.label is Label.AD:
             return reason if self.options["ads"] else None

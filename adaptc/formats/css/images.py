@@ -1,4 +1,4 @@
-"""The images of a style sheet: declarations that show one, removing them and fonts, URLs that a browser may load."""
+"""The images of a style sheet: declarations that show one, URLs that a browser may load."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adaptc.core.model import Role
-from adaptc.formats.css.fonts import has_private_use, idle_sources
+from adaptc.formats.css.fonts import idle_sources
 from adaptc.formats.css.references import CssReference, css_references
-from adaptc.formats.css.rules import GROUPS, Item, declaration_items, sheet_items
-from adaptc.formats.css.scanner import DENSE, Kind, Token, next_token, skip_gap, tokens, unescape
+from adaptc.formats.css.rules import Item, sheet_items
+from adaptc.formats.css.scanner import DENSE, Kind, Token, next_token, skip_gap, tokens
 from adaptc.formats.css.sheet_text import rule_ends
 
 # Where image-set() may replace url(). Not border-image: its slices count pixels of the image. Not cursor, mask
@@ -129,79 +129,6 @@ def _parse_declarations(text: str) -> Declarations:
 
     nodes = parse_blocks_contents(text, skip_comments=True, skip_whitespace=True)
     return {node.lower_name: node.value for node in nodes if node.type == "declaration"}
-
-
-# Characters of a data URI that is kept: the arrow of a select, the tick of a checkbox. Photographs are longer.
-_MAX_DATA_URI = 1024
-# The replacement of an image, by the beginning of the property's name; None drops the whole declaration
-_TRANSPARENT = "linear-gradient(#0000,#0000)"
-_REPLACEMENTS: tuple[tuple[str, str | None], ...] = (
-    ("mask", _TRANSPARENT), ("-webkit-mask", _TRANSPARENT), ("list-style", ""), ("cursor", None), ("content", '""'),
-    ("src", None),
-)  # fmt: skip
-_DEFAULT_REPLACEMENT = "none"
-
-_OUT_OF_SIGHT = re.compile(r"\s*(?:-\d{3,}px|-\d{2,}r?em|-?[1-9]\d{2,}%)\s*(?:!\s*important)?\s*$", re.IGNORECASE)
-
-_Splice = tuple[int, int, str]
-
-
-def drop_fonts_and_images(text: str, *, keep_images: bool = False, declarations: bool = False) -> str:
-    """Return a sheet, or the ``declarations`` of a style attribute, that loads no fonts and no images.
-
-    Small data URIs stay, and with ``keep_images`` all images. What would be shown in place of a missing font or image
-    is removed too: characters of icon fonts, boxes that a mask cuts to a shape. Text that is out of sight because an
-    image takes its place comes back.
-    """
-    items = declaration_items(text) if declarations else sheet_items(text)
-    pieces, position = [], 0
-    for start, end, replacement in _splices(text, items, keep_images):
-        pieces += [text[position:start], replacement]
-        position = end
-    return "".join([*pieces, text[position:]])
-
-
-def _splices(text: str, items: Sequence[Item], keep_images: bool) -> Iterator[_Splice]:
-    for item in items:
-        if item.name == "@font-face" and item.body >= 0:
-            yield item.gap, item.end, ""
-        elif item.is_declaration:
-            yield from _declaration_splices(text, item, keep_images)
-        elif item.is_rule or item.name in GROUPS:
-            yield from _splices(text, item.items, keep_images)
-
-
-def _declaration_splices(text: str, item: Item, keep_images: bool) -> Iterator[_Splice]:
-    value = text[item.body : item.close]
-    if item.name == "content" and has_private_use(unescape(value)):
-        yield item.body, item.close, '""'
-    elif not keep_images and item.name == "text-indent" and _OUT_OF_SIGHT.match(value):
-        yield item.start, item.end, ""
-    elif not keep_images and "(" in value:
-        yield from _without_images(text, item)
-
-
-def _without_images(text: str, item: Item) -> Iterator[_Splice]:
-    value = text[item.body : item.close]
-    dropped = [image for image in css_references("x:" + value, declarations=True) if not _is_kept(image.url)]
-    if not dropped:
-        return
-    replacement = next((text for start, text in _REPLACEMENTS if item.name.startswith(start)), _DEFAULT_REPLACEMENT)
-    pieces, position = [], 0
-    for image in dropped:
-        pieces += [value[position : image.start - 2], replacement or ""]
-        position = image.end - 2
-        if value[position : position + 1].isalnum():  # a minifier leaves no space after ")"
-            pieces.append(" ")
-    shorter = "".join([*pieces, value[position:]])
-    if replacement is None or not shorter.strip():
-        yield item.start, item.end, ""
-    else:
-        yield item.body, item.close, shorter
-
-
-def _is_kept(url: str) -> bool:
-    return url.startswith("#") or (url[:5].lower() == "data:" and len(url) <= _MAX_DATA_URI)
 
 
 # ---- The URLs of a style sheet that a browser may load

@@ -38,13 +38,6 @@ _INLINED: Tables = {
     "inline-scripts": {"readers": "crowd"},
     "inline-images": {"readers": "crowd", "scripts": "own", "budget": 196_608, "largest": 32_768},
 }
-_PICTURED: Tables = {
-    "compose": {"pages": "none"},
-    "strip": {"keep": "content"},
-    "strip-sheets": {"keep": "content"},
-    "half-images": {"kind": "half"},
-    "used-styles": {"loads": "images"},
-}
 
 # From what loses the least to what loses the most
 FRAMES = (
@@ -53,8 +46,7 @@ FRAMES = (
     Frame("decorated", "moderate", _DECORATED, instead=("lossless",), keeps_images=True),
     Frame("moderate", "moderate", instead=("lossless", "unhydrated")),
     Frame("mixed", "moderate", instead=("lossless", "unhydrated", "extreme", "text"), keeps_words=False),
-    Frame("scriptless", "extreme", _PICTURED, instead=("text",), keeps_words=False),
-    Frame("extreme", "extreme", instead=("text",), keeps_words=False),
+    Frame("extreme", "extreme", priced=False, keeps_words=False),
     Frame("text", "text", priced=False, keeps_words=False),
 )
 

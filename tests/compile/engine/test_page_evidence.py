@@ -9,16 +9,14 @@ import pytest
 
 from tests.sites.small import SmallSite
 
-from adaptc.browser.evidence import CoverSeen, ImageSeen, PageEvidence, WidthEvidence
+from adaptc.browser.evidence import ImageSeen, PageEvidence, WidthEvidence
 from adaptc.compile.analyse.decisions import NO_DECISIONS, EvidenceKey, changed_decisions, decision_rows, evidence_of
 from adaptc.compile.engine.cache.evidence import PageEvidenceStore
 from adaptc.compile.engine.cache.store import ObjectGone, Store
 
 SEEN = PageEvidence(
     (
-        WidthEvidence(
-            412, (ImageSeen("a.png", 20, 10, is_first=True),), frozenset({"a", "b"}), (CoverSeen("#a", "b c", 0.5),)
-        ),
+        WidthEvidence(412, (ImageSeen("a.png", 20, 10, is_first=True),), frozenset({"a", "b"})),
         WidthEvidence(1280),
     ),
     "0123",

@@ -126,8 +126,10 @@ def test_a_level_may_need_a_request_more_where_it_saves_more_than_that(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, characters: int, is_kept: bool
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    lower = "[levels.lower]\nextends = 'extreme'\nnumber = 1\nskip = ['used-styles']\n"
+    lower = "[levels.lower]\nextends = 'extreme'\nnumber = 1\ncompose.template = 'page.html'\n"
     Path("adaptc.toml").write_text(lower, encoding="utf-8")
+    template = "{{page.start}}<head>{{page.head}}<link rel=stylesheet href=a.css></head>{{page.body}}{{page.main}}"
+    Path("page.html").write_text(template, encoding="utf-8")
     noise = base64.b64encode(random.Random(1).randbytes(characters * 3 // 4)).decode()
     script = f"<script>let noise = '{noise}'; addEventListener('load', () => noise)</script>"
     site = BuiltSite(tmp_path).write({"index.html": page(f"<p>Words{script}"), "a.css": "h1{color:red}"})

@@ -32,7 +32,8 @@ from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.stages import STAGES, Build, Stage
 from adaptc.compile.engine.state.state import State, state_path
 from adaptc.compile.page.context import PageContext, Report
-from adaptc.compile.view import Alternate, Alternates, Asset, Options, Outcome, View
+from adaptc.compile.passes.composed import compose_page
+from adaptc.compile.view import Alternate, Alternates, Asset, DerivingView, Options, Outcome, View
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
@@ -101,9 +102,11 @@ def move_heading(editor: Editor, page: PageContext, view: View, options: Options
     return _styled(editor, page, "late-styles", "h1", "margin-top:99px")
 
 
-def hide_text(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+def hide_text(text: str, page: PageContext, view: DerivingView, options: Options) -> tuple[str | None, Report]:
     """Hide the text of one page."""
-    return _styled(editor, page, "unembed", "main", "opacity:0")
+    written, report = compose_page(text, page, view, options)
+    hidden = "<main style=opacity:0>" if page.path == "index.html" else "<main>"
+    return written and written.replace("<main>", hidden), report
 
 
 def _styled(editor: Editor, page: PageContext, name: str, tag: str, style: str) -> Report:
@@ -120,11 +123,11 @@ def widen_navigation(asset: Asset, view: View, options: Options) -> Outcome:
 
 FAULTS: dict[str, dict[str, Any]] = {
     "late-styles": {"function": move_heading},  # a pass of moderate alone
-    "unembed": {"function": hide_text},  # of extreme
+    "compose": {"function": hide_text},  # of extreme
     "fonts": {"function": widen_navigation, "may_grow": True},  # of the sheet, at both
 }
 DROPPED = {
-    ("extreme", "index.html"): ["unembed"],
+    ("extreme", "index.html"): ["compose"],
     ("moderate", "index.html"): ["late-styles"],
     ("moderate", "site.css"): ["fonts"],
 }
@@ -181,7 +184,7 @@ def test_exactly_the_bad_passes_are_dropped(proven: BuiltSite) -> None:
     assert "opacity" not in pages["extreme"]
     assert "padding:10px" in pages["moderate"]
     assert "padding:10px" in proven.read("about.html", "moderate").decode()
-    assert "padding:13px" in proven.read("about.html", "extreme").decode()  # where the layout is not promised
+    assert "padding" not in proven.read("about.html", "extreme").decode()  # it is composed
 
 
 @pytest.mark.chromium
@@ -190,13 +193,15 @@ def test_the_other_passes_are_kept(proven: BuiltSite, tmp_path: Any) -> None:
         for name in FAULTS:
             nothing = replace(pipeline.BY_NAME[name], function=lambda *_: Report())
             asset = replace(pipeline.BY_NAME[name], function=lambda *_: Outcome(None))
-            patched.setitem(pipeline.BY_NAME, name, asset if name == "fonts" else nothing)  # type: ignore[misc]
+            page = replace(pipeline.BY_NAME[name], function=lambda *_: (None, Report()))
+            neutral = {"fonts": asset, "compose": page}.get(name, nothing)
+            patched.setitem(pipeline.BY_NAME, name, neutral)  # type: ignore[misc]
         good = BuiltSite(tmp_path)
         (good.root / "site").symlink_to(proven.docroot)
         good.build(build__levels=list(LEVELS))
     for page in ("index.html", "about.html"):
         assert proven.read(page, "moderate") == good.read(page, "moderate")
-    assert proven.read("index.html", "extreme").replace(b"13px", b"10px") == good.read("index.html", "extreme")
+    assert proven.read("index.html", "extreme") == good.read("index.html", "extreme")
 
 
 @pytest.mark.chromium
@@ -305,7 +310,7 @@ def test_what_was_dropped_is_said(proven: BuiltSite, no_browser: None, capsys: p
     summary = render_summary(result.figures)
     assert "2 pages proven at every level in a browser: 3 broken promises, 3 passes dropped.\n" in summary
     assert run(["explain", "-o", str(proven.output), "index.html"]) == 0
-    assert "pass unembed was dropped at extreme: in a browser at 412 pixels shows words: " in capsys.readouterr().out
+    assert "pass compose was dropped at extreme: in a browser at 412 pixels shows words: " in capsys.readouterr().out
 
 
 def wrong_alternates(asset: Asset, original: bytes, view: View, options: Options) -> Alternates:

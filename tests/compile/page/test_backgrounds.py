@@ -195,18 +195,6 @@ def test_the_user_has_the_last_word_on_sheets() -> None:
     assert sheet(photo, '[[drop]]\nurl = "*/photo.png"') == ".card{background:none center/cover #000080}"
 
 
-def test_of_the_hardest_level_only_the_logo_is_left() -> None:
-    css = ".card{background:url(i/photo.png) center/cover}"
-    assert sheet(css, keep="logo-story") == ".card{background:none center/cover #000080}"
-
-
-def test_what_is_kept_at_a_level_is_kept_at_the_hardest_one_too() -> None:
-    css = ".card{background:url(i/photo.png) center/cover}"
-    for level, after in (("moderate", css), ("other", ".card{background:none center/cover #000080}")):
-        keep = f'[[keep]]\nurl = "*/photo.png"\nlevels = ["{level}"]'
-        assert sheet(css, keep, keep="logo-story") == after
-
-
 def test_a_sheet_in_an_encoding_of_its_own_and_a_malformed_one_stay() -> None:
     css = "body{background:url(i/light-bg.png)}"
     site = StrippedSite({"s.css": css.encode() + "/* é */".encode("latin-1"), "t.css": css + "p{color:url(}"})

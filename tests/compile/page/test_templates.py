@@ -9,7 +9,7 @@ import pytest
 
 from tests.sites.small import SmallSite
 
-from adaptc.browser.evidence import CoverSeen, ImageSeen, PageEvidence, WidthEvidence
+from adaptc.browser.evidence import ImageSeen, PageEvidence, WidthEvidence
 from adaptc.compile.page.skeleton import ImagePlaces, Likeness, find_skeleton
 
 
@@ -102,10 +102,8 @@ def test_files_that_are_shown_in_other_ways_are_apart() -> None:
 LOGO, PHOTO = "<header><img src=logo.png></header>", "<p class=photo><img src={}></p>"
 
 
-def seen(
-    *images: ImageSeen, names: str = "", covers: tuple[CoverSeen, ...] = (), is_same: bool = False
-) -> PageEvidence:
-    laptop = WidthEvidence(1280, images, frozenset(names.split()), covers)
+def seen(*images: ImageSeen, names: str = "", is_same: bool = False) -> PageEvidence:
+    laptop = WidthEvidence(1280, images, frozenset(names.split()))
     return PageEvidence((replace(laptop, width=412), laptop), "0123", is_same)
 
 
@@ -178,9 +176,3 @@ def test_a_place_that_one_page_lacks_or_a_file_that_is_shown_otherwise_says_noth
     assert images(infer(pages, "<nav><img src=logo.png></nav>")) == []
     assert images(infer(pages, LOGO + "<nav><img src=logo.png></nav>")) == []
     assert images(infer(pages, LOGO + "<p style='background:url(logo.png)'>")) == []
-
-
-def test_covers_are_those_of_all_pages_with_the_least_share() -> None:
-    menu, other = CoverSeen("#menu", "open", 0.75), CoverSeen("#menu", "", 0.9)
-    pages = {"<p>": seen(covers=(menu, other)), "<i>": seen(covers=(replace(menu, share=0.5),))}
-    assert infer(pages, "").widths[0].covers == (CoverSeen("#menu", "open", 0.5),)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from hashlib import sha256
 from io import BytesIO
 
-import pytest
 from PIL import Image
 
 from tests.samples.drawn import photo_file
@@ -61,12 +60,3 @@ def test_an_image_of_which_no_copy_is_smaller_is_shown_as_it_is() -> None:
 
 def test_the_same_page_has_the_same_bytes() -> None:
     assert extreme().content == extreme().content
-
-
-@pytest.mark.parametrize(
-    ("css", "is_composed"),
-    [("body{color:#222;background:#fff}", False), (CSS, True), ("nav{float:left}", True), ("", False)],
-)
-def test_pages_that_need_no_sheet_keep_their_look(css: str, *, is_composed: bool) -> None:
-    result = extreme("<table bgcolor=#ffffff><tr><td><h1>H</h1><p>Words of the page.</table>", css)
-    assert (b"bgcolor" not in (result.content or b"bgcolor")) == is_composed

@@ -244,7 +244,7 @@ def test_a_sheet_that_is_its_own_preload_moves_in() -> None:
 
 def test_used_rules_keep_the_names_of_their_sheets() -> None:
     links = "<link rel=stylesheet id=one-css href=a.css><link rel=stylesheet data-x=1 href=b.css>"
-    result = rewritten(f"{links}<script>f()</script><b>x</b>", "used-styles", {"loads": "everything", "scripts": "own"})
+    result = rewritten(f"{links}<script>f()</script><b>x</b>", "used-styles", {"scripts": "own"})
     assert "<style id=one-css>b{margin" in result
     assert "<style data-x=1>b{top:0" in result
 
@@ -298,7 +298,7 @@ def test_what_leads_nowhere_in_a_sheet_may_do_so_in_the_page() -> None:
     )
     for name in ("inline-styles", "used-styles"):
         options = {key: option.default for key, option in BY_NAME[name].options.items()}
-        step = Step(BY_NAME[name], {**options, "readers": "crowd", "loads": "everything"})
+        step = Step(BY_NAME[name], {**options, "readers": "crowd"})
         done = site.rewrite("p/index.html", steps=(step,), promise="words")
         assert done.demoted == []
         assert done.content is not None

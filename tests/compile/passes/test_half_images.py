@@ -84,14 +84,6 @@ def test_a_copy_that_the_page_shows_twice_counts_twice() -> None:
     assert taken_in("<img src=a.jpg><p><img src=a.jpg>", largest=len(copy)) == ["copy", "copy"]
 
 
-def test_a_hard_copy_is_the_only_choice() -> None:
-    picture = '<picture><source media=print srcset="b.jpg"><img src=a.jpg srcset="a.jpg 1x, b.jpg 2x"></picture>'
-    assert halved(picture, kind="hard") == '<picture><img sizes=400px src=HALF srcset="HALF 200w"></picture>'
-    wide = '<img src=b.jpg srcset="a.jpg 400w, b.jpg 800w" sizes="50vw">'
-    assert halved(wide, kind="hard") == '<img src=HALF srcset="HALF 400w" sizes="50vw">'
-    assert taken_in(picture + wide, kind="hard") == ["page", "page"]
-
-
 def test_a_picture_without_a_copy_keeps_its_choices() -> None:
     picture = "<picture><source media=print srcset=a.svg><img src=b.svg></picture>"
     assert halved(picture, kind="hard") == picture

@@ -83,8 +83,7 @@ def test_what_was_left_out_is_reported():
 def test_a_page_of_frames_stays_with_a_note():
     page = "<!doctype html><title>T</title><frameset cols=20,*><frame src=a.html><frame src=b.html></frameset>"
     result = rewritten(page, **{"a.html": "<p>a"})
-    assert diagnostic_ids(result) == ["page-unchanged"]
-    assert result.diagnostics[0].message == "pass compose leaves this page as it is: its content is in frames"
+    assert result.refusal == ("page-not-composed", "its content is in frames")
 
 
 def test_a_page_that_its_scripts_write_is_rewritten_as_at_lossless_where_no_level_is_above():
@@ -92,7 +91,7 @@ def test_a_page_that_its_scripts_write_is_rewritten_as_at_lossless_where_no_leve
         "<script>document.getElementById('app').append('Hello')</script>"
     )
     result = rewritten(page)
-    assert result.refusal == "it holds no content"
+    assert result.refusal == ("page-needs-scripts", "it holds no content")
     assert b"<style>a{color:red}</style>" in result.content and b"append" in result.content
 
 

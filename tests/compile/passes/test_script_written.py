@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,7 @@ def test_a_page_that_scripts_write_is_refused(body: str, level: str) -> None:
 )
 def test_a_page_with_content_of_its_own_is_not(body: str, level: str) -> None:
     result = rewritten(body + SCRIPT, level)
-    assert result.refusal is None and "remove-scripts" not in result.demoted
+    assert result.refusal is None
 
 
 QUESTION = "{q: 'How do I write such a list?', a: 'It is written by <b>a script</b>, as soon as the page has come.'},"
@@ -88,7 +89,7 @@ def test_a_page_whose_script_holds_prose_as_data_is_written_by_it(script: str, i
 
 def test_a_page_that_would_be_blank_is_refused() -> None:
     result = rewritten(f"<div class=state>{ARTICLE}</div><script>show(1)</script>", css=".state{display:none}")
-    assert result.refusal == "nothing would be left to see" and result.content is None
+    assert result.refusal == ("page-needs-scripts", "nothing would be left to see")
 
 
 def test_a_refused_page_is_that_of_the_level_above(tmp_path: Path) -> None:
@@ -106,8 +107,9 @@ def test_a_refused_page_is_that_of_the_level_above(tmp_path: Path) -> None:
 
 def test_a_button_in_a_link_stays_a_link() -> None:
     link = "<a href=docs.html><button type=button title=Docs><svg><path d=M0,0 /></svg></button></a>"
-    text = (rewritten(ARTICLE + link + SCRIPT).content or b"").decode()
-    assert "disabled" not in text and "display:none" not in text and "title=Docs" in text
+    css = "".join(f".c{number}{{top:{number}px}}" for number in range(500))
+    text = (rewritten(ARTICLE + link + SCRIPT, css=css).content or b"").decode()
+    assert re.search('<a href="?docs.html"?>Docs</a>', text)
 
 
 # ---- what a reader sees

@@ -19,7 +19,7 @@ NAMES = frozenset({"html", "head", "meta", "title", "link", "script", "body", "p
 
 
 def steps(**options):
-    return (Step(BY_NAME["used-styles"], {"loads": "everything", "scripts": "own", **options}),)
+    return (Step(BY_NAME["used-styles"], {"scripts": "own", **options}),)
 
 
 def seen(*names):

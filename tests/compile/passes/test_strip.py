@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sites.stripped import NOTE, STAND_IN, WORDS, StrippedSite, body, picture, said
+from tests.sites.stripped import NOTE, STAND_IN, StrippedSite, body, said
 
 from adaptc.compile.page.placeholders import svg_placeholder
 
@@ -168,102 +168,6 @@ def test_a_script_that_shows_what_the_page_quotes_stays() -> None:
     quote = '<blockquote class="twitter-tweet">words</blockquote>'
     assert said(quote + script)[1] == [("kept", "platform.twitter.com", "it shows a quotation of the page")]
     assert script not in body(f"<blockquote>words</blockquote>{script}")
-
-
-# ---- logo and story alone
-
-
-LOGO = '<header><a href="index.html"><img src="i/logo.png" alt="Our Site"></a></header>'
-STORY = '<figure><img src="i/photo.png" alt="A ship in the harbour at night"></figure>'
-
-
-def test_only_logo_and_story_stay() -> None:
-    html = f'{LOGO}<h1>Ships</h1>{STORY}<p><img src="i/bg.png" alt="A map" id="m"> and {NOTE}</p>'
-    result = body(html, keep="logo-story")
-    assert result == f"{LOGO}<h1>Ships</h1>{STORY}<p><span id=m>A map</span> and </p>"
-
-
-@pytest.mark.parametrize(
-    ("attributes", "words"),
-    [('alt="Next page"', "Next page"), ('alt="" title="Go on"', "Go on"), ('alt=""', "bg")],
-)
-def test_a_link_of_which_nothing_would_be_left_gets_words(attributes: str, words: str) -> None:
-    html = f'{LOGO}<h1>Ships</h1>{STORY}<a href="x.html"><img src="i/bg.png" {attributes}></a>'
-    assert body(html, keep="logo-story").endswith(f'<a href="x.html"><span>{words}</span></a>')
-
-
-def test_a_picture_goes_with_its_sources() -> None:
-    picture = '<picture><source srcset="i/note.png"><img src="i/bg.png" alt="A map"></picture>'
-    html = f"{LOGO}<h1>Ships</h1>{STORY}<p>{picture}"
-    assert body(html, keep="logo-story") == html.replace(picture, "<span>A map</span>")
-
-
-def test_what_the_author_keeps_stays_with_logo_and_story() -> None:
-    html = f'{LOGO}<h1>Ships</h1>{STORY}<p data-adapt="keep"><img src="i/bg.png" alt="A map"></p>'
-    assert body(html, keep="logo-story") == html
-
-
-CARD = "<style>.card{position:relative}.cap{position:absolute;bottom:0;color:#fff}</style>"
-
-
-@pytest.mark.parametrize(
-    ("card", "has_box"),
-    [
-        ('<div class="card"><a href="x.html">{}</a><p class="cap">Words</p></div>', True),
-        ('<div class="card"><div>{}</div><div class="cap"><h3>Words</h3></div></div>', True),
-        ('<div class="card">{}<p style="position: absolute">Words</p></div>', True),
-        ('<div class="card">{}<p>Words</p></div>', False),
-        ('<div class="profile"><div>{}</div><div style="margin-top:-80px"><h3>Name</h3></div></div>', True),
-        ('<div class="profile"><div>{}</div><div style="margin:-2.5em auto 0"><h3>Name</h3></div></div>', True),
-        ('<div class="profile"><div>{}</div><div style="margin-top:-1px"><h3>Name</h3></div></div>', False),
-        ('<div class="profile"><div>{}</div><div style="margin:0 -80px"><h3>Name</h3></div></div>', False),
-        ('<div class="profile"><div>{}</div><p>Words</p><p style="margin-top:-80px">Name</p></div>', False),
-        ('<div class="card">{}<p class="cap"></p></div>', False),
-        ('<div><p>{}</p><p class="cap">Words</p></div>', False),
-        ('<div class="card"><div class="cap">{}Words</div></div>', False),
-    ],
-)
-def test_an_image_that_gives_a_card_its_height_leaves_a_box_of_its_colour(card: str, has_box: bool) -> None:
-    image = '<img src="i/bg.png" alt="A map">'
-    result = body(f"{LOGO}<h1>Ships</h1>{STORY}{CARD}{card.format(image)}", keep="logo-story")
-    box = f'<img style=background:#000080 src="{STAND_IN.format(64, 64)}" alt="A map">'
-    assert (box in result) is has_box
-    assert "i/bg.png" not in result
-
-
-MASTHEAD = '<div><a href="news.html"><img src="i/mast.png"></a></div>'
-SEAL = '<footer><a href="https://sponsor.example/"><img src="i/logo.png" alt="Our sponsor"></a></footer>'
-
-
-def test_a_masthead_without_a_name_stays_and_the_mark_of_a_sponsor_goes() -> None:
-    files = {"i/mast.png": picture(300, 60), "news.html": ""}
-    site = StrippedSite({"index.html": f"{MASTHEAD}<h1>Ships</h1>{WORDS}{SEAL}", **files})
-    result, _ = site.stripped(keep="logo-story")
-    assert MASTHEAD in result
-    assert "<span>Our sponsor</span>" in result
-    assert "<span>Our sponsor</span>" in body(f"<h1>Ships</h1>{WORDS}{SEAL}", keep="logo-story")
-    own = SEAL.replace("Our sponsor", "Us")
-    assert own in body(f"<h1>Ships</h1>{WORDS}{own}", keep="logo-story")
-
-
-@pytest.mark.parametrize(
-    "first",
-    [
-        '<div><img src="i/mast.png" alt="A quay at night"></div>',
-        '<p>Words and <img src="i/mast.png"></p>',
-        '<h1>Ships</h1><div><img src="i/mast.png" alt=""></div>',
-    ],
-)
-def test_what_is_no_masthead_goes(first: str) -> None:
-    site = StrippedSite({"index.html": f"{first}<h1>Ships</h1>{WORDS}", "i/mast.png": picture(300, 60)})
-    assert "<img" not in site.stripped(keep="logo-story")[0]
-
-
-def test_a_story_image_whose_file_is_missing_is_replaced_by_its_text() -> None:
-    figure = '<figure><img src="i/gone.png" alt="A harbour in the evening of a day" width="600" height="400"></figure>'
-    result = body(f"{LOGO}<h1>Ships</h1>{figure}{STORY}{WORDS}", keep="logo-story")
-    assert "<figure><span>A harbour in the evening of a day</span></figure>" in result
-    assert STORY in result
 
 
 SPONSORS = '<div class="sponsors"><a href="https://www.acme.example/x"><img src="i/note.png" {}></a></div>'

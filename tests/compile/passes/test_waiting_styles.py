@@ -13,7 +13,7 @@ from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.compile.passes.used_styles.rest import _filter, _hashes
 from adaptc.compile.pipeline import BY_NAME, Step
 
-STEPS = (Step(BY_NAME["used-styles"], {"loads": "everything", "scripts": "own"}),)
+STEPS = (Step(BY_NAME["used-styles"], {"scripts": "own"}),)
 # Rules that wait, with names that the filter lists, or that begin as no name of the page does
 FEW = ".late{color:#010203}#late{color:#010203}[data-late]{color:#010203}x-late{color:#010203}" + "".join(
     f".late .part{number}{{margin:{number}px {number * 7}px}}" for number in range(150)

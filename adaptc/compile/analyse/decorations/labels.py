@@ -108,16 +108,6 @@ def _with_few_logos(uses: list[ImageLabel], limit: int) -> list[ImageLabel]:
     ]
 
 
-def best_logo_and_story(uses: Iterable[ImageLabel]) -> tuple[ImageLabel | None, ImageLabel | None]:
-    """Return the logo and the story of a page with the highest scores, the first of equals."""
-    listed = list(uses)
-    return _best(listed, Label.LOGO), _best(listed, Label.STORY)
-
-
-def _best(uses: list[ImageLabel], label: Label) -> ImageLabel | None:
-    return max((image for image in uses if image.label is label), key=lambda image: image.label_score, default=None)
-
-
 def _labelled(page: str, case: Case, levels: Sequence[str]) -> ImageLabel:
     sentences = dict(signs(case))
     decoration = case.rules.questions["decoration"]

@@ -41,7 +41,7 @@ from adaptc.compile.engine.unit.weights import AssetWeigher, PageWeight, importe
 from adaptc.compile.page.context import KEPT
 from adaptc.compile.page.page_harm import Matcher
 from adaptc.compile.pipeline import Plan, SidecarPass, levels_above, plan_level
-from adaptc.compile.rewrite import PageResult, rewrite_page
+from adaptc.compile.rewrite import PageResult, Refusal, rewrite_page
 from adaptc.compile.view import Alternates, DerivedFile
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
@@ -206,13 +206,13 @@ class UnitBuilder:
         return result
 
     def _lower(
-        self, result: UnitResult, higher: UnitResult, demotion: str | None, refusal: str | None, view: RecordingView
+        self, result: UnitResult, higher: UnitResult, demotion: str | None, refusal: Refusal | None, view: RecordingView
     ) -> UnitResult:
         """Return the page, or as it is at the level above if it must or should stay so; a proof has a ``demotion``."""
         if demotion is not None:
             return as_above(result, higher, demotion, "level-demoted")
         if refusal is not None:
-            return as_above(result, higher, refusal, "page-needs-scripts")
+            return as_above(result, higher, refusal.reason, refusal.kind)
         limit, worth = self.asset_weigher.page(higher, view), self.snapshot.settings.request_worth
         excess = self.asset_weigher.page(result, view).excess(limit, worth)
         if excess is None:
@@ -229,7 +229,7 @@ class UnitBuilder:
 
     def _page(
         self, level: str, path: str, view: RecordingView, budget: int | None = None
-    ) -> tuple[UnitResult, str | None]:
+    ) -> tuple[UnitResult, Refusal | None]:
         """Return the page at a level, and why it must stay as it is at the level above, if so.
 
         ``budget`` is that of the data URIs of smaller images, in place of the level's own.
@@ -246,7 +246,7 @@ class UnitBuilder:
 
     def _page_by(
         self, plan: Plan, level: str, path: str, view: RecordingView, budget: int | None
-    ) -> tuple[MadePage, str | None]:
+    ) -> tuple[MadePage, Refusal | None]:
         """Return the page of a level as a plan makes it, and why it must stay as it is at the level above, if so."""
         original = view.read(path)
         steps = with_budget(plan.steps_for(media.HTML), budget)

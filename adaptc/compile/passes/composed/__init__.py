@@ -10,16 +10,16 @@ import re
 from dataclasses import fields
 from functools import lru_cache
 
-from adaptc.compile.page.context import KEPT, PageContext, Report, sent_policies
+from adaptc.compile.page.context import PageContext, Report, sent_policies
 from adaptc.compile.page.inlining import POLICY
 from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.passes.composed.pictures import NO_PICTURES, PagePictures
 from adaptc.compile.passes.composed.reader import Settings, compose
+from adaptc.compile.passes.composed.witnesses import script_menus
 from adaptc.compile.passes.composed.writer import BadTemplate
 from adaptc.compile.view import DerivingView, Options, View
 from adaptc.core import media
-from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
 from adaptc.formats.html.document import Irreversible, parse, parse_bare, read_page
@@ -33,11 +33,8 @@ _SETTINGS = frozenset(field.name for field in fields(Settings))
 
 def compose_page(text: str, page: PageContext, view: DerivingView, options: Options) -> tuple[str | None, Report]:
     """Return the composed version of a page, or ``None`` if it has none."""
-    if options["pages"] == "none" or (options["pages"] == "styled" and _is_plain(page, view)):
-        return None, Report([Action(NAME, KEPT, "the page", "its markup says by itself what it looks like")])
     pictures = PagePictures(page, view, options["budget"])
-    has_document = page.evidence is not None and page.evidence.document is not None
-    settled = settled_text(open_shadow_roots(text) if has_document else text, page, view)  # as the contract has it
+    settled = settled_text(open_shadow_roots(text), page, view)  # as the contract has it
     source = keep_lines(show_panels(settled), screen_sheets(parse(text), page.base, view))
     try:
         result = compose(
@@ -45,14 +42,14 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
             url_path=quote_path(page.path),
             title_of=lambda url: _target_title(view.follow(page.base, url).path, view),
             sheets_of=lambda tree: screen_sheets(tree, page.base, view),
+            menus_of=lambda tree: script_menus(tree, page, view),
             settings=Settings(**{name: options[name] for name in _SETTINGS}),
             pictures=pictures if pictures.budget else NO_PICTURES,
         )
     except BadTemplate as problem:
         result = f"its template fails: {problem}"
     if isinstance(result, str):
-        diagnostic = diagnose("page-unchanged", Location(page.path), name=NAME, reason=result)
-        return None, Report(diagnostics=[diagnostic])
+        return None, Report(refusal=result)
     left_out = [Action(NAME, "left out", f"<{tag}>", count=count) for tag, count in result.left_out]
     action = Action(NAME, "written", "the page", f"{len(text)} to {len(result.text)} characters")
     written, policy = result.text, Policy.of(sent_policies(page.path, view))
@@ -66,17 +63,6 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
 # What the page has of its own that a policy may forbid
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _ICON = re.compile(r"<link rel=\"?icon\"? href=\"?data:,\"?>")
-
-
-# What a sheet needs that makes a layout, as of a page whose look would not survive without its images
-_LAYS_OUT = re.compile(r"\b(?:display|position|float|grid|flex|columns|background-image)\s*:|url\(", re.IGNORECASE)
-_MOST_SHEET = 4000  # characters
-
-
-def _is_plain(page: PageContext, view: View) -> bool:
-    """Whether a page needs no style sheet to be laid out, as those of the 1990s: its sheets set fonts and colours."""
-    sheets = screen_sheets(parse_bare(page.page.text), page.base, view)
-    return sum(map(len, sheets)) <= _MOST_SHEET and not any(map(_LAYS_OUT.search, sheets))
 
 
 def _target_title(path: str | None, view: View) -> str:

@@ -83,6 +83,8 @@ _SEARCH = "input[type=search i], input[name=q i], input[name=s i], input[name*=s
 TitleOf = Callable[[str], str]
 # A page -> the texts of its style sheets, in order
 SheetsOf = Callable[[Document], Sequence[str]]
+# A page -> the links of menus that its scripts would write
+MenusOf = Callable[[Document], Sequence[NavigationLink]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ def compose(
     url_path: str,
     title_of: TitleOf = lambda _: "",
     sheets_of: SheetsOf = lambda _: (),
+    menus_of: MenusOf = lambda _: (),
     settings: Settings = Settings(),
     pictures: Pictures = NO_PICTURES,
 ) -> ComposedPage | str:
@@ -120,6 +123,7 @@ def compose(
 
     ``title_of`` returns the title of the page to which a URL leads, or ``""``: it names a link without a name.
     ``sheets_of`` returns the style sheets of the page: they say what never shows, and where words are apart.
+    ``menus_of`` returns the links of menus that scripts write.
     ``pictures`` writes the images that the page may have.
 
     The result is declared in the encoding of the source. Characters beyond ASCII that the source does not hold are
@@ -134,7 +138,7 @@ def compose(
         return "its content is in frames"
     _name_links(tree, title_of)
     layout = Layout(tree, sheets_of(tree), text)
-    page = _Reader(tree, text, layout, title_of, pictures).page()
+    page = _Reader(tree, text, layout, title_of, pictures, menus_of(tree)).page()
     if page is None:
         return "it shows no text without its scripts"
     page = replace(page, notice=notice_for(settings.notice, settings.full, url_path, page.words))
@@ -173,9 +177,15 @@ class _Reader:
     """Reads one page."""
 
     def __init__(
-        self, tree: Document, text: str, layout: Layout, title_of: TitleOf, pictures: Pictures = NO_PICTURES
+        self,
+        tree: Document,
+        text: str,
+        layout: Layout,
+        title_of: TitleOf,
+        pictures: Pictures,
+        menus: Sequence[NavigationLink],
     ) -> None:
-        self.tree, self.text, self.layout, self.pictures = tree, text, layout, pictures
+        self.tree, self.text, self.layout, self.pictures, self.menus = tree, text, layout, pictures, menus
         self.landmarks, self.forms, self.cards = find_landmarks(tree), find_forms(tree), find_cards(tree)
         self.called_main = self.landmarks.main
         article = _narrowed(tree, self.called_main, find_article(tree))
@@ -299,6 +309,10 @@ class _Reader:
         """Return the links of the frame; those in what is left out come last."""
         known = {self.site.home} if self.site.name and self.site.home else set()
         frame = read_frame(self.landmarks.navigation, known, feet)
+        written = [link for link in self.menus if link.href not in frame.hrefs]
+        if written:
+            frame.menu.append(Group("", tuple(map(link_of, written))))
+            frame.hrefs.update(link.href for link in written)
         rest = read_frame(unseen, frame.hrefs | self.flow.hrefs, ())
         frame.menu += [*rest.menu, *rest.contents]
         frame.hrefs |= rest.hrefs

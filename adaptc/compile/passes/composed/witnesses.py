@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from html import unescape
+from typing import Any, NamedTuple
 
 from turbohtml import Document, Element, Text
 
+from adaptc.compile.page.context import PageContext
+from adaptc.compile.page.script_written import script_mounts
+from adaptc.compile.view import View
+from adaptc.core.facts import FactKind
+from adaptc.formats.html.class_names import class_words
+from adaptc.formats.html.landmarks import NavigationLink
 from adaptc.formats.html.syntax import resolve_references
 from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_hidden
 
@@ -182,3 +189,81 @@ def _weight(text: str) -> int:
     """Return the length of a text, white space left out; a Chinese character says as much as three letters."""
     compact = "".join(text.split())
     return len(compact) if compact.isascii() else len(compact) + 2 * sum(each >= "\u2e80" for each in compact)
+
+
+# ---- menus that a script builds from a list of links in its text, as that of Doxygen
+#
+# The list is data: objects with a text and a URL, or arrays that begin with both. It counts where its URLs lead to
+# files of the site to which the page does not link by itself, and where a script names an empty element that is called
+# a menu.
+
+_STRING = r'"(?:[^"\\\n]|\\.)*"'
+_LINK = re.compile(
+    rf'\{{\s*"?(?:text|title|name|label)"?\s*:\s*(?P<name>{_STRING})\s*,\s*"?(?:url|href|link)"?\s*:\s*(?P<url>{_STRING})'
+    rf"|\[\s*(?P<first>{_STRING})\s*,\s*(?P<second>{_STRING})\s*(?=[,\]])"
+)
+_TOKEN = re.compile(rf"(?P<link>{_LINK.pattern})|{_STRING}|(?P<open>[\[{{])|(?P<close>[\]}}])")
+_TAG = re.compile(r"<[^>]*>")
+_MENU = frozenset({"nav", "menu", "toc", "tree", "sidebar", "navigation"})
+_FEWEST = 2  # links that make a menu
+_MOST_LINKS = 80
+
+
+class _Link(NamedTuple):
+    """A link in a list: its text, its URL, and how deep it is nested."""
+
+    name: str
+    url: str
+    depth: int
+
+
+def script_menus(tree: Document, page: PageContext, view: View) -> list[NavigationLink]:
+    """Return the links of the menus of which a script holds the links, for the elements that it would fill."""
+    lists = [links for script in page.scripts if (links := _menu(script, tree, page, view))]
+    mounts = script_mounts(tree, page) if lists else ()
+    named = [each for each in mounts if not _MENU.isdisjoint(class_words(each))]
+    outermost = [each for each in named if set(named).isdisjoint(each.ancestors)]
+    chosen = (links for _, links in zip(outermost, lists, strict=False))
+    return [NavigationLink(link.url, link.name, 0) for links in chosen for link in links]
+
+
+def _menu(script: str | bytes, tree: Document, page: PageContext, view: View) -> list[_Link]:
+    """Return the upper links of a list that lead to files of the site, if the page has few of them by itself."""
+    links = [
+        link
+        for link in map(_Link._make, view.facts(_LINKS, script))
+        if view.follow(page.base, link.url).path is not None
+    ]
+    if len(links) < _FEWEST:
+        return []
+    depths = sorted({link.depth for link in links})
+    wide = next((depth for depth in depths if sum(link.depth <= depth for link in links) > _FEWEST), depths[-1])
+    upper = [link for link in links if link.depth <= wide][:_MOST_LINKS]
+    present = {link.attr("href") for link in tree.select("a[href]")}
+    missing = [link for link in upper if link.url not in present]
+    return upper if len(missing) >= _FEWEST else []
+
+
+def _find_links(text: str) -> Iterable[tuple[str, str, int]]:
+    return tuple(_nested_links(text)) if _LINK.search(text) is not None else ()
+
+
+def _nested_links(text: str) -> Iterator[_Link]:
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        if token["link"]:
+            name, url = _value(token["name"] or token["first"]), _value(token["url"] or token["second"])
+            if name and url:
+                yield _Link(name, url, depth)
+        depth += bool(token["link"] or token["open"]) - bool(token["close"])
+
+
+def _value(string: str) -> str:
+    """Return the text of a string, which a script writes as HTML; ``""`` for one with an escape that JSON lacks."""
+    try:
+        return fold_space(unescape(_TAG.sub("", json.loads(string))))
+    except json.JSONDecodeError:
+        return ""
+
+
+_LINKS: FactKind[Iterable[tuple[str, str, int]]] = FactKind("links", _find_links, ())

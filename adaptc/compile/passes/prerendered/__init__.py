@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, script_source
 from adaptc.compile.page.sheets import screen_sheets
+from adaptc.compile.passes.prerendered.controls import disable_controls
+from adaptc.compile.passes.prerendered.hidden import show_hidden
 from adaptc.compile.passes.prerendered.hydration import Hydration, find_framework
-from adaptc.compile.passes.remove_scripts.controls import disable_controls
-from adaptc.compile.passes.remove_scripts.hidden import show_hidden
-from adaptc.compile.passes.remove_scripts.loading import load_lazy_images
+from adaptc.compile.passes.prerendered.loading import load_lazy_images
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
 from adaptc.formats.html.cascade import Cascade

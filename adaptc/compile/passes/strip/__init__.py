@@ -30,10 +30,7 @@ NAME = "strip"
 
 
 def strip(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
-    """Remove what the options name: ``decorations``, ``ads``, and with ``keep = "logo-story"`` every other image.
-
-    In that case the alternative text of content takes its place.
-    """
+    """Remove what the options name: ``decorations`` and ``ads``."""
     report = Report()
     if page.has_policy:
         report.actions.append(Action(NAME, KEPT, "images", "a Content-Security-Policy restricts the page"))

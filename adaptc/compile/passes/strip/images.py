@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 
-from turbohtml import Document, Element
+from turbohtml import Element
 
 from adaptc.compile.analyse.harm import ShownImage
 from adaptc.compile.page.backgrounds import UNREADABLE, ClearedCss, RemovableImage, clear_backgrounds
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
-from adaptc.compile.page.image_labels import LOGO_STORY, LabelledImage, logo_and_story
-from adaptc.compile.page.placeholders import Placeholders, names_image, picture_of, sources_of
+from adaptc.compile.page.image_labels import LabelledImage
+from adaptc.compile.page.placeholders import Placeholders, names_image, sources_of
 from adaptc.compile.page.pricing import Pricing
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.page.touched_images import BY_ADDRESS
@@ -20,11 +19,8 @@ from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.css.address_selectors import AddressSelectors
 from adaptc.formats.css.sheet_text import is_balanced
-from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import rel_tokens
-from adaptc.formats.html.syntax import attribute_markup, text_markup
-from adaptc.formats.html.visible_text import content_texts
 
 NAME = "strip"
 STRIPPED = "stripped"  # the verb of its actions
@@ -36,13 +32,9 @@ class Selection:
 
     def __init__(self, labelled: dict[str, LabelledImage], options: Options, view: DerivingView) -> None:
         self.labelled, self.options, self.view = labelled, options, view
-        self.is_hard = options["keep"] == LOGO_STORY
-        self.logo_and_story = logo_and_story(labelled) if self.is_hard else frozenset()
-        self.references = frozenset(ref for ref, image in labelled.items() if self._removes(ref, image))
+        self.references = frozenset(ref for ref, image in labelled.items() if self._removes(image))
 
-    def _removes(self, ref: str, image: LabelledImage) -> bool:
-        if self.is_hard:
-            return ref not in self.logo_and_story and not image.is_wanted
+    def _removes(self, image: LabelledImage) -> bool:
         if image.is_ad or not image.is_decoration:
             return bool(self.options["ads"] and image.is_ad)
         return self.options["decorations"] and not self._is_worth_its_bytes(image)
@@ -91,48 +83,25 @@ class Images:
 
     def _consider(self, image: Element, labels: list[LabelledImage]) -> None:
         reason = self._reason_to_stay(image, labels)
-        if reason is None and not self.selection.is_hard and self.selectors.may_choose(image.attrs):
+        if reason is None and self.selectors.may_choose(image.attrs):
             reason = BY_ADDRESS
         if reason is not None:
             self.remaining.update(label.subject for label in labels)
             self._keep(labels[0].subject, reason)
             return
-        if self.selection.is_hard and not self._keeps_box(image, labels[0]):
-            self.editor.replace_element(picture_of(image) or image, replacement_markup(image, labels[0]))
-        else:
-            self.boxes.empty(image, _link_text(image) if labels[0].is_ad and labels[0].is_all_of_a_link else "")
+        self.boxes.empty(image, _link_text(image) if labels[0].is_ad and labels[0].is_all_of_a_link else "")
         self.removed.update(path for label in labels if (path := label.path))
         self.report.actions.append(Action(NAME, STRIPPED, labels[0].subject, labels[0].reason))
-
-    def _keeps_box(self, image: Element, label: LabelledImage) -> bool:
-        """Keep the box of an image that gives a card its height, in its colour: the text over it stays readable."""
-        if not self.cards.holds(image) or self.boxes.reason_to_stay(image, is_ad=True) is not None:
-            return False
-        evidence = None if label.path is None else self.view.evidence(label.path)
-        if evidence is None or not evidence.width or not evidence.height:
-            return False
-        if evidence.colour is not None and (evidence.opaque or 0) > _OPAQUE:
-            style = (image.attr("style") or "").rstrip("; ")
-            colour = f"background:#{''.join(f'{part:02x}' for part in evidence.colour)}"
-            self.editor.set_attribute(image, "style", f"{style};{colour}" if style else colour)
-        return True
 
     @cached_property
     def selectors(self) -> AddressSelectors:
         """The selectors of the page's sheets that look at addresses."""
         return AddressSelectors.of(self._sheets())
 
-    @cached_property
-    def cards(self) -> Cards:
-        """The cards of the page."""
-        return Cards(self.editor.tree, self._sheets())
-
     def _keep(self, subject: str, reason: str) -> None:
         self.report.actions.append(Action(NAME, KEPT, subject, reason))
 
     def _reason_to_stay(self, image: Element, labels: list[LabelledImage]) -> str | None:
-        if self.selection.is_hard:
-            return "it is an image map" if "usemap" in image.attrs or "ismap" in image.attrs else None
         is_ad = all(label.is_ad for label in labels)
         if not is_ad and any(label.is_all_of_a_link for label in labels):
             return "nothing else can be seen of its link or button"
@@ -230,26 +199,6 @@ class _Styles:
             self.report.actions.append(Action("strip", "stripped", image.subject, image.reason))
 
 
-# Attributes that the text takes over: links and scripts use its id, and its language stays known
-_KEPT = ("id", "lang", "dir")
-_SEPARATORS = re.compile(r"[-_.+]+|%20")
-
-
-def replacement_markup(image: Element, label: LabelledImage) -> str:
-    """Return markup instead of an image: a ``<span>`` with its text, or nothing.
-
-    Decorations and advertisements have no text, except as the only visible content of a link: the title of image or
-    link, else the name of the file.
-    """
-    text = "" if label.is_decoration or label.is_ad else _name(image)
-    if not text and label.is_all_of_a_link:
-        text = _name(image) or _link_name(image) or _file_name(label)
-    attributes = [attribute_markup(name, image.attr(name)) for name in _KEPT if image.attr(name)]
-    if not text and not attributes:
-        return ""
-    return f"<span{''.join(f' {attribute}' for attribute in attributes)}>{text_markup(text)}</span>"
-
-
 def _name(image: Element) -> str:
     """Return the accessible name of an image (HTML-AAM): label, alternative text, title."""
     names = ((image.attr(name) or "").strip() for name in ("aria-label", "alt", "title"))
@@ -271,76 +220,3 @@ def _link_name(image: Element) -> str:
 def _link_attributes(image: Element) -> Mapping[str, object]:
     link = next((ancestor for ancestor in image.ancestors if getattr(ancestor, "tag", None) in ("a", "button")), None)
     return getattr(link, "attrs", {})
-
-
-def _file_name(label: LabelledImage) -> str:
-    """Return ``team photo`` for ``img/team-photo.jpg``."""
-    stem = (label.path or label.use.ref.partition("?")[0]).rpartition("/")[2].rpartition(".")[0]
-    return _SEPARATORS.sub(" ", stem).strip()
-
-
-# ---- Cards: boxes whose height is that of an image, with text that lies over it, or is drawn up to it
-# Without the image such a box has no height, and its text lies over what follows or goes before.
-
-_POSITIONED = frozenset({"relative", "absolute", "fixed", "sticky"})
-_WIDTHS = (412, 1280)
-_LEVELS = 5  # from an image up to its card
-_MARGINS = ("margin", "margin-top")
-_UP = re.compile(r"-([\d.]+)(px|r?em)(?:\s|$)")
-_LEAST = 20  # CSS pixels that text is drawn up, at least; less only closes a gap
-_CONTROLS = "a[href], button, input, select"
-
-
-class Cards:
-    """The cards of one page."""
-
-    def __init__(self, tree: Document, sheets: Iterable[str]) -> None:
-        sheets = tuple(sheets)
-        self._cascade = Cascade(tree, sheets)
-        self._margins = Cascade(tree, sheets, frozenset(_MARGINS))
-        over = [each for each in self._cascade.elements_with("position", "absolute") if _shows_something(each)]
-        self._texts: dict[Element, list[Element]] = {}
-        for each in over:
-            container = self._container(each) if self._is_over(each) else None
-            if container is not None:
-                self._texts.setdefault(container, []).append(each)
-
-    def holds(self, image: Element) -> bool:
-        """Whether an image gives a card its height."""
-        texts = (text for box in _boxes_around(image) for text in self._texts.get(box, ()))
-        has_text_over = any(text not in image.ancestors for text in texts)
-        return (has_text_over or self._is_before_drawn_up(image)) and not self._is_over(image)
-
-    def _is_before_drawn_up(self, image: Element) -> bool:
-        """Whether the next text after an image is drawn up by a negative margin: over it, or up to it."""
-        for box in (image, *_boxes_around(image)):
-            following = next((each for each in box.next_siblings if isinstance(each, Element)), None)
-            if following is not None:
-                return _shows_something(following) and any(self._is_drawn_up(following, width) for width in _WIDTHS)
-        return False
-
-    def _is_drawn_up(self, element: Element, width: int) -> bool:
-        found = (_UP.match(self._margins.value(element, name, width)) for name in _MARGINS)
-        return any(float(each[1]) * (1 if each[2] == "px" else 16) >= _LEAST for each in found if each is not None)
-
-    def _is_over(self, element: Element) -> bool:
-        return any(self._position(element, width) in ("absolute", "fixed") for width in _WIDTHS)
-
-    def _container(self, element: Element) -> Element | None:
-        """Return the box that an element is positioned in."""
-        ancestors = (each for each in element.ancestors if isinstance(each, Element))
-        return next((each for each in ancestors if self._position(each, _WIDTHS[-1]) in _POSITIONED), None)
-
-    def _position(self, element: Element, width: int) -> str:
-        return self._cascade.value(element, "position", width)
-
-
-def _boxes_around(image: Element) -> Iterator[Element]:
-    for level, each in enumerate(image.ancestors):
-        if level == _LEVELS or not isinstance(each, Element) or each.tag in ("body", "main", "article"):
-            return
-        yield each
-
-
-def _shows_something(element: Element) -> bool:
-    return next(content_texts(element), None) is not None or element.matches(_CONTROLS)

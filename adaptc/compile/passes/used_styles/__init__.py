@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import HANDLERS, KEPT, PageContext, Report, script_source
 from adaptc.compile.page.sheets import rebase_sheet
-from adaptc.compile.passes.used_styles.icons import hide_icons
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
 from adaptc.compile.passes.used_styles.rest import Rest, find_rest
 from adaptc.compile.view import Options, View
@@ -19,7 +18,6 @@ from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.core.urls import join
 from adaptc.formats.css.fonts import is_font_service
-from adaptc.formats.css.images import drop_fonts_and_images
 from adaptc.formats.css.minify import escape_non_ascii
 from adaptc.formats.css.prune import LivePruning, prune_sheets
 from adaptc.formats.css.sheet_text import escape_for_style_element
@@ -41,20 +39,20 @@ NAME = "used-styles"
 
 
 def inline_used_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Put the rules that the page uses in ``<style>`` elements, without what else they load (an option).
+    """Put the rules that the page uses in ``<style>`` elements.
 
     Not under a Content-Security-Policy, which may disable style elements. Where scripts run, which may set any class,
     the other rules wait in their files (an option), or the page keeps its sheets.
     """
     report = Report()
-    may_wait = options["scripts"] == "own" and options["loads"] == "everything"  # the files load everything
+    may_wait = options["scripts"] == "own"
     is_live = page.has_scripts or (may_wait and runs_other_code(page.page.text))
     reach = script_reach(editor.tree, page, view) if is_live and may_wait else None
     reason = _reason_to_leave(page, reach, options)
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, "style sheets", reason))
         return report
-    _UsedStyles(editor, page, view, reach, options).run(report)
+    _UsedStyles(editor, page, view, reach).run(report)
     return report
 
 
@@ -73,13 +71,9 @@ def _reason_to_leave(page: PageContext, reach: ScriptReach | None, options: Opti
 class _UsedStyles:
     """The sheets of one page."""
 
-    def __init__(
-        self, editor: Editor, page: PageContext, view: View, reach: ScriptReach | None, options: Options
-    ) -> None:
+    def __init__(self, editor: Editor, page: PageContext, view: View, reach: ScriptReach | None) -> None:
         self.editor, self.page, self.view, self.reach = editor, page, view, reach
-        self.keep_images, self.keep_fonts = options["loads"] != "nothing", options["loads"] == "everything"
-
-        self.styles = page_styles(editor, page, view, keep_fonts=self.keep_fonts)
+        self.styles = page_styles(editor, page, view)
         self.matches = PageMatches(editor.tree)
         self.inline = inline_declarations(editor.tree)
         self.is_partial = any(
@@ -91,7 +85,7 @@ class _UsedStyles:
         whole = [style.text or "" for style in self.styles]
         rest = None if self.reach is None or self.reach.is_inert else self._rest(self.reach, whole)
         if self.reach is None:
-            used = self._used(whole)
+            used = prune_sheets(whole, self.matches, inline=self.inline, is_partial=self.is_partial)
         elif self.reach.is_inert:
             used = self._pruning((*self.reach.names, Names(REFLECTED)), whole, frozenset()).texts
         else:
@@ -106,14 +100,6 @@ class _UsedStyles:
             after += f"<script>{rest.script}</script>" if rest is not None and late and run is late[-1] else ""
             self._write(run, [texts[id(style)] or "" for style in run], report, after)
         report.actions += [Action(NAME, KEPT, _subject(style), style.reason) for style in styles if style.text is None]
-        if not self.keep_images:
-            self._attributes()
-        if not self.keep_fonts:
-            self._icons([style.text or "" for style in styles], report)
-
-    def _used(self, whole: Sequence[str]) -> Sequence[str]:
-        used = prune_sheets(whole, self.matches, inline=self.inline, is_partial=self.is_partial)
-        return used if self.keep_fonts else [drop_fonts_and_images(text, keep_images=self.keep_images) for text in used]
 
     def _rest(self, reach: ScriptReach, whole: Sequence[str]) -> Rest | None:
         """Return what may wait in the files of the sheets; ``None`` if that saves little."""
@@ -167,20 +153,6 @@ class _UsedStyles:
         for style, piece in zip(run, texts, strict=True):
             used = "in use; the rest comes when it is needed" if after and style is run[-1] else "used"
             report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are {used}"))
-
-    def _icons(self, sheets: list[str], report: Report) -> None:
-        if labelled := hide_icons(self.editor, sheets, has_scripts=self.page.has_scripts):
-            report.actions.append(Action(NAME, "labelled", "links and buttons that were an icon", count=labelled))
-
-    def _attributes(self) -> None:
-        """Remove the images of style attributes and ``background`` attributes."""
-        for element in self.editor.tree.select('[style*="("]'):
-            style = element.attr("style") or ""
-            lightened = drop_fonts_and_images(style, declarations=True)
-            if lightened != style:
-                self.editor.set_attribute(element, "style", lightened)
-        for element in self.editor.tree.select("[background]"):
-            self.editor.remove_attribute(element, "background")
 
 
 # The same scripts are in all pages of a batch

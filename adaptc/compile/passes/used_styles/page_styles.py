@@ -21,7 +21,6 @@ from adaptc.core import media
 from adaptc.core.model import Role
 from adaptc.core.urls import Reach, is_rooted
 from adaptc.formats.css.flatten import flatten
-from adaptc.formats.css.fonts import drop_font_imports, is_font_service
 from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import applied_sheets, is_style_sheet
@@ -53,11 +52,10 @@ class PageStyle:
     starts: bool = False
 
 
-def page_styles(editor: Editor, page: PageContext, view: View, *, keep_fonts: bool = False) -> list[PageStyle]:
+def page_styles(editor: Editor, page: PageContext, view: View) -> list[PageStyle]:
     """Return the sheets of a page that browsers apply or fetch.
 
     While the page has scripts, sheets stay that a script may enable or know, and those that frames in the page load.
-    Sheets that only declare fonts are empty, unless ``keep_fonts``.
     """
     styles: list[PageStyle] = []
     framed = framed_files(editor.tree, page, view)
@@ -72,9 +70,9 @@ def page_styles(editor: Editor, page: PageContext, view: View, *, keep_fonts: bo
         elif is_switched_off:
             styles.append(PageStyle(element, ""))  # a script or a menu of the browser would choose it
         elif element.tag == "style":
-            styles.append(_style(element, page, view, keep_fonts))
+            styles.append(_style(element, page, view))
         else:
-            styles.append(_link(element, page, view, keep_fonts))
+            styles.append(_link(element, page, view))
     return styles
 
 
@@ -87,11 +85,11 @@ def _is_known(element: Element, page: PageContext) -> bool:
     return first_unusual(element, _MEANT, page) is not None or (bool(path) and page.names_file(path))
 
 
-def _style(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
+def _style(element: Element, page: PageContext, view: View) -> PageStyle:
     text = element.text
     if page.base_path is not None:
         text = _with_imports(page.base_path, text, view, in_page=True)
-    return _page_style(element, text, None, keep_fonts)
+    return _page_style(element, text, None)
 
 
 def _with_imports(path: str, text: str, view: View, *, in_page: bool = False) -> str:
@@ -104,11 +102,11 @@ def _with_imports(path: str, text: str, view: View, *, in_page: bool = False) ->
     return flatten(path, text, SheetLoader(view, asset, skips_missing=True), Rebase(view, reference)).text
 
 
-def _link(element: Element, page: PageContext, view: View, keep_fonts: bool) -> PageStyle:
+def _link(element: Element, page: PageContext, view: View) -> PageStyle:
     url = element.attr("href") or ""
     destination = view.follow(page.base, url)
     if destination.path is None:
-        is_needless = destination.target.reach is Reach.LOCAL or (is_font_service(url) and not keep_fonts)
+        is_needless = destination.target.reach is Reach.LOCAL
         return PageStyle(element, "" if is_needless else None, "it is not a file of this site")
     if view.media_type(destination.path) != media.CSS:
         return PageStyle(element, "")
@@ -117,7 +115,7 @@ def _link(element: Element, page: PageContext, view: View, keep_fonts: bool) -> 
     if not meets_integrity(view.read(destination.path), element.attr("integrity")):
         return PageStyle(element, "")
     text = _with_imports(destination.path, _file_text(view.artifact(destination.path)), view)
-    return _page_style(element, text, destination.path, keep_fonts)
+    return _page_style(element, text, destination.path)
 
 
 @lru_cache(maxsize=64)
@@ -125,12 +123,10 @@ def _file_text(content: bytes) -> str:
     return _CHARSET.sub("", sheet_text(content))
 
 
-def _page_style(element: Element, text: str, path: str | None, keep_fonts: bool) -> PageStyle:
+def _page_style(element: Element, text: str, path: str | None) -> PageStyle:
     medium = (element.attr("media") or "").strip()
     if not _is_whole(text) or not _MARKS.isdisjoint(medium):
         return PageStyle(element, None, "it is malformed: something is open at its end", path)
-    if not keep_fonts:
-        text = drop_font_imports(text)
     starts = "@" in text and not _HEAD_STATEMENTS.isdisjoint(_at_keywords(text))
     return PageStyle(element, text, "", path, "" if medium.lower() == "all" else medium, starts)
 

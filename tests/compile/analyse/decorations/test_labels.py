@@ -6,7 +6,7 @@ import pytest
 
 from tests.sites.decorated import classified, flat, labels, photo, shape
 
-from adaptc.compile.analyse.decorations.labels import SAMPLED_PAGES, Label, best_logo_and_story, sample
+from adaptc.compile.analyse.decorations.labels import SAMPLED_PAGES, Label, sample
 
 ARTICLE = "<h1>Title</h1><p>" + "Some words of an article. " * 20
 
@@ -175,19 +175,6 @@ def test_keep_beats_drop_among_the_users_rules() -> None:
 def test_a_tag_on_an_element_keeps_the_background_of_a_rule() -> None:
     html = "<style>p{background:url(a.png)}</style><p>x<p data-adapt=keep>y"
     assert labels({"index.html": html, "a.png": flat(9, 9)}) == {"a.png": "content"}
-
-
-def test_the_extreme_level_keeps_one_logo_and_one_story() -> None:
-    html = (
-        "<header><img src=logo.png></header>"
-        f"{ARTICLE}<img src=one.png alt='A view of the town'><figure><img src=two.png alt='The whole town'></figure>"
-    )
-    files: dict[str, str | bytes] = {"one.png": photo(300, 200), "two.png": photo(600, 400), "logo.png": flat(90, 40)}
-    logo, story = best_logo_and_story(classified({**pages(""), "index.html": html, **files}))
-    assert logo is not None
-    assert story is not None
-    assert (logo.ref, story.ref) == ("logo.png", "two.png")
-    assert best_logo_and_story([]) == (None, None)
 
 
 def test_a_page_in_a_damaged_encoding_is_read_all_the_same() -> None:

@@ -11,13 +11,12 @@ closed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from adaptc.compile.passes.remove_scripts.added_rules import (
+from adaptc.compile.passes.prerendered.added_rules import (
     DROP_DOWN_MENUS,
     NARROW,
     WIDTHS,
@@ -25,17 +24,17 @@ from adaptc.compile.passes.remove_scripts.added_rules import (
     library_rules,
     media_rules,
 )
-from adaptc.compile.passes.remove_scripts.controls import script_targets
-from adaptc.compile.passes.remove_scripts.menus import MENU_HIDING, Menus, is_menu
-from adaptc.compile.passes.remove_scripts.openers import Openers, add_choice, choice_panels
-from adaptc.compile.passes.remove_scripts.places import RELEASED, Places, is_bar, is_of_page_frame
+from adaptc.compile.passes.prerendered.controls import script_targets
+from adaptc.compile.passes.prerendered.menus import MENU_HIDING, Menus, is_menu
+from adaptc.compile.passes.prerendered.openers import Openers, add_choice, choice_panels
+from adaptc.compile.passes.prerendered.places import RELEASED, Places, is_bar, is_of_page_frame
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.forms import Forms, find_forms
 from adaptc.formats.html.visible_text import content_length, content_texts
 
 if TYPE_CHECKING:
-    from turbohtml import Document, Element
+    from turbohtml import Element
 
 
 _SHOWING = {
@@ -106,20 +105,13 @@ def show_hidden(
     editor: Editor,
     sheets: Iterable[str],
     is_served: Callable[[Element], bool] = lambda _: True,
-    covers: Mapping[Element, frozenset[int]] = MappingProxyType({}),
 ) -> Shown:
-    """Show what only scripts would show, where ``is_served`` says that these were removed.
-
-    ``covers`` lie over the page at some widths: they are hidden there, or move into the flow if their links are nowhere
-    else.
-    """
+    """Show what only scripts would show, where ``is_served`` says that these were removed."""
     cascade, marks = Cascade(editor.tree, tuple(sheets)), Marks(editor)
     menus, openers = Menus(cascade, WIDTHS), Openers(editor.tree, marks)
     choices = {panel: radio for panel, radio in choice_panels(cascade).items() if is_served(panel)}
     candidates = [
-        each
-        for each in _candidates(cascade, menus)
-        if each.element not in choices and each.element not in covers and is_served(each.element)
+        each for each in _candidates(cascade, menus) if each.element not in choices and is_served(each.element)
     ]
     shows = _Show(cascade, marks, openers, frozenset(each.element for each in candidates))
     plans = [(each, plan) for each in candidates if (plan := shows.plan(each)) is not None]
@@ -130,25 +122,11 @@ def show_hidden(
             count += 1
             for element, rule in plan.rules:
                 marks.add(element, rule)
-    for element, declarations, widths in _uncovered(covers, menus, editor.tree):
-        for rule in media_rules(f"&{{{_important(declarations)}}}", widths):
-            marks.add(element, rule)
     for panel, radio in choices.items():
         add_choice(marks, panel, radio)
     rules, own_openers = library_rules(editor)
     marks.write(rules)
     return Shown(count + len(choices), frozenset((*openers.used, *own_openers)))
-
-
-def _uncovered(
-    covers: Mapping[Element, frozenset[int]], menus: Menus, tree: Document
-) -> Iterator[tuple[Element, str, frozenset[int]]]:
-    """Yield declarations for what lies over the page, and for the page, which must scroll, with their widths."""
-    for element, widths in covers.items():
-        yield element, f"{_IN_FLOW};{_MENU_HEIGHT}" if menus.is_only(element) else "display:none", widths
-    everywhere = frozenset[int]().union(*covers.values())
-    for element in tree.select("html, body") if covers else ():
-        yield element, "overflow:visible", everywhere
 
 
 def _candidates(cascade: Cascade, menus: Menus) -> Iterator[_Candidate]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from turbohtml import Element
 
-from adaptc.compile.passes.remove_scripts.added_rules import WIDTHS, Marks
-from adaptc.compile.passes.remove_scripts.controls import words_of
+from adaptc.compile.passes.prerendered.added_rules import WIDTHS, Marks
+from adaptc.compile.passes.prerendered.controls import words_of
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.forms import pointed_at, script_controls
 from adaptc.formats.html.syntax import attribute_markup, text_markup
