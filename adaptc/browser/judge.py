@@ -21,7 +21,7 @@ from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium
 from adaptc.browser.evidence import HEIGHTS
 from adaptc.browser.pictures import coarse_difference, is_uniform, pixel_difference
-from adaptc.browser.tab import RESTLESS, BrowserError, Load, script
+from adaptc.browser.tab import RESTLESS, BrowserError, Load, Tab, script
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
 from adaptc.core.quantities import written_plural
@@ -45,6 +45,9 @@ class PageView:
     ``seen``, ``seen_links`` and ``seen_fields`` are the text, links and controls that a reader sees, ``content`` and
     the like those of the content, without navigation. ``covered`` are those of ``samples`` pieces of the content that
     lie under something else.
+
+    ``faults`` are those of its looks (``looks.js``), kind and element, of a page that is written without scripts and
+    sheets of others.
 
     ``answers`` has the digest of the answer for each URL that was asked for. ``requests`` and ``size`` are the number
     of requests and the bytes of their answers.
@@ -71,6 +74,7 @@ class PageView:
     content_fields: tuple[str, ...] = ()
     samples: int = 0
     covered: tuple[str, ...] = ()
+    faults: tuple[tuple[str, str], ...] = ()
     errors: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     departure: str | None = None
@@ -89,12 +93,14 @@ async def view_page(browser: Chromium, server: Server, url: str, width: int) -> 
                 await tab.load(url)
                 record = await tab.run(script("collect"))
                 picture = await tab.picture()
+                faults = await _faults(tab)
         except TimeoutError:
             raise BrowserError(RESTLESS) from None
         seen = tab.seen
     loads = _with_counts(seen.loads)
     return PageView(
         **values_of(record),
+        faults=faults,
         errors=tuple(seen.errors),
         failed=tuple(sorted({load.url for load in loads if load.status >= 400})),
         departure=seen.departure,
@@ -103,6 +109,17 @@ async def view_page(browser: Chromium, server: Server, url: str, width: int) -> 
         picture=picture,
         answers=recorder.digests,
     )
+
+
+async def _faults(tab: Tab) -> tuple[tuple[str, str], ...]:
+    """Return what is wrong with the looks of a page, in light colours and in dark ones."""
+    found = await tab.run(script("looks"))
+    if found is None:
+        return ()
+    await tab.send("Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+    dark = await tab.run(script("looks"), "faint")
+    pairs = [*found, *([kind, f"{place}, in dark colours"] for kind, place in dark or ())]
+    return tuple(dict.fromkeys((kind, place) for kind, place in pairs))
 
 
 def values_of(record: Mapping[str, Any]) -> dict[str, Any]:
@@ -154,9 +171,9 @@ def answer_digest(answer: Answer | None) -> str:
 
 
 # What levels are held to: the promise "same"; the same where images are encoded again with a measured loss; "words" on
-# the ladder; "article", and "words" next to the ladder, where levels leave out what gives a page its layout
-# (halfobject, baseonly)
-PIXELS, LIKENESS, LAYOUT, CONTENT = "pixels", "likeness", "layout", "content"
+# the ladder; "words" next to the ladder, where levels leave out what gives a page its layout (halfobject, baseonly);
+# "article", where pages are written anew
+PIXELS, LIKENESS, LAYOUT, CONTENT, EDITION = "pixels", "likeness", "layout", "content", "edition"
 
 # ---- the judgement
 
@@ -185,11 +202,13 @@ class Difference:
 
 
 def promised_by(level: Level) -> str:
-    """Return what a level is held to: ``PIXELS``, ``LIKENESS``, ``LAYOUT`` or ``CONTENT``."""
+    """Return what a level is held to: ``PIXELS``, ``LIKENESS``, ``LAYOUT``, ``CONTENT`` or ``EDITION``."""
     if level.promise == "same":
         targets = {dict(use.options).get("target", "exact") for use in level.passes}
         return PIXELS if targets <= {"exact"} else LIKENESS
-    return LAYOUT if level.promise == "words" and level.number is not None else CONTENT
+    if level.promise == "article":
+        return EDITION
+    return LAYOUT if level.number is not None else CONTENT
 
 
 def differences(originals: Views, view: PageView, promised: str) -> tuple[Difference, ...]:
@@ -379,6 +398,24 @@ def _blank(originals: Views, view: PageView) -> str | None:
     return "it is blank"
 
 
+# What a first glance finds, by the kinds of ``looks.js``
+_SEEN_FAULTS = {
+    "overlap": "texts lie over each other",
+    "faint": "a text has a contrast under 3",
+    "narrow": "a column is narrower than eight letters",
+    "empty": "more than half of the first screen is empty",
+    "wide": "the page is wider than the window",
+    "tiny": "a picture of a card has less than 48 pixels",
+    "repeated": "a link says the same as the one before",
+}
+
+
+def _looks(originals: Views, view: PageView) -> str | None:
+    if any(each.text == view.text for each in originals):
+        return None  # it is not written anew
+    return "; ".join(f"{_SEEN_FAULTS[kind]}: {place}" for kind, place in view.faults) or None
+
+
 def _pixels(originals: Views, view: PageView) -> str | None:
     difference = pixel_difference([each.picture for each in originals], view.picture)
     if difference is None:
@@ -411,11 +448,13 @@ _LAYOUT: dict[str, Rule] = {
     **_ALWAYS, "mode": _mode, "text": _text, "layout": _layout, "links": _links, "controls": _fields, "names": _names,
     "covered": _covered,
 }  # fmt: skip
+_CONTENT: dict[str, Rule] = {
+    **_ALWAYS, "words": _words, "links": _content_links, "controls": _content_fields, "covered": _covered,
+}  # fmt: skip
 PROMISED: dict[str, dict[str, Rule]] = {
     PIXELS: {**_LAYOUT, "pixels": _pixels},
     LIKENESS: {**_LAYOUT, "likeness": _likeness},
     LAYOUT: _LAYOUT,
-    CONTENT: {
-        **_ALWAYS, "words": _words, "links": _content_links, "controls": _content_fields, "covered": _covered,
-    },
-}  # fmt: skip
+    CONTENT: _CONTENT,
+    EDITION: {**_CONTENT, "looks": _looks},
+}

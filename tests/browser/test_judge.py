@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from PIL import Image, ImageDraw
 
-from adaptc.browser.judge import CONTENT, LAYOUT, LIKENESS, PIXELS, PageView, differences, promised_by
+from adaptc.browser.judge import CONTENT, EDITION, LAYOUT, LIKENESS, PIXELS, PageView, differences, promised_by
 from adaptc.browser.pictures import coarse_difference, is_uniform, pixel_difference
 from adaptc.config.rulebook import load_levels
 
@@ -51,7 +51,7 @@ PAGE = PageView(
     size=1000,
     picture=picture(),
 )
-EVERY = (PIXELS, LIKENESS, LAYOUT, CONTENT)
+EVERY = (PIXELS, LIKENESS, LAYOUT, CONTENT, EDITION)
 STRICT = (PIXELS, LIKENESS, LAYOUT)
 
 
@@ -69,7 +69,8 @@ def test_levels_are_held_to_what_they_promise() -> None:
     assert {promised[name] for name in ("full", "lossless", "bundle")} == {PIXELS}
     assert promised["web"] == LIKENESS
     assert {promised[name] for name in ("moderate", "unhydrated")} == {LAYOUT}
-    assert {promised[name] for name in ("extreme", "text", "baseonly", "halfobject")} == {CONTENT}
+    assert {promised[name] for name in ("baseonly", "halfobject")} == {CONTENT}
+    assert {promised[name] for name in ("extreme", "text")} == {EDITION}
 
 
 @pytest.mark.parametrize(
@@ -93,9 +94,9 @@ def test_levels_are_held_to_what_they_promise() -> None:
         ({"forms": 0}, "controls", STRICT),
         ({"names": ("top",)}, "names", STRICT),
         ({"covered": ("News of the day",)}, "covered", EVERY),
-        ({"seen": "Home"}, "words", (CONTENT,)),
-        ({"seen_links": ("/",)}, "links", (CONTENT,)),
-        ({"seen_fields": ()}, "controls", (CONTENT,)),
+        ({"seen": "Home"}, "words", (CONTENT, EDITION)),
+        ({"seen_links": ("/",)}, "links", (CONTENT, EDITION)),
+        ({"seen_fields": ()}, "controls", (CONTENT, EDITION)),
         ({"picture": picture((200, 200, 201, 201))}, "pixels", (PIXELS,)),
     ],
 )

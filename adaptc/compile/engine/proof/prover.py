@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from adaptc.browser.answers import ANYWHERE, Server
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import WIDTHS
-from adaptc.browser.judge import CONTENT, Difference, PageView, differences, view_page
+from adaptc.browser.judge import CONTENT, EDITION, Difference, PageView, differences, view_page
 from adaptc.browser.pictures import differing_parts, first_part
 from adaptc.browser.robot import Act, Performance, Robot, acted_differences, perform
 from adaptc.browser.tab import BrowserError
@@ -170,7 +170,7 @@ class PageProver:
 
         Nothing is asked of levels that keep the content alone: they have no scripts, or others.
         """
-        if case.robot is None or case.promised == CONTENT:
+        if case.robot is None or case.promised in (CONTENT, EDITION):
             return ()
         first = await self._performance(case.robot, 0)
         if await asyncio.to_thread(answers.gives, first.answers):

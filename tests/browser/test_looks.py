@@ -1,0 +1,59 @@
+"""What a first glance finds wrong in a page without scripts: small pages with one fault each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.browser.test_judge import PAGE
+from tests.sites.shown import URL, site
+
+from adaptc.browser.chromium import Chromium, in_chromium
+from adaptc.browser.judge import EDITION, differences, view_page
+
+WORDS = "<p>" + "The harbour master counts the ships that leave with the tide. " * 9
+HEAD = "<!doctype html><meta name=viewport content=width=device-width><title>T</title><style>{}</style>"
+DOT = "<img alt='' src=\"data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>\">"
+# By the kind of the fault: rules and a body
+FAULTS = {
+    "": ("", f"<h1>Ships</h1>{WORDS}<p><a href=a.html>The tide of the morning</a>{WORDS}"),
+    "overlap": ("b{position:absolute;top:40px;left:20px}", f"<b>Words of a ticker</b>{WORDS}"),
+    "faint": ("p{color:#ccc}", f"<h1>Ships</h1>{WORDS}"),
+    "narrow": ("div{width:40px}", f"{WORDS}<div>a long row of small words in a strip</div>"),
+    "empty": ("h1{margin-bottom:600px}", f"<h1>Ships</h1>{WORDS}{WORDS}"),
+    "wide": ("p{width:2000px}", WORDS),
+    "tiny": ("", f"{WORDS}<div class=c>{DOT} A story of the sea</div>"),
+    "repeated": ("", f"{WORDS}<p><a href=a.html>A story of the sea</a><p><a href=a.html>A story of the sea</a>"),
+}
+DARK = ":root{color-scheme:light dark}p{color:#111}"  # as dark as the page in dark colours
+
+
+@pytest.mark.chromium
+def test_each_fault_is_found_and_nothing_else(chromium: str) -> None:
+    pages = {f"{kind or 'none'}.html": HEAD.format(css) + body for kind, (css, body) in FAULTS.items()}
+    pages["dark.html"] = HEAD.format(DARK) + WORDS
+    pages["script.html"] = pages["wide.html"] + "<script>run()</script>"
+
+    async def work(browser: Chromium) -> dict[str, set[str]]:
+        views = {name: await view_page(browser, site({**pages}), URL + name, 412) for name in pages}
+        assert all(place.startswith("<p>") for _, place in views["faint.html"].faults)
+        assert all(place.endswith("in dark colours") for _, place in views["dark.html"].faults)
+        return {name: {kind for kind, _ in view.faults} for name, view in views.items()}
+
+    found = in_chromium(chromium, work)
+    expected = {f"{kind or 'none'}.html": {kind} - {""} for kind in FAULTS}
+    assert found == {**expected, "dark.html": {"faint"}, "script.html": set()}
+
+
+def test_faults_are_named_with_their_element() -> None:
+    view = replace(PAGE, text="Home, and News of the day", faults=(("wide", "<p.a> “Ships”"), ("faint", "<b> “x”")))
+    (difference,) = differences((PAGE,), view, EDITION)
+    assert difference.kind == "looks"
+    assert difference.message == (
+        "the page is wider than the window: <p.a> “Ships”; a text has a contrast under 3: <b> “x”"
+    )
+
+
+def test_a_page_that_is_not_written_anew_is_as_it_is() -> None:
+    assert differences((PAGE,), replace(PAGE, faults=(("wide", "<p> “Ships”"),)), EDITION) == ()
