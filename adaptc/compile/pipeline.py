@@ -298,7 +298,7 @@ PASSES: tuple[Pass, ...] = (
         writes=_LINK | _STYLE,
         after_edits=True,
     ),
-    EditPass("half-objects", 3, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
+    EditPass("half-objects", 4, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
     EditPass("strip", 11, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
     EditPass("third-parties", 1, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
@@ -313,7 +313,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("inline-styles", 12, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 10, _HTML, "inline_scripts:inline_scripts", _READERS),
-    EditPass("inline-images", 4, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
+    EditPass("inline-images", 5, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
         3,
@@ -326,7 +326,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        4,
+        5,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,
@@ -334,13 +334,13 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
         libraries=_IMAGES,
     ),
-    EditPass("loading", 4, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True, libraries=_SIZES),
+    EditPass("loading", 5, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True, libraries=_SIZES),
     EditPass("connections", 2, _HTML, "hints:connect_early", _CONNECTIONS, keeps_embeds=True),
     EditPass("font-preloads", 3, _HTML, "sheet_fonts:preload_fonts", writes=_LINK, after_edits=True, libraries=_FONTS),
     EditPass("hints", 2, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 4, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 2, _HTML, "bundle:bundle_sidecar", _LIMIT),
-    EditPass("dimensions", 6, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
+    EditPass("dimensions", 7, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass("embedded", 7, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
     WholePagePass(

@@ -124,9 +124,9 @@ class PageContext:
         """Whether a script of the page may read or write the URLs of its images."""
         return bool(self.unseen_scripts) or any(facts.touches_addresses for facts in self.scripts.values())
 
-    def lazy_loads_images(self) -> bool:
-        """Whether a script of the site gives images the addresses in their ``data-`` attributes."""
-        return any(facts.image_changes.is_lazy for facts in self.scripts.values())
+    def changes_images(self) -> bool:
+        """Whether a script of the site may change the addresses of images."""
+        return any(facts.changes_images for facts in self.scripts.values())
 
     def can_hold(self, text: str) -> bool:
         """Whether ``text`` can be written in the page: one that declares no encoding takes ASCII only."""

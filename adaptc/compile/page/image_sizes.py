@@ -296,6 +296,10 @@ class ShownImages:
         seen = self._seen.get(path, ())
         return bool(seen) and not any(image.is_by_script for image in seen)
 
+    def is_by_script(self, path: str) -> bool:
+        """Whether a script wrote the address of an image at some width."""
+        return any(image.is_by_script for image in self._seen.get(path, ()))
+
     def is_unchanged(self, path: str) -> bool:
         """Whether an image was seen at every width, and no script wrote its address or attributes, or moved it."""
         seen = self._seen.get(path, ())

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast
 from urllib.parse import quote
 
 from adaptc.compile.page.context import PageContext
+from adaptc.compile.page.guarded_images import GuardedImages
 from adaptc.compile.view import View
 from adaptc.core import media
 from adaptc.formats.html.edit import Editor
@@ -33,8 +34,8 @@ class Placeholders:
     Advertisements of unknown size get a box of one pixel (``is_ad``).
     """
 
-    def __init__(self, editor: Editor, page: PageContext, view: View) -> None:
-        self.editor, self.page, self.view = editor, page, view
+    def __init__(self, editor: Editor, page: PageContext, view: View, guarded: GuardedImages) -> None:
+        self.editor, self.page, self.view, self.guarded = editor, page, view, guarded
 
     def path(self, element: Element) -> str | None:
         """Return the file that an element shows, if it is on the site."""
@@ -53,8 +54,6 @@ class Placeholders:
             return
         if "usemap" in element.attrs or "ismap" in element.attrs:
             yield "it is an image map"
-        if any(name.startswith("on") and "src" in str(value) for name, value in element.attrs.items()):
-            yield "an event handler of it uses its address"
         if any("media" in source.attrs for source in sources_of(element)):
             yield "its size depends on the media query of a source"
         if not is_ad and any(_by_width(element.attr(name) or "") for name in ("srcset", *LAZY_SRCSETS)):
@@ -65,20 +64,30 @@ class Placeholders:
     def empty(self, element: Element, text: str = "") -> None:
         """Point an image, and what a script would load later, at a placeholder; remove the address of a frame.
 
-        The placeholder shows ``text`` where the image was all that could be seen of a link.
+        The placeholder shows ``text`` where the image was all that could be seen of a link. Where a script may look,
+        the image keeps its ``src``, and its picture the sources.
         """
         if element.tag != "img":
             self.editor.remove_attribute(element, "src")
             return
         address = self._placeholder(element, text) or placeholder(1, 1)
+        is_guarded = self.guarded.is_needed and "src" in element.attrs
+        candidate = address.replace(" ", "%20")  # white space separates candidates
         for source in sources_of(element):
-            self.editor.remove_element(source)
+            if is_guarded:
+                self.editor.set_attribute(source, "srcset", candidate)
+            else:
+                self.editor.remove_element(source)
+        if is_guarded:
+            self.guarded.show(element, candidate)
         for name in _SOURCE_SETS:
-            self.editor.remove_attribute(element, name)
+            if name != "srcset" or not is_guarded:
+                self.editor.remove_attribute(element, name)
         for name in element.attrs:
             if name in LAZY_ATTRIBUTES and _looks_like_address(element.attr(name) or ""):
                 self.editor.set_attribute(element, name, address)
-        self.editor.set_attribute(element, "src", address)
+        if not is_guarded:
+            self.editor.set_attribute(element, "src", address)
 
     def _placeholder(self, image: Element, text: str = "") -> str | None:
         """Return the address of an image of the same size with nothing but ``text``; ``None`` if that is unknown."""

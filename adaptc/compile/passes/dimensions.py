@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_isolated
+from adaptc.compile.page.guarded_images import NamedImages
 from adaptc.compile.page.image_sizes import PageSizing, ShownImages
 from adaptc.compile.page.sheets import lasting_sheets, page_sheets
-from adaptc.compile.page.touched_images import TouchedImages
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
@@ -70,7 +70,7 @@ def _always(image: Element, path: str) -> bool:
 
 def _left_alone(editor: Editor, page: PageContext) -> Callable[[Element, str], bool]:
     """Return whether scripts leave an image alone: none names it or what is around it, and a browser saw none at it."""
-    shown, named = ShownImages(page.evidence), TouchedImages(editor.tree, page, by_any_name=True)
+    shown, named = ShownImages(page.evidence), NamedImages(editor.tree, page, by_any=True)
     return lambda image, path: shown.is_unchanged(path) and not named.includes(image)
 
 

@@ -17,18 +17,17 @@ from adaptc.compile.page.copies import (
     shows_as_stored,
     single_source_set,
 )
+from adaptc.compile.page.guarded_images import BY_ADDRESS, MARK, GuardedImages, has_lazy_loader, lazy_source
 from adaptc.compile.page.image_sizes import ShownImages
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.pricing import Pricing, images_of_page
 from adaptc.compile.page.sheets import page_sheets
-from adaptc.compile.page.touched_images import BY_ADDRESS, TOUCHED, TouchedImages, lazy_source, without_lazy_loader
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.css.address_selectors import AddressSelectors
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import preloads
 from adaptc.formats.html.syntax import parse_srcset
-from adaptc.formats.script.addresses import has_lazy_address
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -40,23 +39,15 @@ _SHOWING = frozenset({"img", "source"})
 _CHOICES = frozenset({"srcset", "sizes"})
 _CHOICE = _CHOICES | {"loading"}
 _BOUND = _CHOICE | {"ismap", "usemap", "crossorigin", "id", "name"}
-# The attribute of images whose copies give way to what a script writes, and the script that does it. The new address
-# becomes the source set: without one Chromium 156 keeps the density of the copy.
-_GUARDED = "data-half"
-_GUARD = (
-    "new MutationObserver(r=>r.forEach(({target:e})=>{if(e.hasAttribute('data-half'))"
-    "{e.srcset=e.src;e.removeAttribute('sizes')}})).observe(document,{subtree:true,attributes:true,attributeFilter:['src']})"
-)
 
 
 def halve_images(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
     """Point ``<img>``, ``<source>``, preloads and ``url()`` of the page's own CSS to copies at half resolution.
 
-    Images whose addresses a script of the site may write or take apart stay as they are, unless a browser saw that none
-    does: then ``src`` stays, and counts again once a script writes it. Where the option ``scripts``
-    counts those of other sites, all images of a page with such a script stay; so do those of a page under a
-    Content-Security-Policy, which may name paths or hold hashes of styles. Posters, SVG images, ``<input>`` and
-    ``background`` attributes stay: nothing could keep their size.
+    On a page with scripts the ``src`` of an image stays, and counts again once a script writes it. With the option
+    ``scripts = "any"`` all images stay of a page with a script that may touch any; so do those of a page under a
+    Content-Security-Policy, which may name paths or hold hashes of styles, and those that a browser saw a script
+    replace. Posters, SVG images, ``<input>`` and ``background`` attributes stay: nothing could keep their size.
     """
     report = Report()
     if not _MAY_SHOW_IMAGES.search(editor.text):
@@ -84,11 +75,8 @@ class _ImageHalver:
         given = (view, page.base, page.base_path or "", options, NAME, self.shown, pricing)
         self.copies = Copies(*given, as_stored=as_stored, preloaded=page.preloaded)
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
-        # the images that scripts of the site may change; None where scripts of other sites count as well
-        is_own = options.get("scripts", ANY) != ANY
-        others = without_lazy_loader(page) if is_own else None
-        self.touched = TouchedImages(editor.tree, others or page) if is_own else None
-        self.has_lazy_loader = others is not None
+        self.guarded = GuardedImages(editor, page)
+        self.has_lazy_loader = has_lazy_loader(page)
         self.selectors = AddressSelectors.of(sheets.texts)
 
     def reason_to_leave(self) -> str | None:
@@ -97,7 +85,7 @@ class _ImageHalver:
             return "the page's base is not on this site"
         if self.page.has_policy:
             return "a Content-Security-Policy restricts the page"
-        if self.touched is None and self.page.touches_addresses():
+        if self.options.get("scripts", ANY) == ANY and self.page.touches_addresses():
             return "a script may change the addresses of images"
         return None
 
@@ -106,25 +94,18 @@ class _ImageHalver:
         elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
         candidates = [each for each in elements if not is_isolated(each, self.editor.text)]
         late = [each for each in candidates if self._is_loaded_late(each)]
-        guarded = [each for each in candidates if each not in late and self._is_left_alone(each)]
-        images = [
-            each
-            for each in candidates
-            if each not in (*late, *guarded) and not self._is_lazy(each) and not self._stays(each)
-        ]
+        images = [each for each in candidates if each not in late and not self._stays(each)]
         self.data_uris = self._choose_data_uris(images)
         self._style_attributes()
         for image in late:
             self._lazy_img(image)
-        shown = [image for image in guarded if self._guarded_img(image)]
-        if shown:
-            self._guard()
         for element in images:
             if element.tag in _REWRITE:
                 _REWRITE[element.tag](self, element)
         for element in images:
             if element.tag == "link":
                 self._preload(element)
+        self.guarded.finish()
 
     def _is_loaded_late(self, element: Element) -> bool:
         """Whether a known library loads an image, and nothing else changes it."""
@@ -139,49 +120,18 @@ class _ImageHalver:
             self._set_source_set(image, source_set, "data-srcset", "sizes")
             self.editor.set_attribute(image, "data-src", copy.url)
 
-    def _is_left_alone(self, image: Element) -> bool:
-        """Whether scripts might change an image, but a browser saw that they did not."""
-        if self.touched is None or image.tag != "img" or _in_picture(image) or not _CHOICES.isdisjoint(image.attrs):
-            return False
-        path = self.view.follow(self.page.base, image.attr("src") or "").path
-        is_seen = path is not None and self.shown.is_left_alone(path)
-        is_seen = is_seen and not self.selectors.may_choose(image.attrs)
-        return is_seen and self.touched.includes(image) and not self._is_lazy(image)
-
-    def _guarded_img(self, image: Element) -> bool:
-        """Show the copy until a script writes an address; scripts that read it find the original one."""
-        copy = self._copy(image)
-        if copy is not None:
-            self._set_source_set(image, single_source_set(copy), "srcset", "sizes")
-            self.editor.set_attribute(image, _GUARDED, None)
-        return copy is not None
-
-    def _guard(self) -> None:
-        """Add the script that gives way to other scripts, before them."""
-        first = next((each for each in self.editor.tree.iter_elements("script") if not self._is_apart(each)), None)
-        if first is not None:
-            self.editor.insert_before(first, f"<script>{_GUARD}</script>")
-        elif (body := self.editor.tree.select_one("body")) is not None:
-            self.editor.append(body, f"<script>{_GUARD}</script>")
-
-    def _is_apart(self, element: Element) -> bool:
-        return is_isolated(element, self.editor.text)
-
-    def _is_lazy(self, element: Element) -> bool:
-        """Whether a script may give an image, or the ``<picture>`` around it, another address."""
-        of_picture = element.parent.iter_elements(("img", "source")) if element.parent and _in_picture(element) else ()
-        return any(has_lazy_address(each.attrs) for each in (element, *of_picture)) and self.page.lazy_loads_images()
-
     def _stays(self, element: Element) -> bool:
-        """Whether a script may change an image, or a selector may match it by its address only; it then stays."""
+        """Whether an image shows something else, a script replaces it, or a selector may match it by its addresses."""
         if element.tag not in _SHOWING:
             return False
-        is_touched = self.touched is not None and self.touched.includes(element)
-        if not is_touched and not self.selectors.may_choose(element.attrs):
+        path = self.view.follow(self.page.base, element.attr("src") or "").path
+        is_guarded = self.guarded.is_needed
+        if MARK in element.attrs or (is_guarded and path is not None and self.shown.is_by_script(path)):
+            return True
+        if not self.selectors.may_choose(element.attrs, has_new_src=not is_guarded):
             return False
         if element.tag == "img":
-            subject = self.view.follow(self.page.base, element.attr("src") or "").path or element.attr("src") or "img"
-            self.copies.actions.append(Action(NAME, KEPT, subject, TOUCHED if is_touched else BY_ADDRESS))
+            self.copies.actions.append(Action(NAME, KEPT, path or element.attr("src") or "img", BY_ADDRESS))
         return True
 
     def _copy(self, image: Element) -> Copy | None:
@@ -230,29 +180,26 @@ class _ImageHalver:
             uris[url] = uri
         return uris
 
-    def _show_data_uri(self, image: Element, copy: Copy, uri: str) -> None:
-        """Show a copy as a data URI. There is no ``src``, which would repeat the bytes, or an empty one."""
-        source_set = replace_source_set(Copy(uri, copy.file), image.attr("srcset") or "")
-        self._set_source_set(image, source_set, "srcset", "sizes")
-        if self.selectors.need_src:
-            self.editor.set_attribute(image, "src", "data:,")
-        else:
-            self.editor.remove_attribute(image, "src")
-
     def _img(self, image: Element) -> None:
         copy, srcset = self._copy(image), image.attr("srcset") or ""
-        if copy is not None and image.attr("src") in self.data_uris:
-            self._show_data_uri(image, copy, self.data_uris[str(image.attr("src"))])
-            return
-        if parse_srcset(srcset):
+        uri = self.data_uris.get(image.attr("src") or "")
+        if copy is not None and uri is not None:
+            copy = Copy(uri, copy.file)
+            source_set: SourceSet | None = replace_source_set(copy, srcset)
+        elif parse_srcset(srcset):
             source_set = self._source_set(image, "srcset", "sizes", image.attr("src"))
         else:
             source_set = None if copy is None else replace_source_set(copy, srcset)
         if source_set is None:
             return
+        if self.guarded.is_needed:
+            self.guarded.show(image, source_set.srcset, source_set.sizes)
+            return
         self._set_source_set(image, source_set, "srcset", "sizes")
-        if copy is not None:
-            self.editor.set_attribute(image, "src", copy.url)
+        if uri is not None and not self.selectors.need_src:
+            self.editor.remove_attribute(image, "src")
+        elif copy is not None:
+            self.editor.set_attribute(image, "src", copy.url if uri is None else "data:,")
 
     def _is_alone(self, image: Element) -> bool:
         """Whether an image has one source, and no attribute that needs it in a file."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.guarded_images import GuardedImages
 from adaptc.compile.page.placeholders import Placeholders
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action, Role
@@ -40,7 +41,7 @@ def halve_objects(editor: Editor, page: PageContext, view: View, options: Option
         _object(each.url, page, view) for each in embedded_references(editor.tree) if each.role not in _APART
     )
     excess = len(objects) // 2
-    placeholders = Placeholders(editor, page, view)
+    placeholders = Placeholders(editor, page, view, GuardedImages(editor, page))
     for elements in _from_the_bottom(editor, page, view):
         if excess == 0:
             break

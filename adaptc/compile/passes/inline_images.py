@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, is_isolated
+from adaptc.compile.page.guarded_images import GuardedImages
 from adaptc.compile.page.inlining import ALL, CROWD, INLINED, data_uri, should_inline
 from adaptc.compile.page.sheets import page_sheets, selects_by_source
-from adaptc.compile.page.touched_images import TouchedImages
 from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import Options, View
 from adaptc.core import media
@@ -31,13 +31,13 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
     """Give small images of a page as data URIs, smallest first, until the budget is spent."""
     report = Report()
     images = [image for image in editor.tree.iter_elements("img") if image.attr("src")]
-    if page.lazy_loads_images():
+    is_own = options["scripts"] == OWN
+    # the guard takes more bytes than a request, so that a page has it only where scripts write addresses at all
+    guarded = GuardedImages(editor, page) if is_own and page.changes_images() else None
+    if page.changes_images() and not is_own:
         images = [image for image in images if not has_lazy_address(image.attrs)]
-    if not images or page.has_policy or (options["scripts"] != OWN and page.touches_addresses()):
+    if not images or page.has_policy or (not is_own and page.touches_addresses()):
         return report
-    if options["scripts"] == OWN:
-        touched = TouchedImages(editor.tree, page)
-        images = [image for image in images if not touched.includes(image)]
     candidates = _candidates(images, editor.text, page, view, options)
     if not candidates or _selected_by_source(editor, page, view):
         return report
@@ -49,8 +49,13 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
             report.actions.append(Action("inline-images", KEPT, path, "the page's budget for data URIs is spent"))
             continue
         spent += cost
-        editor.set_attribute(image, "src", uri)
+        if guarded is not None and guarded.is_needed:
+            guarded.show(image, uri.replace(" ", "%20"))
+        else:
+            editor.set_attribute(image, "src", uri)
         report.actions.append(Action("inline-images", "inlined", path, INLINED))
+    if guarded is not None:
+        guarded.finish()
     return report
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from adaptc.browser.evidence import ImageSeen, WidthEvidence
 from adaptc.compile.page.context import PageContext, Report, is_isolated
+from adaptc.compile.page.guarded_images import NamedImages
 from adaptc.compile.page.image_sizes import PageSizing
 from adaptc.compile.page.sheets import page_sheets, sheets_with_bases, url_like
-from adaptc.compile.page.touched_images import TouchedImages
 from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.passes.dimensions import is_styled, natural_size
 from adaptc.compile.view import DerivingView, Options
@@ -140,10 +140,10 @@ class _Loading:
     def defer(self, images: list[Element]) -> None:
         """Make images lazy that the first window does not show."""
         sizing = PageSizing(page_sheets(self.editor.tree, self.page.base, self.view).texts)
-        touched = TouchedImages(self.editor.tree, self.page)
+        named = NamedImages(self.editor.tree, self.page)
         for number, image in enumerate(images):
             path = self._path(image)
-            if path is None or "loading" in image.attrs or touched.includes(image) or not self._is_below(image, number):
+            if path is None or "loading" in image.attrs or named.includes(image) or not self._is_below(image, number):
                 continue
             if self._has_known_box(image, path, sizing):
                 self.editor.set_attribute(image, "loading", "lazy")

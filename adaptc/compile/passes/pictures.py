@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 from adaptc.browser.evidence import WIDTHS
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.copies import Copy, FormatCopies, shows_as_stored, single_source_set, with_images
+from adaptc.compile.page.guarded_images import STATE_CLASSES, NamedImages
 from adaptc.compile.page.image_sizes import PageSizing, ShownImages
 from adaptc.compile.page.sheets import page_sheets
-from adaptc.compile.page.touched_images import STATE_CLASSES, TOUCHED, TouchedImages
 from adaptc.compile.passes.dimensions import is_styled, natural_size
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
@@ -164,9 +164,8 @@ class _Pictures:
         self.page, self.view, self.options, self.copies = page, view, options, copies
         self.sizing, self.report = sizing, report
         self.shown = ShownImages(page.evidence)
-        self.touched = TouchedImages(editor.tree, page)
+        self.named = NamedImages(editor.tree, page)
         self.handles = union_of([facts.handles for facts in page.scripts.values()])
-        self.is_lazy = page.lazy_loads_images()
         self._natural: dict[str, tuple[int, int] | None] = {}
 
     def sources(self, image: Element) -> str:
@@ -184,9 +183,9 @@ class _Pictures:
         """Whether a script of the site may change an image, or find it and what is around it."""
         if not self.page.scripts:
             return False
-        is_named = any(map(self._is_named, (image, image.parent)))
-        if is_named or self.touched.includes(image) or (has_lazy_address(image.attrs) and self.is_lazy):
-            self.report.actions.append(Action(NAME, KEPT, path, TOUCHED if not is_named else "a script may name it"))
+        is_named = any(map(self._is_named, (image, image.parent))) or self.named.includes(image)
+        if is_named or (has_lazy_address(image.attrs) and self.page.changes_images()):
+            self.report.actions.append(Action(NAME, KEPT, path, "a script may name it"))
             return True
         return False
 

@@ -92,9 +92,11 @@ class AddressSelectors:
         """Whether one asks if an image has a ``src`` at all."""
         return self.tests is None or any(test.name == "src" and test.operator is None for test in self.tests)
 
-    def may_choose(self, attributes: Mapping[str, Any]) -> bool:
-        """Whether another address may change which selectors match an image with these attributes."""
-        return self.tests is None or any(test.may_change(attributes) for test in self.tests)
+    def may_choose(self, attributes: Mapping[str, Any], *, has_new_src: bool = True) -> bool:
+        """Whether other addresses, that in ``src`` among them, may change which selectors match an image."""
+        if self.tests is None:
+            return True
+        return any(test.may_change(attributes) for test in self.tests if has_new_src or test.name != "src")
 
 
 @lru_cache(maxsize=256)

@@ -130,8 +130,8 @@ def embedded_references(tree: Document) -> Iterator[Reference]:
 def passed_over_references(tree: Document) -> Iterator[Reference]:
     """Yield the references to images that today's browsers do not load, as the page offers them another.
 
-    Those are the ``src`` of an image whose ``srcset`` has widths (HTML, 4.8.4.3.9), and all images of a ``<picture>``
-    but those of its first AVIF or WebP source for all windows, if it has one.
+    Those are the ``src`` of an image whose ``srcset`` has widths, or one for 1x (HTML, 4.8.4.3.9), and all images of a
+    ``<picture>`` but those of its first AVIF or WebP source for all windows, if it has one.
     """
     for element in tree.iter_elements(_CHOICES):
         if _is_choice(element):
@@ -156,7 +156,7 @@ def _is_passed_over(element: Element, reference: Reference) -> bool:
     """Whether browsers take another image than this one of a choice, whatever the window."""
     if reference.role is not Role.IMAGE:
         return False
-    if reference.where == "img src" and _has_widths(element):
+    if reference.where == "img src" and _offers_instead(element):
         return True
     picture = _picture(element)
     if picture is None:
@@ -166,9 +166,10 @@ def _is_passed_over(element: Element, reference: Reference) -> bool:
     return first is not None and first != element
 
 
-def _has_widths(image: Element) -> bool:
-    srcset = image.attr("srcset") or ""
-    return "w" in srcset and any(each.descriptors[0].endswith("w") for each in parse_srcset(srcset) if each.descriptors)
+def _offers_instead(image: Element) -> bool:
+    """Whether a ``srcset`` leaves no choice of ``src``."""
+    candidates = parse_srcset(image.attr("srcset") or "")
+    return any(each.descriptors in ((), ("1x",)) or each.descriptors[0].endswith("w") for each in candidates)
 
 
 def _element_references(element: Element) -> list[Reference]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from adaptc.core.facts import FactKind
-from adaptc.formats.script.addresses import ImageChanges, image_changes, touches_addresses
+from adaptc.formats.script.addresses import changes_images, touches_addresses
 from adaptc.formats.script.inert import Inertness, find_inertness
 from adaptc.formats.script.introspection import (
     introspection_reasons,
@@ -41,7 +41,7 @@ class ScriptFacts:
     reads_backgrounds: bool = False
     is_self_contained: bool = False
     inertness: Inertness = field(default_factory=Inertness)
-    image_changes: ImageChanges = field(default_factory=ImageChanges)
+    changes_images: bool = False
     names: Names = field(default_factory=Names)
     handles: Handles = field(default_factory=Handles)
     files: frozenset[str] = frozenset()
@@ -49,11 +49,6 @@ class ScriptFacts:
     lookups: frozenset[str] = frozenset()
     addresses: frozenset[str] = frozenset()
     quoted: frozenset[str] = frozenset()
-
-    @property
-    def changes_images(self) -> bool:
-        """Whether the script may change the addresses of any images."""
-        return self.image_changes.others or bool(self.image_changes.selectors)
 
     def names_address(self, name: str) -> bool:
         """Whether the script writes out the name of a host or file."""
@@ -73,7 +68,7 @@ def script_facts(text: str) -> ScriptFacts:
         any(name in text for name in _BACKGROUNDS),
         is_self_contained(script),
         find_inertness(script),
-        image_changes(script),
+        changes_images(script),
         names_of_script(script),
         find_handles(script),
         frozenset(filter(_FILE.fullmatch, script.strings())),

@@ -12,7 +12,6 @@ from itertools import chain, pairwise
 
 from adaptc.formats.script.lexer import Kind
 from adaptc.formats.script.script import Script
-from adaptc.formats.script.structure import Structure
 
 __all__ = ["REFLECTED", "Inertness", "are_inert", "find_inertness"]
 
@@ -70,42 +69,41 @@ _ENDS = (";", "}", "")
 
 def find_inertness(script: Script) -> Inertness:
     """Return what is known of a script; nothing if it does not lex."""
-    structure = script.structure
-    if structure is None or any("javascript:" in text.lower() for text in script.texts_of(Kind.STRING)):
+    if not script.lexes or any("javascript:" in text.lower() for text in script.texts_of(Kind.STRING)):
         return Inertness()
     places = [place for place, kind in enumerate(script.kinds) if kind in (Kind.WORD, Kind.TEMPLATE)]
     brackets = script.places(("[",))
-    if not all(_is_harmless(script, structure, place) for place in chain(places, brackets)):
+    if not all(_is_harmless(script, place) for place in chain(places, brackets)):
         return Inertness()
-    calls = frozenset(script.tokens[place] for place in places if _is_call(structure, place))
+    calls = frozenset(script.tokens[place] for place in places if _is_call(script, place))
     functions = frozenset(after for before, after in pairwise(script.tokens) if before == "function")
     return Inertness(True, calls - functions - _FUNCTIONS - _BEFORE_PARENTHESES - _TIMERS, functions)
 
 
-def _is_call(structure: Structure, place: int) -> bool:
-    before = structure.text(place - 1)
-    return before not in _MEMBER and (structure.text(place + 1) == "(" or before == "new")
+def _is_call(script: Script, place: int) -> bool:
+    before = script.token(place - 1)
+    return before not in _MEMBER and (script.token(place + 1) == "(" or before == "new")
 
 
-def _is_harmless(script: Script, structure: Structure, place: int) -> bool:
+def _is_harmless(script: Script, place: int) -> bool:
     """Whether a word, a template or a bracket is harmless if the function is that it calls."""
-    before, token, after = structure.text(place - 1), structure.text(place), structure.text(place + 1)
+    before, token, after = script.token(place - 1), script.token(place), script.token(place + 1)
     if token == "[":
         is_access = before in (")", "]") or script.kinds_of.get(before) is Kind.WORD
-        return not is_access or structure.text(structure.pairs.get(place, place) + 1) not in _ASSIGNING
+        return not is_access or script.token(script.pairs.get(place, place) + 1) not in _ASSIGNING
     if script.kinds_of[token] is not Kind.WORD:
         return False
     if before in _MEMBER:
-        return _is_harmless_property(script, structure, place)
+        return _is_harmless_property(script, place)
     if token in _TIMERS:
-        return after == "(" and structure.text(place + 2) == "function"
+        return after == "(" and script.token(place + 2) == "function"
     return token not in _OTHERS
 
 
-def _is_harmless_property(script: Script, structure: Structure, place: int) -> bool:
-    name, after = structure.text(place), structure.text(place + 1)
+def _is_harmless_property(script: Script, place: int) -> bool:
+    name, after = script.token(place), script.token(place + 1)
     if name == "innerHTML":  # a text
-        value, end = structure.text(place + 2), structure.text(place + 3)
+        value, end = script.token(place + 2), script.token(place + 3)
         return after == "=" and script.kinds_of.get(value) is Kind.STRING and "<" not in value and end in _ENDS
-    is_style = structure.text(place - 2) == "style"
+    is_style = script.token(place - 2) == "style"
     return is_style or name in _PROPERTIES or (name.startswith("on") and name.islower())

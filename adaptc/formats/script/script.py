@@ -9,7 +9,6 @@ from itertools import chain
 from operator import and_
 
 from adaptc.formats.script.lexer import Kind, kind_of, scan, unescape
-from adaptc.formats.script.structure import Structure, find_structure
 
 __all__ = ["Script", "is_string", "string_content"]
 
@@ -71,9 +70,24 @@ class Script:
         return "".join(chain.from_iterable(zip(spaces, map(spellings.__getitem__, self.tokens), strict=True)))
 
     @cached_property
-    def structure(self) -> Structure | None:
-        """Return brackets and functions, ``None`` for a text that does not lex."""
-        return find_structure(self.tokens, self.kinds) if self.lexes else None
+    def pairs(self) -> Mapping[int, int]:
+        """Return the partner of each bracket, by the places of their tokens; those of templates are brackets, too."""
+        templates = set(self.texts_of(Kind.TEMPLATE))
+        closes = {*")]}", *(text for text in templates if text[0] == "}")}
+        opens = {*"([{", *(text for text in templates if text.endswith("${"))}
+        pairs: dict[int, int] = {}
+        pending: list[int] = []
+        for place, text in enumerate(self.tokens):
+            if text in closes:
+                partner = pending.pop()
+                pairs[place], pairs[partner] = partner, place
+            if text in opens:
+                pending.append(place)
+        return pairs
+
+    def token(self, place: int) -> str:
+        """Return the text of a token, empty outside of the script."""
+        return self.tokens[place] if 0 <= place < len(self.tokens) else ""
 
     def places(self, texts: Iterable[str]) -> Iterator[int]:
         """Yield where tokens of these texts are, in order."""

@@ -14,6 +14,7 @@ from tests.sites.shown import visit
 from tests.sites.small import SmallSite
 
 from adaptc.browser.tab import Tab
+from adaptc.compile.page.guarded_images import GUARD, checksum
 from adaptc.compile.passes.inline_scripts import script_uri
 from adaptc.compile.pipeline import BY_NAME, Step
 from adaptc.compile.view import Settings
@@ -203,6 +204,20 @@ def test_a_drawing_weighs_what_it_takes_on_the_way() -> None:
     assert "data:image/svg" in rewritten("<p>x<img src=a.svg>", "inline-images", small, a_svg=drawing)
     visitors = {**small, "readers": "visitors"}
     assert "data:" not in rewritten("<p>x<img src=a.svg>", "inline-images", visitors, a_svg=drawing)
+
+
+def test_drawings_keep_their_addresses_where_a_script_may_write_some() -> None:
+    names = [f"{letter}.svg" for letter in "abcdefghij"]
+    drawing = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
+    options = {"readers": "crowd", "scripts": "own", "budget": 5000, "largest": 500}
+    files = {name.replace(".", "_"): drawing for name in names}
+    body = "".join(f"<p>x<img src={name}>" for name in names)
+    text = rewritten(f"{body}<script>pick().src = next()</script>", "inline-images", options, **files)
+    assert f"<script>{GUARD}</script>" in text
+    assert all(f"data-half={checksum(name)} src={name}" in text for name in names)
+    assert text.count("<img srcset=") == text.count("data:image/svg+xml,<svg%20") == len(names)
+    plain = rewritten(f"{body}<script>go()</script>", "inline-images", options, **files)
+    assert GUARD not in plain and plain.count("data:image/svg") == len(names)
 
 
 # ---- what an element is known by

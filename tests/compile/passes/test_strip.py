@@ -6,6 +6,7 @@ import pytest
 
 from tests.sites.stripped import NOTE, STAND_IN, StrippedSite, body, said
 
+from adaptc.compile.page.guarded_images import GUARD, MARK, checksum
 from adaptc.compile.page.placeholders import svg_placeholder
 
 BOX = STAND_IN.format(24, 24)
@@ -19,6 +20,29 @@ def test_a_decoration_leaves_a_box_of_its_size_and_no_request() -> None:
 def test_size_and_alternative_text_stay_as_they_are() -> None:
     html = '<p><img src="i/note.png" alt="[Note]" width="12" class="x" id="n"> Take note.</p>'
     assert body(html) == html.replace("i/note.png", BOX)
+
+
+GUARDED = BOX.replace(" ", "%20")
+MARKED = f"{MARK}={checksum('i/note.png')}"
+
+
+def test_where_scripts_may_look_a_decoration_keeps_its_address() -> None:
+    script = "<script>go()</script>"
+    assert body(f"<p>{NOTE} Take note.</p>{script}") == (
+        f'<p><img srcset="{GUARDED}" {MARKED} src="i/note.png" alt=""> Take note.</p><script>{GUARD}</script>{script}'
+    )
+
+
+def test_where_scripts_may_look_a_picture_keeps_its_sources() -> None:
+    html = '<p>t <picture><source srcset="i/bg.png"><img src="i/note.png" alt=""></picture></p><script>go()</script>'
+    assert f'<source srcset="{GUARDED}"><img srcset="{GUARDED}" {MARKED} src="i/note.png"' in body(html, DROP)
+
+
+def test_what_waits_for_a_script_gets_the_box_from_it() -> None:
+    html = '<p>t <img data-src="i/note.png" src="i/spacer.gif" class="lazy" alt=""></p><script>go()</script>'
+    mark = f"{MARK}={checksum('i/spacer.gif')}"
+    box = f'<img srcset="{GUARDED}" {mark} data-src="{BOX}" src="i/spacer.gif" class="lazy" alt="">'
+    assert box in body(html, DROP)
 
 
 def test_content_and_what_is_not_there_stay() -> None:
@@ -59,7 +83,6 @@ def test_what_the_author_and_the_user_say_wins() -> None:
     [
         ('<map name=m></map><img src="i/note.png" usemap="#m">', "it is an image map"),
         ('<a href="x.html"><img src="i/note.png" alt=""></a>', "nothing else can be seen of its link or button"),
-        ('<p>t <img src="i/note.png" onmouseover="this.src=0"></p>', "an event handler of it uses its address"),
         ('<p>t <img src="i/note.png" srcset="i/note.png 24w"></p>', "its size depends on the width of the window"),
         (
             '<p>t <picture><source srcset="i/bg.png" media="print"><img src="i/note.png"></picture></p>',

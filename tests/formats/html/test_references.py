@@ -88,6 +88,12 @@ def test_a_lazy_srcset_is_a_srcset() -> None:
     assert [url for _, url, _ in urls("<img data-srcset='a.png 1x, b.png 2x'>")] == ["a.png", "b.png"]
 
 
+@pytest.mark.parametrize(("srcset", "is_embedded"), [("b", False), ("b 1x", False), ("b 9w", False), ("b 2x", True)])
+def test_a_source_set_with_a_choice_for_each_screen_passes_over_src(srcset: str, is_embedded: bool) -> None:
+    tree = parse(f"<img src=a srcset='{srcset}'>")
+    assert ("a" in [each.url for each in embedded_references(tree)]) is is_embedded
+
+
 def test_a_lazy_css_url() -> None:
     assert urls("<div data-bg='url(a.png)'></div>") == [(Role.LAZY, "a.png", "div data-bg")]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.rules import Ads
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.guarded_images import GuardedImages
 from adaptc.compile.page.image_labels import Blocking, labelled_images
 from adaptc.compile.page.placeholders import Placeholders
 from adaptc.compile.passes.strip.images import Images, Selection, strip_styles
@@ -38,12 +39,14 @@ def strip(editor: Editor, page: PageContext, view: DerivingView, options: Option
     if options["ads"]:
         strip_third_parties(editor, page, view, report)
     labelled = labelled_images(editor.tree, page, view)
+    guarded = GuardedImages(editor, page)
     removal = Selection(labelled, options, view)
     if removal.references:
-        Images(editor, page, view, report, removal).run()
+        Images(editor, page, view, report, removal, guarded).run()
         strip_styles(editor, page, view, {ref: labelled[ref] for ref in removal.references}, report)
     if options["ads"]:
-        hide_filtered_elements(editor, page, view, report)
+        hide_filtered_elements(editor, page, view, report, guarded)
+    guarded.finish()
     return report
 
 
@@ -99,13 +102,15 @@ def _reason(element: Element, blocking: Blocking) -> str | None:
     return blocking.reason(address, _LOADS[element.tag][1])
 
 
-def hide_filtered_elements(editor: Editor, page: PageContext, view: DerivingView, report: Report) -> None:
+def hide_filtered_elements(
+    editor: Editor, page: PageContext, view: DerivingView, report: Report, guarded: GuardedImages
+) -> None:
     """Hide the elements that filter lists name; their images and frames are not loaded.
 
     This comes last: it may write a style attribute again that lost its background, since browsers do not load the
     backgrounds of hidden elements.
     """
-    boxes, blocking = Placeholders(editor, page, view), Blocking(page, view)
+    boxes, blocking = Placeholders(editor, page, view, guarded), Blocking(page, view)
     for selector in blocking.rules.filters.hidden(blocking.host, editor.text):
         for element in editor.tree.select(selector):
             if is_isolated(element, editor.text) or element.tag in ("html", "body"):

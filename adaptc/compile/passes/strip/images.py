@@ -10,11 +10,11 @@ from turbohtml import Element
 from adaptc.compile.analyse.harm import ShownImage
 from adaptc.compile.page.backgrounds import UNREADABLE, ClearedCss, RemovableImage, clear_backgrounds
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.guarded_images import BY_ADDRESS, GuardedImages
 from adaptc.compile.page.image_labels import LabelledImage
 from adaptc.compile.page.placeholders import Placeholders, names_image, sources_of
 from adaptc.compile.page.pricing import Pricing
 from adaptc.compile.page.sheets import screen_sheets
-from adaptc.compile.page.touched_images import BY_ADDRESS
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.formats.css.address_selectors import AddressSelectors
@@ -52,10 +52,16 @@ class Images:
     """The images of one page's markup."""
 
     def __init__(
-        self, editor: Editor, page: PageContext, view: DerivingView, report: Report, selection: Selection
+        self,
+        editor: Editor,
+        page: PageContext,
+        view: DerivingView,
+        report: Report,
+        selection: Selection,
+        guarded: GuardedImages,
     ) -> None:
         self.editor, self.page, self.view, self.report, self.selection = editor, page, view, report, selection
-        self.boxes = Placeholders(editor, page, view)
+        self.boxes = Placeholders(editor, page, view, guarded)
         self.removed: set[str] = set()
         self.remaining: set[str] = set()
 
@@ -67,6 +73,9 @@ class Images:
             self._consider(image, labels)
         for link in self.editor.tree.iter_elements("link"):
             self._preload(link)
+
+    def _is_chosen_by_address(self, image: Element) -> bool:
+        return self.selectors.may_choose(image.attrs, has_new_src=not self.boxes.guarded.is_needed)
 
     def _sheets(self) -> tuple[str, ...]:
         return screen_sheets(self.editor.tree, self.page.base, self.view)
@@ -83,7 +92,7 @@ class Images:
 
     def _consider(self, image: Element, labels: list[LabelledImage]) -> None:
         reason = self._reason_to_stay(image, labels)
-        if reason is None and self.selectors.may_choose(image.attrs):
+        if reason is None and self._is_chosen_by_address(image):
             reason = BY_ADDRESS
         if reason is not None:
             self.remaining.update(label.subject for label in labels)

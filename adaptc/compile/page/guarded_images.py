@@ -1,0 +1,199 @@
+"""Images that show another file than the one that ``src`` names, until a script gives them an address.
+
+On a page with scripts nothing needs to be known of them. The ``src`` stays as the author wrote it, for whoever reads it
+or takes it apart, and so do the element and its size; a source set shows the copy, the placeholder or the data URI.
+``GUARD`` gives way: once an image has another ``src``, also one that was changed as text or while the image was in no
+document, the new address is its source set, and a source set of a script's own stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache, reduce
+from typing import TYPE_CHECKING
+
+from adaptc.compile.page.context import PageContext, is_isolated
+from adaptc.formats.css.selectors import static_selectors
+from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.syntax import split_tokens
+from adaptc.formats.script.inert import are_inert
+from adaptc.formats.script.lookups import Handles, union_of
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element
+
+BY_ADDRESS = "a style sheet selects images by their addresses"
+"""A reason for an action."""
+MARK = "data-half"
+"""The attribute of guarded images: a checksum of their ``src``, nothing once they gave way."""
+
+# Without a source set Chromium 156 keeps the density of the one before. What the parser adds needs no look.
+GUARD = (
+    "(()=>{let A='data-half',"
+    "f=e=>{if(e.hasAttribute&&e.hasAttribute(A)&&e.getAttribute(A)!=[...e.getAttribute('src')||''].reduce("
+    "(h,c)=>(h*31+c.codePointAt())%9999991,7)){e.setAttribute(A,'');e.removeAttribute('sizes');"
+    "e.srcset=e.src.replace(/ /g,'%20')}},"
+    "g=e=>e.querySelectorAll(`[${A}]`).forEach(f),"
+    "o=new MutationObserver(r=>{for(let m of r)m.attributeName=='srcset'&&m.target.removeAttribute(A);"
+    "for(let m of r){f(m.target);for(let e of m.addedNodes){f(e);e.firstElementChild&&g(e)}}o.takeRecords()}),"
+    "w=childList=>o.observe(document,{subtree:true,childList,attributes:true,attributeFilter:['src','srcset']}),"
+    "h=HTMLImageElement.prototype,d=Object.getOwnPropertyDescriptor(h,'currentSrc');"
+    "w(false);addEventListener('DOMContentLoaded',()=>{g(document);o.takeRecords();w(true)});"
+    "Object.defineProperty(h,'currentSrc',{...d,get(){return this.hasAttribute(A)?this.src:d.get.call(this)}})})()"
+)
+
+
+class GuardedImages:
+    """Shows other files as images of one page."""
+
+    def __init__(self, editor: Editor, page: PageContext) -> None:
+        self.editor = editor
+        self.is_needed = page.has_scripts and not _are_inert(page)
+        """Whether a script of the page may look at its images."""
+        self._has_shown = False
+
+    def show(self, image: Element, srcset: str, sizes: str | None = None) -> None:
+        """Show a source set, in the size of the original; an image of several files has no guard, as ``src`` is none.
+
+        ``finish`` must follow.
+        """
+        is_alone = "srcset" not in image.attrs
+        self.editor.set_attribute(image, "srcset", srcset)
+        if sizes is not None:
+            self.editor.set_attribute(image, "sizes", sizes)
+        if is_alone:
+            self.editor.set_attribute(image, MARK, checksum(image.attr("src") or ""))
+            self._has_shown = True
+
+    def finish(self) -> None:
+        """Write the script, before the others, where an image needs it and the page does not have it."""
+        tree = self.editor.tree
+        scripts = [each for each in tree.iter_elements("script") if not is_isolated(each, self.editor.text)]
+        if not self._has_shown or any(each.text == GUARD for each in scripts):
+            return
+        if scripts:
+            self.editor.insert_before(scripts[0], f"<script>{GUARD}</script>")
+        elif (body := tree.select_one("body")) is not None:
+            self.editor.append(body, f"<script>{GUARD}</script>")
+
+
+def _are_inert(page: PageContext) -> bool:
+    return not page.unseen_scripts and are_inert([facts.inertness for facts in page.scripts.values()])
+
+
+def checksum(address: str) -> str:
+    """Return what ``GUARD`` computes of an address."""
+    return str(reduce(lambda total, letter: (total * 31 + ord(letter)) % 9999991, address, 7))
+
+
+# ---- Images that a known library loads late: it copies ``data-src`` to ``src``, and ``data-srcset`` to ``srcset``
+# Of lazysizes, lozad and vanilla-lazyload that is known. Others, which copy the address alone, leave no way to say
+# the size of a smaller copy.
+
+# What the text of each library holds
+_MARKS = (
+    ("lazySizesConfig", 'srcsetAttr:"data-srcset"'),
+    ("lozad", 'getAttribute("data-srcset")'),
+    ('data_src:"src"', 'data_srcset:"srcset"'),
+)
+_LARGEST = 40_000  # characters of a library: a larger file has other code as well
+_SPACE = re.compile(r"\s+")
+_READS = re.compile(r"""data-src\b|\bdataset\.src\b|\bdata\(\s*["']src["']""")
+_OTHER = frozenset({"srcset", "sizes", "data-srcset", "data-sizes"})
+
+
+def has_lazy_loader(page: PageContext) -> bool:
+    """Whether a page has such a library, and no other script reads ``data-src``."""
+    others = [script for script in page.scripts if not _is_loader(script)]
+    return len(others) < len(page.scripts) and not any(map(_reads_source, others))
+
+
+def lazy_source(image: Element) -> str | None:
+    """Return the address that the library gives an image, ``None`` if there is a choice of others."""
+    return None if not _OTHER.isdisjoint(image.attrs) else image.attr("data-src")
+
+
+@lru_cache(maxsize=256)
+def _is_loader(script: str | bytes) -> bool:
+    if len(script) > _LARGEST:
+        return False
+    code = _SPACE.sub("", _text(script)).replace("'", '"')
+    return any(all(mark in code for mark in marks) for marks in _MARKS)
+
+
+@lru_cache(maxsize=256)
+def _reads_source(script: str | bytes) -> bool:
+    return _READS.search(_text(script)) is not None
+
+
+def _text(script: str | bytes) -> str:
+    return script if isinstance(script, str) else script.decode("utf-8", "replace")
+
+
+# ---- The images that scripts may take hold of, where one of them changes addresses, for passes without a guard
+
+# Classes that scripts give to one element after the other
+STATE_CLASSES = r"(?:in|on|hover|(?:is|has|js)-[\w-]+|[\w-]*(?:active|current|focus|open|select|selected|show|visible))"
+_STATE = re.compile(rf"\.{STATE_CLASSES}\Z")
+_COMPOUND = re.compile(r"(\s*[>+~]\s*|\s+)")
+_SIMPLE = re.compile(r"[.#](?:[\w-]|\\.|[^\x00-\x7f])+|\[[^\]]*\]|[^.#\[]+")
+
+
+class NamedImages:
+    """The images of one page that a script names, or an element around them, if one changes addresses of images.
+
+    With ``by_any`` every script counts as one that does.
+    """
+
+    def __init__(self, tree: Document, page: PageContext, *, by_any: bool = False) -> None:
+        self.tree = tree
+        self.elements: set[Element] = set()
+        self.handles = Handles()
+        if by_any or page.changes_images():
+            self.handles = union_of([facts.handles for facts in page.scripts.values()])
+            self._select(self.handles.selectors)
+            handled = (element for element in tree.select("*") if any(name.startswith("on") for name in element.attrs))
+            self.elements.update(element for each in handled for element in (each, *each.find_all("img")))
+
+    def includes(self, image: Element) -> bool:
+        """Whether a script may take hold of an image, or of the ``<picture>`` around it."""
+        if image in self.elements or image.parent in self.elements:
+            return True
+        return any(map(self._is_named, (image, *image.ancestors)))
+
+    def _select(self, selectors: Iterable[str]) -> None:
+        for selector in sorted(selectors):
+            for static in static_selectors(selector) or ("img",):
+                present = self._present(static)
+                if present:
+                    self.elements.update(self.tree.select(present))
+
+    def _present(self, selector: str) -> str:
+        """Return a selector without states; empty if it names what the page does not have, and a script may make."""
+        parts = [part if _COMPOUND.fullmatch(part) else self._compound(part) for part in _COMPOUND.split(selector)]
+        return "".join(parts) if all(parts) else ""
+
+    def _compound(self, text: str) -> str:
+        lasting = [part for part in _SIMPLE.findall(text) if not _STATE.match(part)]
+        if any(part[0] in ".#[" and self.tree.select_one(part) is None for part in lasting):
+            return ""
+        return "".join(lasting) or "*"
+
+    def _is_named(self, element: object) -> bool:
+        """Whether a selector names an element; those for the whole page say nothing of an image."""
+        attributes, names = getattr(element, "attrs", None), self.handles
+        if not attributes or getattr(element, "tag", "") in ("html", "body"):
+            return False
+        return (
+            str(attributes.get("id")) in names.ids
+            or str(attributes.get("name")) in names.ids
+            or not names.classes.isdisjoint(_class_names(attributes.get("class")))
+            or any(name in names.attributes for name in attributes if name not in ("id", "class", "src", "alt"))
+        )
+
+
+def _class_names(value: object) -> Iterator[str]:
+    yield from (
+        split_tokens(value) if isinstance(value, str) else map(str, value) if isinstance(value, (list, tuple)) else ()
+    )

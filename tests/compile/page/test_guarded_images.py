@@ -1,0 +1,123 @@
+"""Images that show a copy, a placeholder or a data URI until a script gives them an address, in Chromium."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.samples.drawn import photo_file
+from tests.sites.half import HalfSite
+from tests.sites.shown import URL, site
+
+from adaptc.browser.chromium import Chromium, in_chromium
+from adaptc.browser.tab import Tab
+from adaptc.compile.page.context import page_context
+from adaptc.compile.page.guarded_images import GUARD, MARK, GuardedImages
+from adaptc.compile.page.placeholders import placeholder
+from adaptc.formats.html.document import read_page
+from adaptc.formats.html.edit import Editor
+
+# Waits until an image has what it shows, and its events
+SCRIPT = """<script>
+window.later = () => new Promise(done => setTimeout(done, 30))
+window.shown = async i => { do await later(); while (!i.complete); await i.decode().catch(() => 0); await later() }
+</script>"""
+BODY = "<!doctype html><meta charset=utf-8><body>{script}<p class=album><img id=main name=main src=a.jpg></p>"
+FILES = {"index.html": BODY.format(script=SCRIPT), "a.jpg": photo_file(), "b.jpg": photo_file(800, 600)}
+FILES |= {"c.jpg": photo_file(500, 333)}
+SVG = "xmlns='http://www.w3.org/2000/svg'"
+SWAPPED = "await shown(i); return [i.naturalWidth, i.naturalHeight, i.width, i.getAttribute('src'), i.currentSrc]"
+# What scripts do to an image ``i``, and what they then see
+ACTS = {
+    "looks": "return [i.naturalWidth, i.naturalHeight, i.width, i.src, i.currentSrc, i.complete]",
+    "finds": "return ['[name=main]', '.album > img', 'img[src$=\".jpg\"]'].map(s => document.querySelector(s).id)",
+    "sets": f"i.src = 'b.jpg'; {SWAPPED}",
+    "sets the attribute": f"i.setAttribute('src', 'b.jpg'); {SWAPPED}",
+    "sets it by a computed name": f"i['s' + 'rc'] = 'b.jpg'; {SWAPPED}",
+    "sets it by its own name": f"document['main'].src = 'b.jpg'; {SWAPPED}",
+    "takes it apart": f"i.src = i.src.replace('a.', 'b.'); {SWAPPED}",
+    "takes apart what is shown": f"i.src = i.currentSrc.replace('a.', 'b.'); {SWAPPED}",
+    "swaps and returns": f"i.src = 'b.jpg'; await shown(i); i.src = 'a.jpg'; {SWAPPED}",
+    "swaps twice": f"i.src = 'b.jpg'; await shown(i); i.src = 'c.jpg'; {SWAPPED}",
+    "has spaces": f"i.src = `data:image/svg+xml,<svg {SVG} width='70' height='50'/>`; {SWAPPED}",
+    "removes": f"i.removeAttribute('src'); {SWAPPED}",
+    "chooses": f"i.srcset = 'b.jpg 2x'; i.src = 'c.jpg'; {SWAPPED}",
+    "offers": f"i.removeAttribute('sizes'); i.srcset = 'b.jpg 1x'; {SWAPPED}",
+    "writes markup": (
+        f"const p = i.parentNode; p.innerHTML = p.innerHTML.replace(/a.jpg/g, 'b.jpg'); i = p.firstChild; {SWAPPED}"
+    ),
+    "copies": f"const c = i.cloneNode(); c.src = 'b.jpg'; document.body.append(c); i = c; {SWAPPED}",
+    "copies what is around": (
+        "const c = i.parentNode.cloneNode(true); c.firstChild.src = 'b.jpg'; document.body.append(c);"
+        f"i = c.firstChild; {SWAPPED}"
+    ),
+    "counts loads": "let n = 0; i.onload = () => n++; i.src = 'b.jpg'; await shown(i); return n",
+    "learns of errors": "let n = 0; i.onerror = () => n++; i.src = 'none.jpg'; await shown(i); return [n, i.src]",
+    "preloads": f"const o = new Image(); o.src = 'b.jpg'; await shown(o); i.src = o.src; {SWAPPED}",
+}
+# What an image has instead of its file
+INSTEAD = ("copy", "data", "placeholder")
+
+
+def guarded(instead: str) -> dict[str, str | bytes]:
+    """Return the files of the page with other images."""
+    pages = HalfSite(FILES)
+    budget = {"budget": 60_000, "largest": 60_000} if instead == "data" else {}
+    if instead != "placeholder":
+        text = pages.page_text(scripts="own", **budget)
+        return {**pages.contents, "index.html": text, **pages.made}
+    page, view = read_page(pages.contents["index.html"]), pages.view()
+    editor = Editor(page.text)
+    images = GuardedImages(editor, page_context("index.html", page, editor.tree, view))
+    images.show(next(editor.tree.iter_elements("img")), placeholder(400, 300).replace(" ", "%20"))
+    images.finish()
+    return {**pages.contents, "index.html": editor.apply().text}
+
+
+async def in_page(tab: Tab, code: str) -> object:
+    """Run code as a script of the page would."""
+    options = {"expression": f"(async () => {{ {code} }})()", "awaitPromise": True, "returnByValue": True}
+    reply = await tab.send("Runtime.evaluate", options)
+    assert "exceptionDetails" not in reply, reply
+    return reply["result"].get("value")
+
+
+@pytest.mark.chromium
+def test_scripts_see_and_do_what_they_did(chromium: str) -> None:
+    versions = {"": FILES, **{each: guarded(each) for each in INSTEAD}}
+    assert all(f"{MARK}=" in str(files["index.html"]) for files in list(versions.values())[1:])
+
+    async def one(browser: Chromium, files: dict[str, str | bytes], act: str) -> object:
+        async with browser.tab(site(files), 900, 600) as tab:
+            await tab.open(URL)
+            return await in_page(tab, f"let i = document.getElementById('main'); await shown(i); {act}")
+
+    async def look(browser: Chromium) -> dict[str, list[object]]:
+        results = {}
+        for name, act in ACTS.items():
+            results[name] = await asyncio.gather(*(one(browser, files, act) for files in versions.values()))
+        return results
+
+    found = in_chromium(chromium, look)
+    assert {name: seen for name, seen in found.items() if any(each != seen[0] for each in seen)} == {}
+
+
+@pytest.mark.chromium
+def test_the_original_is_not_fetched_until_it_is_asked_for(chromium: str) -> None:
+    files = guarded("copy")
+
+    async def look(browser: Chromium) -> list[str]:
+        async with browser.tab(site(files), 900, 600) as tab:
+            await tab.open(URL)
+            await in_page(tab, "let i = document.images[0]; i.src = 'b.jpg'; await shown(i)")
+            return [load.url.removeprefix(URL) for load in tab.seen.loads[1:]]
+
+    [copy] = (name for name in files if name not in FILES)
+    assert in_chromium(chromium, look) == [copy, "b.jpg"]
+
+
+def test_the_guard_is_there_once() -> None:
+    text = str(guarded("copy")["index.html"])
+    again = HalfSite({**FILES, "index.html": text})
+    assert again.page_text(scripts="own").count(GUARD) == 1
