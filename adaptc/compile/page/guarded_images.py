@@ -30,17 +30,20 @@ MARK = "data-half"
 
 # Without a source set Chromium 156 keeps the density of the one before. What the parser adds needs no look.
 GUARD = (
-    "(()=>{let A='data-half',"
-    "f=e=>{if(e.hasAttribute&&e.hasAttribute(A)&&e.getAttribute(A)!=[...e.getAttribute('src')||''].reduce("
-    "(h,c)=>(h*31+c.codePointAt())%9999991,7)){e.setAttribute(A,'');e.removeAttribute('sizes');"
-    "e.srcset=e.src.replace(/ /g,'%20')}},"
-    "g=e=>e.querySelectorAll(`[${A}]`).forEach(f),"
-    "o=new MutationObserver(r=>{for(let m of r)m.attributeName=='srcset'&&m.target.removeAttribute(A);"
-    "for(let m of r){f(m.target);for(let e of m.addedNodes){f(e);e.firstElementChild&&g(e)}}o.takeRecords()}),"
-    "w=childList=>o.observe(document,{subtree:true,childList,attributes:true,attributeFilter:['src','srcset']}),"
-    "h=HTMLImageElement.prototype,d=Object.getOwnPropertyDescriptor(h,'currentSrc');"
-    "w(false);addEventListener('DOMContentLoaded',()=>{g(document);o.takeRecords();w(true)});"
-    "Object.defineProperty(h,'currentSrc',{...d,get(){return this.hasAttribute(A)?this.src:d.get.call(this)}})})()"
+    "(d=>{let f=e=>{let a=e.getAttribute?.('data-half');"
+    "if(a!=null&&a!=[...e.getAttribute('src')||''].reduce((h,c)=>(h*31+c.codePointAt())%9999991,7))"
+    "{e.dataset.half='';e.removeAttribute('sizes');e.srcset=e.src.replace(/ /g,'%20')}},"
+    "g=e=>e.querySelectorAll?.('[data-half]').forEach(f),"
+    "o=new MutationObserver(r=>{r.map(m=>m.attributeName=='srcset'&&delete m.target.dataset.half);"
+    "r.map(m=>{f(m.target);m.addedNodes.forEach(e=>{f(e);g(e)})});o.takeRecords()}),"
+    "w=childList=>o.observe(d,{subtree:true,childList,attributeFilter:['src','srcset']});"
+    "w();addEventListener('DOMContentLoaded',()=>{g(d);o.takeRecords();w(true)})})(document);"
+)
+# For scripts that ask for it: what is shown is what the author wrote
+_SHOWN = "currentSrc"
+_ANSWER = (
+    "(h=>{let c=Object.getOwnPropertyDescriptor(h,'currentSrc');Object.defineProperty(h,'currentSrc',"
+    "{...c,get(){return this.dataset.half!=null?this.src:c.get.call(this)}})})(HTMLImageElement.prototype)"
 )
 
 
@@ -48,7 +51,7 @@ class GuardedImages:
     """Shows other files as images of one page."""
 
     def __init__(self, editor: Editor, page: PageContext) -> None:
-        self.editor = editor
+        self.editor, self.page = editor, page
         self.is_needed = page.has_scripts and not _are_inert(page)
         """Whether a script of the page may look at its images."""
         self._has_shown = False
@@ -70,12 +73,14 @@ class GuardedImages:
         """Write the script, before the others, where an image needs it and the page does not have it."""
         tree = self.editor.tree
         scripts = [each for each in tree.iter_elements("script") if not is_isolated(each, self.editor.text)]
-        if not self._has_shown or any(each.text == GUARD for each in scripts):
+        if not self._has_shown or any(each.text.startswith(GUARD) for each in scripts):
             return
+        may_ask = bool(self.page.unseen_scripts) or any(_SHOWN in _text(script) for script in self.page.scripts)
+        markup = f"<script>{GUARD}{_ANSWER if may_ask else ''}</script>"
         if scripts:
-            self.editor.insert_before(scripts[0], f"<script>{GUARD}</script>")
+            self.editor.insert_before(scripts[0], markup)
         elif (body := tree.select_one("body")) is not None:
-            self.editor.append(body, f"<script>{GUARD}</script>")
+            self.editor.append(body, markup)
 
 
 def _are_inert(page: PageContext) -> bool:

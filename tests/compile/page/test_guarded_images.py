@@ -19,7 +19,9 @@ from adaptc.formats.html.document import read_page
 from adaptc.formats.html.edit import Editor
 
 # Waits until an image has what it shows, and its events
+# Pages have the answer to "what is shown" only where a script asks
 SCRIPT = """<script>
+window.asks = "currentSrc"
 window.later = () => new Promise(done => setTimeout(done, 30))
 window.shown = async i => { do await later(); while (!i.complete); await i.decode().catch(() => 0); await later() }
 </script>"""
