@@ -21,6 +21,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
 from adaptc.formats.html.document import Irreversible, Page, encode_page, read_page
 from adaptc.formats.html.edit import Editor, EditRefused
+from adaptc.formats.html.encoding import SniffedEncoding, sniff_encoding
 from adaptc.formats.html.template_marks import template_mark
 
 Steps = tuple[Step[Pass], ...]
@@ -58,7 +59,7 @@ def rewrite_page(
     become larger.
     """
     try:
-        page = read_page(content)
+        page = _read(content, view.sent_charset(path))
     except Irreversible as problem:
         return _unchanged(path, "encoding-irreversible", encoding=str(problem))
     mark = template_mark(page.text)
@@ -66,6 +67,17 @@ def rewrite_page(
         return _unchanged(path, "template-source", mark=mark)
     page_steps = [step for step in steps if not isinstance(step.pass_, SidecarPass)]
     return _Rewriter(path, page, content, view, page_steps, promise, may_grow=may_grow).run()
+
+
+def _read(content: bytes, charset: str | None) -> Page:
+    """Decode a page as browsers do that get it with a ``charset``. Raises ``Irreversible``.
+
+    Where the page itself does not say the same, it gets ASCII only: another host may send it without.
+    """
+    page = read_page(content, charset)
+    if charset is None or page.bom:
+        return page
+    return replace(page, declared=sniff_encoding(content) == SniffedEncoding(page.encoding, True))
 
 
 def _unchanged(path: str, kind: str, **fields: str) -> PageResult:

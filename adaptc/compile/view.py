@@ -169,6 +169,9 @@ class View(Protocol):
     def header_values(self, path: str, field: str) -> tuple[str, ...]:
         """Return the values of a header field with which hosts send a file, by the files of the site for them."""
 
+    def sent_charset(self, path: str) -> str | None:
+        """Return the label of the encoding with which hosts send a page, ``None`` where the page says it."""
+
     def is_unused(self, path: str) -> bool:
         """Whether no page, style sheet or SVG file refers to the JPEG at ``path``."""
 

@@ -27,8 +27,11 @@ from adaptc.site.selection import NGINX_LOCATION, is_nginx, location_pattern, ng
 
 ACCESS_FILE = ".htaccess"
 CSP, LINK, CONTENT_TYPE = "content-security-policy", "link", "content-type"
-# Those that decide the bytes of pages
-BINDING = frozenset({CSP, LINK})
+# No field: what is added to the ``Content-Type`` of texts (AddDefaultCharset, charset)
+CHARSET = "charset"
+# Those that decide the bytes of pages. ``Cache-Control: immutable`` does not: what a cache keeps under a name, the
+# file of the site or of another level, stands for the same content, and copies have other names
+BINDING = frozenset({CSP, LINK, CONTENT_TYPE, CHARSET})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,12 @@ class HostRules:
                     values += [value for value in own if value]
             yield from ((file, value) for value in dict.fromkeys(values))
 
+    def charset(self, path: str) -> str | None:
+        """Return the label of the encoding with which a page is sent; ``None`` where none is, or several are."""
+        types = map(_CHARSET.search, self.values(path, CONTENT_TYPE))
+        found = {match[1].lower() for match in types if match} or set(self.values(path, CHARSET))
+        return found.pop() if len(found) == 1 else None
+
     def binding(self) -> tuple[object, ...]:
         """Return what decides the bytes of pages."""
         rules = [
@@ -92,6 +101,7 @@ class HostRules:
 
 
 NO_HOST_RULES = HostRules()
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([\w:.-]+)""", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,12 +378,29 @@ def apache_rules(directives: Iterable[Directive], below: str) -> Iterator[Found]
                 name = words[1].rstrip(":").lower()
                 if value:
                     yield HeaderRule(f"{re.escape(below)}.*", ((name, value),), name=_names(line.within))
+        elif line.name in _CHARSETS and line.args:
+            yield from _charset_rule(line, re.escape(below))
         elif line.name == "errordocument" and len(line.args) > 1:
             yield line.args[1]
         elif line.name == "fallbackresource" and line.args:
             yield line.args[0]
         elif line.name == "rewriterule" and len(line.args) > 1 and line.args[0] in _ANY_PATH:
             yield line.args[1] if line.args[1].startswith("/") else below + line.args[1]
+
+
+_CHARSETS = ("adddefaultcharset", "addcharset", "addtype", "forcetype")
+
+
+def _charset_rule(line: Directive, below: str) -> Iterator[HeaderRule]:
+    """Yield what a directive of Apache says of the encoding of texts, by default or by their extensions."""
+    first, names = line.args[0], _names(line.within)
+    match = _CHARSET.search(first) if line.name.endswith("type") else None
+    label = match[1] if match else None if line.name.endswith("type") else first
+    if line.name.startswith("add") and line.name != "adddefaultcharset":
+        names = rf"\.(?:{'|'.join(re.escape(each.lstrip('.')) for each in line.args[1:])})(?:\.|$)"
+    if label is not None:
+        value = {"off": None, "on": "iso-8859-1"}.get(label.lower(), label.lower())
+        yield HeaderRule(f"{below}.*", ((CHARSET, value),), replaces=True, name=names)
 
 
 _SETTING = ("set", "append", "add", "merge", "setifempty")
@@ -418,6 +445,8 @@ def _nginx_rules(line: Directive) -> Iterator[Found]:
     elif line.name == "more_set_headers":
         pairs = (arg.partition(":") for arg in line.args if ":" in arg)
         yield HeaderRule(pattern, tuple((name.strip().lower(), value.strip()) for name, _, value in pairs))
+    elif line.name == CHARSET and line.args:
+        yield HeaderRule(pattern, ((CHARSET, None if line.args[0] == "off" else line.args[0].lower()),), replaces=True)
     elif line.name in ("error_page", "try_files") and len(line.args) > 1:
         yield line.args[-1]
 

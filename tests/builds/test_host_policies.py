@@ -96,3 +96,24 @@ def test_what_a_link_field_preloads_stays_a_file(tmp_path: Path) -> None:
     for level, page in pages(site, "index.html").items():
         if level not in ("extreme", "text"):
             assert all(each in page for each in ("/s.css", "/a.js", "src=/b.jpg")), level
+
+
+@pytest.mark.parametrize(
+    ("declared", "label", "is_inlined"), [("", "koi8-r", False), ("utf-8", "koi8-r", False), ("koi8-r", "koi8-r", True)]
+)
+def test_the_encoding_of_a_header_field_is_that_of_the_page(
+    tmp_path: Path, declared: str, label: str, is_inlined: bool
+) -> None:
+    meta = f"<meta charset={declared}>" if declared else ""
+    page = f"<!doctype html>{meta}<title>\u0416</title><link rel=stylesheet href=s.css>  <p class=a>\u0436 \u2500 words"
+    files: dict[str, str | bytes] = {
+        "index.html": page.encode("koi8-r"),
+        "s.css": '@charset "utf-8";p::before{content:"\u0436"}',
+        "_headers": f"/*.html\n  Content-Type: text/html; charset={label}\n",
+    }
+    site = BuiltSite(tmp_path).write(files)
+    site.build(build__levels=("full", "lossless"))
+    built = (site.output / "lossless/id/index.html").read_bytes().decode("koi8-r")
+    assert "\u0436 \u2500 words" in built and "<title>\u0416</title>" in built
+    assert ("<style" in built) is is_inlined
+    assert '"\u0436"' in built or not is_inlined

@@ -229,6 +229,31 @@ def test_pages_of_errors_are_sent_anywhere_with_the_fields_of_all_rules(tmp_path
     assert PageHeaders()("404.html") == {}
 
 
+def test_encodings_of_hosts(tmp_path: Path) -> None:
+    files = {
+        "_headers": "/about\n  Content-Type: text/html; charset=ISO-8859-2\n",
+        ".htaccess": "AddDefaultCharset UTF-8\nAddCharset koi8-r .ru .html\n",
+        "blog/.htaccess": "AddDefaultCharset Off\n<Files post*>\nForceType \"text/html; charset='big5'\"\n</Files>\n",
+        "app/.htaccess": "AddType application/x-httpd-php .html\n",
+    }
+    found = rules(tmp_path, files)
+    assert {page: found.charset(page) for page in PAGES if page != "404.html"} == {
+        "index.html": "koi8-r",
+        "about.html": "iso-8859-2",
+        "blog/index.html": "koi8-r",
+        "blog/post.html": None,
+        "app/index.html": "koi8-r",
+    }
+
+
+def test_the_encoding_of_nginx(tmp_path: Path) -> None:
+    (tmp_path / "n.conf").write_text(
+        f"http {{ charset utf-8; server {{ root {tmp_path}/site; location /blog {{ charset off; }} }} }}"
+    )
+    found = rules(tmp_path, {}, "site", server_config=tmp_path / "n.conf")
+    assert found.charset("index.html") == "utf-8" and found.charset("blog/post.html") is None
+
+
 def test_media_types_of_hosts(tmp_path: Path) -> None:
     text = "/data/*\n  Content-Type: application/json; charset=utf-8\n/*\n  Content-Type: text/html\n"
     text += "/a.txt\n  content-type: application/x-javascript\n"

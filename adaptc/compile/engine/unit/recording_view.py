@@ -221,6 +221,10 @@ class RecordingView:
         self.dependencies[HOSTS] = None
         return self.decisions.hosts.values(path, field)
 
+    def sent_charset(self, path: str) -> str | None:
+        self.dependencies[HOSTS] = None
+        return self.decisions.hosts.charset(path)
+
     def listing(self, path: str) -> Listing:
         """Return what the text at ``path`` lists of the site."""
         self.dependencies[LISTING + path] = None
