@@ -28,7 +28,8 @@ class SiteConfig:
     holds globs: without ``/`` they match a file or directory name at any depth, else a path from the
     docroot. ``include`` holds globs of what is published although names, execute bits or modes say that it is no
     content. ``max_pixels`` bounds the decoded size of an image. ``csp`` is the Content-Security-Policy
-    header that the server sends. ``server_config`` is the main file of Apache's configuration; files that the
+    header that the server sends. With ``csp_hashes`` an export adds what levels write into pages to the policies in the
+    docroot's files for hosts. ``server_config`` is the main file of Apache's configuration; files that the
     directives ``ignore_directives`` apply to are built all the same ("all": any directive).
     """
 
@@ -40,6 +41,7 @@ class SiteConfig:
     max_file_bytes: int = 256 * 2**20
     max_pixels: int = 100_000_000
     csp: str | None = None
+    csp_hashes: bool = False
     server_config: Path | None = None
     ignore_directives: tuple[str, ...] = ()
 

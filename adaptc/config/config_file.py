@@ -157,6 +157,7 @@ FIELDS: dict[str, Check] = {
     "site.max_file_bytes": schema.size(),
     "site.max_pixels": schema.whole(1),
     "site.csp": schema.string,
+    "site.csp_hashes": flag,
     "site.server_config": schema.path,
     "site.ignore_directives": _directives,
     "build.levels": _levels,

@@ -317,6 +317,7 @@ KINDS: dict[str, Kind] = {
     "publish-failed": Kind(E, "was not published ({reason})"),
     "export-withheld": Kind(W, "{count} files are not sent to another host: {reason}"),
     "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),
+    "export-policy": Kind(E, "pages may lose styles or scripts, as the policy does not get their hashes: {reason}"),
     "ladder-unregistered": Kind(N, "does not register the service worker of the ladder: {reason}"),
     "ladder-withdrawn": Kind(N, "{name} removes the service worker of an earlier export with --ladder"),
     "name-unpublishable": Kind(E, "cannot be published under this name ({reason})"),

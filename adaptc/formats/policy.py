@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -117,6 +117,46 @@ def text_hashes(text: str) -> frozenset[str]:
     content = text.encode("utf-8", "replace")
     digests = ((name, hashlib.new(name, content).digest()) for name in _ALGORITHMS)
     return frozenset(f"{name}-{base64.b64encode(digest).decode('ascii')}" for name, digest in digests)
+
+
+# ---- policies that allow more elements
+
+_ELEMENTS = ("style", "script")
+
+
+def allowing(text: str, kind: str, hashes: Iterable[str]) -> str:
+    """Return policies with hashes for elements of a ``kind``, style or script, in the directive that counts."""
+    return _edited(text, kind, lambda sources: [*sources, *(f"'{each}'" for each in sorted(hashes))], own=False)
+
+
+def open_to_elements(text: str) -> str:
+    """Return policies that allow every element which hashes could allow: those with nonces stay as they are."""
+    for kind in _ELEMENTS:
+        text = _edited(text, kind, _open, own=True)
+    return text
+
+
+def _open(sources: list[str]) -> list[str]:
+    if any(source.lower().startswith("'nonce-") or source.lower() == "'strict-dynamic'" for source in sources):
+        return sources
+    return [*(source for source in sources if not _UNUSUAL.match(source)), "'unsafe-inline'"]
+
+
+def _edited(text: str, kind: str, edit: Callable[[list[str]], list[str]], *, own: bool) -> str:
+    """Return policies with other sources for a kind: with ``own`` in the directive for elements alone."""
+    policies = []
+    for part in text.split(","):
+        directives: dict[str, list[str]] = {}
+        for directive in filter(None, map(str.split, part.split(";"))):
+            directives.setdefault(directive[0].lower(), directive[1:])
+        first, second, _ = names = _FALLBACKS[kind]
+        governing = next((name for name in names if name in directives), None)
+        if governing is not None:
+            sources = [source for source in directives[governing] if source.lower() != NONE]
+            place = first if own else second if governing not in (first, second) else governing
+            directives[place] = edit(sources)
+        policies.append("; ".join(" ".join((name, *sources)) for name, sources in directives.items()))
+    return ", ".join(policies)
 
 
 @lru_cache(maxsize=64)

@@ -23,6 +23,7 @@ from typing import Any
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.formats.directives import Directive, Section, access_directives, directives_with_includes
+from adaptc.formats.policy import open_to_elements
 from adaptc.site.selection import NGINX_LOCATION, is_nginx, location_pattern, nginx_directives, with_ancestors
 
 ACCESS_FILE = ".htaccess"
@@ -68,9 +69,10 @@ class HostRules:
 
     def values(self, path: str, field: str) -> tuple[str, ...]:
         """Return the values of a field in answers with the file at ``path``, of each host's file."""
-        return tuple(value for _, value in self._found(path, field))
+        return tuple(value for _, value in self.found(path, field))
 
-    def _found(self, path: str, field: str) -> Iterator[tuple[str, str]]:
+    def found(self, path: str, field: str) -> Iterator[tuple[str, str]]:
+        """Yield the values of a field in answers with the file at ``path``, each with the file that says it."""
         addresses, name = addresses_of(path, self.prefix), path.rpartition("/")[2]
         is_anywhere = self.is_sent_anywhere(path)
         for file, rules in self.files:
@@ -487,12 +489,15 @@ _ABOVE: Mapping[str, Callable[[str], Any]] = {
 _STEPS = 3  # directories above the docroot
 
 
-def host_rules(config: Config, docroot: Path, paths: Iterable[str]) -> HostRules:
-    """Return what the hosts' files in and above a docroot, and the server's configuration, say of its ``paths``."""
+def host_rules(config: Config, docroot: Path, paths: Iterable[str], *, is_exported: bool = True) -> HostRules:
+    """Return what the hosts' files in and above a docroot, and the server's configuration, say of its ``paths``.
+
+    With ``is_exported`` policies allow what an export will add to them (``site.csp_hashes``).
+    """
     files: list[tuple[str, tuple[HeaderRule, ...]]] = []
     fallbacks: set[str] = set()
     known = set(paths)
-    for name, found in _readings(config, docroot, known):
+    for name, found in _readings(config, docroot, known, is_open=is_exported and config.site.csp_hashes):
         rules = tuple(each for each in found if isinstance(each, HeaderRule) and each.fields)
         if rules:
             files.append((name, rules))
@@ -533,10 +538,11 @@ def _page(address: str, known: set[str], prefix: str) -> str | None:
     return next((form for form in forms if form in known and form.lower().endswith((".html", ".htm"))), None)
 
 
-def _readings(config: Config, docroot: Path, known: set[str]) -> Iterator[tuple[str, list[Found]]]:
+def _readings(config: Config, docroot: Path, known: set[str], *, is_open: bool) -> Iterator[tuple[str, list[Found]]]:
     for name, file in outer_files(docroot):
         yield name, _reading(file, _READERS[name])
-    yield from _in_docroot(docroot)
+    for name, found in _in_docroot(docroot):
+        yield name, list(map(_open_to_elements, found)) if is_open else found
     pages = (path.rpartition("/")[0] for path in known if path.lower().endswith((".html", ".htm")))
     directories = {place for directory in set(pages) for place in (*with_ancestors(directory), "")}
     for directory in sorted(directories):
@@ -549,6 +555,14 @@ def _readings(config: Config, docroot: Path, known: set[str]) -> Iterator[tuple[
     server = config.site.server_config
     if server is not None and server.is_file():
         yield server.name, list(_server_rules(server, docroot))
+
+
+def _open_to_elements(found: Found) -> Found:
+    """Return a rule whose policies allow what an export will allow by hashes."""
+    if not isinstance(found, HeaderRule):
+        return found
+    fields = ((name, open_to_elements(value) if name == CSP and value else value) for name, value in found.fields)
+    return replace(found, fields=tuple(fields))
 
 
 def _in_docroot(docroot: Path) -> Iterator[tuple[str, list[Found]]]:

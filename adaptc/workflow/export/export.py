@@ -60,6 +60,11 @@ def export_site(
             ladder_items = LadderItems(config, manifest, docroot, layout)
             added, unregistered = ladder_items.added_to(items, level) if ladder else ladder_items.withdrawn_from(items)
             items, left_out = added, [*left_out, *unregistered]
+        if config.site.csp_hashes:
+            from adaptc.workflow.export.policies import with_hashes
+
+            items, unextended = with_hashes(config, docroot, items, Store(build_spec(config).cache), layout)
+            left_out = [*left_out, *unextended]
         items = with_host_files(items, Store(build_spec(config).cache), target, record)
         tally = write_items(items, target, record, progress)
     diagnostics = (*stale, *withheld, *left_out, *tally.diagnostics)

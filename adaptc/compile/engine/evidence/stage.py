@@ -146,7 +146,7 @@ class LookStage:
         settings: dict[str, object] = {"base_url": site.base_url, "index": site.index, "csp": site.csp}
         if self.spec.settings.bounds.parts:
             settings["bounds"] = self.spec.settings.bounds
-        if binding := host_rules(self.spec.config, self.spec.docroot, self.sources).binding():
+        if binding := host_rules(self.spec.config, self.spec.docroot, self.sources, is_exported=False).binding():
             settings["hosts"] = binding
         try:
             recipe = look_recipe(major_version(program), settings)
@@ -227,7 +227,9 @@ class Visit:
     ) -> None:
         self.records, self.pending, self.outcomes = records, pending, outcomes
         self.bounds = spec.settings.bounds
-        headers = PageHeaders(spec.config.site.csp, host_rules(spec.config, spec.docroot, records.site.sources))
+        headers = PageHeaders(
+            spec.config.site.csp, host_rules(spec.config, spec.docroot, records.site.sources, is_exported=False)
+        )
         self.server = docroot_server(spec.docroot, records.site, headers)
         self._starts = 0
 
