@@ -287,8 +287,10 @@ PASSES: tuple[Pass, ...] = (
     EditPass("late-styles", 2, _HTML, "inline_styles:apply_late_styles", writes=_LINK),
     EditPass("page-fonts", 4, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 2, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
-    EditPass("page-icons", 3, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
-    EditPass("prerendered", 11, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
+    EditPass("page-icons", 4, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
+    EditPass(
+        "prerendered", 12, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True, libraries=_SIZES
+    ),
     EditPass(
         "used-styles",
         16,
@@ -311,8 +313,8 @@ PASSES: tuple[Pass, ...] = (
         libraries=_IMAGES,
         smaller_budgets=_SMALLER_BUDGETS,
     ),
-    EditPass("inline-styles", 12, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 10, _HTML, "inline_scripts:inline_scripts", _READERS),
+    EditPass("inline-styles", 13, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-scripts", 11, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 5, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",

@@ -13,6 +13,7 @@ from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import paths_in_sheets, screen_sheets
 from adaptc.compile.page.transfer_sizes import client_sizes, compressed_size, compressed_sizes, transfer_size
 from adaptc.compile.view import REQUEST_BYTES, DerivingView
+from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import Reach, Target, document_base
 from adaptc.formats.html.contract import CONTRACT_CHECKS, ContractCheck
@@ -102,6 +103,7 @@ class Verifier:
     ) -> None:
         self.tree, self.context, self.view, self.promise, self.may_grow = tree, context, view, promise, may_grow
         self.source_sizes = self._sizes(content)
+        self._named: dict[str, bool] = {}  # whether a script of the page names a file
 
     def problem(self, draft: Draft) -> Problem | None:
         """Return the first problem of a draft: its encoding, its size, the contract."""
@@ -205,10 +207,32 @@ class Verifier:
         return (REQUEST_BYTES + size for size in sizes)
 
     def embeds(self, draft: Draft) -> tuple[str, ...] | None:
-        """Return the files that a browser loads with a draft, ``None`` for those of the source."""
+        """Return the files that a browser loads with a draft, ``None`` for those of the source.
+
+        A file that is in the page now, and that a script may still ask for by its name, counts as before.
+        """
         if draft.embeds is None and (draft.may_load_others or self.promise != "same"):
-            draft.embeds = embedded_files(draft.tree(), self.context.base, self.view)
+            embeds = embedded_files(draft.tree(), self.context.base, self.view)
+            draft.embeds = (*embeds, *self._fetched_again(draft, frozenset(embeds)))
         return draft.embeds
+
+    def _fetched_again(self, draft: Draft, embeds: frozenset[str]) -> Iterator[str]:
+        if any(report.is_scriptless or report.is_composed for report in draft.reports.values()):
+            return
+        source_embeds = embedded_files(self.tree, self.context.base, self.view)
+        for path in (path for path in source_embeds if path not in embeds):
+            content = self.view.artifact(path) if self.view.media_type(path) == media.JS else None
+            if draft.context is not None:
+                is_named = draft.context.names_file(path, content)
+            else:
+                is_named = self._is_named(path, content)
+            if is_named:
+                yield path
+
+    def _is_named(self, path: str, content: bytes | None) -> bool:
+        if path not in self._named:
+            self._named[path] = self.context.names_file(path, content)
+        return self._named[path]
 
 
 # ---- references

@@ -299,3 +299,23 @@ def test_a_page_is_not_larger_in_any_coding(monkeypatch) -> None:
     )
     done = rewrite(shorter())
     assert (done.content, ids(done)) == (None, ["pass-larger"])
+
+
+@pytest.mark.parametrize(("script", "demoted"), [("fetch('big.css')", ["moving"]), ("fetch('other.css')", [])])
+def test_a_file_that_moved_into_the_page_counts_again_where_a_script_may_ask_for_it(script, demoted):
+    sheet = "".join(f".c{number * 7919 % 100003}{{left:{number}px}}" for number in range(300))
+
+    def move(editor: Editor) -> None:
+        editor.replace_element(first(editor, "link"), f"<style>{sheet}</style>")
+
+    site = SmallSite(
+        {
+            "index.html": TEXT.replace("<style>", "<link rel=stylesheet href=big.css><style>")
+            + f"<script>{script}</script>",
+            "big.css": sheet,
+            "other.css": "",
+        }
+    )
+    done = site.rewrite(steps=(edits("moving", move, changes_embeds=True),))
+    assert done.demoted == demoted
+    assert [each.id for each in done.diagnostics] == ["pass-larger"] * len(demoted)

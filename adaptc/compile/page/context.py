@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from adaptc.compile.view import DerivingView, Options, View
@@ -15,6 +15,7 @@ from adaptc.core.model import Action
 from adaptc.core.urls import Reach, document_base
 from adaptc.formats.html.document import Page
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.references import base_element
 from adaptc.formats.policy import Policy
 from adaptc.formats.script import is_javascript_type, is_module_type
@@ -61,6 +62,7 @@ class PageContext:
     the level has them; ``unseen_scripts`` are the addresses of its other scripts, whose texts are unknown.
     ``policy`` are the Content-Security-Policies of its markup and of its header fields. ``preloaded`` are the files
     that a header field has browsers fetch early. ``evidence`` is what a browser saw of it, if one looked.
+    ``find_modules`` returns the files that its module scripts import, and scripts that it preloads, found once.
     """
 
     path: str
@@ -73,6 +75,7 @@ class PageContext:
     scripts: Mapping[str | bytes, ScriptFacts]
     evidence: PageEvidence | None = None
     preloaded: frozenset[str] = frozenset()
+    find_modules: Callable[[], Mapping[bytes, ScriptFacts]] = dict
 
     @property
     def has_policy(self) -> bool:
@@ -81,7 +84,7 @@ class PageContext:
 
     def without_scripts(self) -> PageContext:
         """Return the context of the same page once its scripts are gone."""
-        return replace(self, has_scripts=False, unseen_scripts=(), scripts={})
+        return replace(self, has_scripts=False, unseen_scripts=(), scripts={}, find_modules=dict)
 
     def names_in_scripts(self) -> frozenset[str]:
         """Return the words by which a script of the page may name an element (``ScriptFacts.quoted``)."""
@@ -112,9 +115,14 @@ class PageContext:
         return any(name in facts.lookups for facts in self.scripts.values())
 
     def names_file(self, path: str, content: bytes | None = None) -> bool:
-        """Whether a script of the page writes out the name of a file; ``content`` is that of the file, if it is one."""
+        """Whether a script of the page may ask for a file by its name, so that what moved into the page comes again.
+
+        It writes out the name, or the parts of which a loader composes it. ``content`` is that of the file, if it is
+        a script.
+        """
         name = path.rpartition("/")[2]
-        return any(facts.names_address(name) for script, facts in self.scripts.items() if script != content)
+        scripts = {**self.scripts, **self.find_modules()}
+        return any(facts.names_file(name) for script, facts in scripts.items() if script != content)
 
     def looks_for_sheets(self) -> bool:
         """Whether a script of the page looks for its style sheets, or for links and style elements."""
@@ -174,7 +182,37 @@ def page_context(path: str, page: Page, tree: Document, view: View) -> PageConte
         {source: view.facts(SCRIPT, source) for source in (*sources, *handlers) if source},
         view.page_evidence(path),
         _preloaded(path, base, view),
+        cache(partial(_modules, tuple(_module_paths(elements, tree, base, view)), view)),
     )
+
+
+def _module_paths(elements: Iterable[Element], tree: Document, base: str, view: View) -> Iterator[str]:
+    """Yield the module scripts of a page, and the scripts that it has browsers fetch early: a loader names them."""
+    sources = [each.attr("src") for each in elements if is_module_type(each.attr("type"))]
+    hints = [link.attr("href") for link in tree.iter_elements("link") if preloads_script(link)]
+    paths = (view.follow(base, url).path for url in (*sources, *hints) if url)
+    yield from (path for path in paths if path is not None and view.media_type(path) == media.JS)
+
+
+def preloads_script(link: Element) -> bool:
+    """Whether a link has browsers fetch a script or module early."""
+    rel = rel_tokens(link)
+    return "modulepreload" in rel or ("preload" in rel and link.attr("as") == "script")
+
+
+def _modules(paths: Sequence[str], view: View) -> Mapping[bytes, ScriptFacts]:
+    """Return the modules at ``paths`` and what they import under a literal name."""
+    pending, seen, found = list(paths), set(paths), dict[bytes, ScriptFacts]()
+    while pending:
+        path = pending.pop()
+        content = view.artifact(path)
+        found[content] = facts = view.facts(SCRIPT, content)
+        for file in sorted(facts.files):
+            imported = view.follow(view.url_of(path), file).path if file.startswith((".", "/")) else None
+            if imported is not None and imported not in seen and view.media_type(imported) == media.JS:
+                seen.add(imported)
+                pending.append(imported)
+    return found
 
 
 # A base after references does not apply to those, which are fetched before it is read. That is too rare to sort out:

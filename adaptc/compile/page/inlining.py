@@ -99,6 +99,9 @@ POLICY = "the page has a Content-Security-Policy"
 PRELOADED = "a header field has browsers fetch it early"
 
 
+NAMED = "a script of the page names it, and may fetch it again"
+
+
 MISMATCH = "browsers refuse it: its integrity attribute says other bytes"
 
 

@@ -78,6 +78,7 @@ def _candidates(
         if (
             path is None
             or path in page.preloaded
+            or page.names_file(path)
             or "#" in destination.target.suffix
             or not _is_fit(image, path, view, text, options)
         ):

@@ -16,6 +16,7 @@ from adaptc.compile.page.inlining import (
     FRAMED,
     INLINED,
     MISMATCH,
+    NAMED,
     POLICY,
     PRELOADED,
     SHARED,
@@ -124,6 +125,8 @@ def _reasons_against(
         yield POLICY
     if path in page.preloaded:
         yield PRELOADED
+    if options["readers"] == CROWD and page.names_file(path, view.artifact(path)):
+        yield NAMED
     if is_isolated(element, text):
         yield "it is in a noscript, template or foreign element"
     if not should_inline(path, view, options):
@@ -161,7 +164,7 @@ def _kind_problem(element: Element, path: str, page: PageContext, view: View, op
     content = view.artifact(path)
     if "onload" in element.attrs or not view.facts(SCRIPT, content).is_self_contained:
         return "it is a module that imports or exports"
-    return "another script may import it" if page.names_file(path, content) else None
+    return None
 
 
 def _first_unusual(element: Element, page: PageContext, options: Options) -> str | None:

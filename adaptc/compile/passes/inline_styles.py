@@ -14,6 +14,7 @@ from adaptc.compile.page.inlining import (
     FRAMED,
     INLINED,
     MISMATCH,
+    NAMED,
     POLICY,
     PRELOADED,
     SHARED,
@@ -161,7 +162,7 @@ def _reasons_of_page(path: str, page: PageContext, options: Options) -> Iterator
     if page.looks_for_sheets():
         yield "a script of the page looks for style sheets"
     if options["readers"] == CROWD and page.names_file(path):
-        yield "a script of the page names it"
+        yield NAMED
 
 
 def _first_unusual(link: Element, page: PageContext, options: Options) -> str | None:

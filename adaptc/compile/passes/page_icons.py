@@ -6,8 +6,8 @@ import io
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import PageContext, Report, is_isolated
-from adaptc.compile.page.inlining import INLINED, data_uri
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.inlining import INLINED, NAMED, data_uri
 from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import Options, View
 from adaptc.core import media
@@ -61,6 +61,9 @@ def _inline(icon: Element, editor: Editor, page: PageContext, view: View, larges
     path = view.follow(page.base, icon.attr("href") or "").path
     uri = None if path is None else _icon_uri(path, view, largest)
     if path is None or uri is None:
+        return
+    if page.names_file(path):  # of a framework that writes the head again
+        report.actions.append(Action(NAME, KEPT, path, NAMED))
         return
     editor.set_attribute(icon, "href", uri)
     if not uri.startswith(f"data:{view.media_type(path)}"):

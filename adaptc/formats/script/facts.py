@@ -55,6 +55,18 @@ class ScriptFacts:
         parts = tuple(_addresses((name,)))
         return all(any(part in address for address in self.addresses) for part in parts)
 
+    def names_file(self, name: str) -> bool:
+        """Whether the script writes out the name of a file, or composes it of parts, as loaders of chunks do.
+
+        Such a loader has the digests of the names in a table (``{12: "4f5a9c01"}``), or the end of all of them
+        (``number + ".chunk.js"``).
+        """
+        return (
+            self.names_address(name)
+            or not self.quoted.isdisjoint(filter(_is_digest, _PARTS.split(name)))
+            or any(name.endswith(ending) for ending in self.addresses if ending[0] == "." and "." in ending[1:])
+        )
+
 
 def script_facts(text: str) -> ScriptFacts:
     """Return the facts of a script."""
@@ -86,6 +98,15 @@ _FILE = re.compile(r"[^<>\s{}]{1,300}\.(?:[cm]?js|json|html?)(?:[?#]\S*)?", re.I
 _RUN = re.compile(r"[\w.~%+@-]+")
 # "app", 'app', `app`, #app; one may begin where another ends
 _QUOTED = re.compile(r"""(["'`])(?=([^"'`\s]{1,99})\1)|#([\w-]+)""")
+
+
+# Parts of the name of a chunk: "12.4f5a9c01.chunk.js", "about-BhX5jokk.js", "main~ab12cd34.js"
+_PARTS = re.compile(r"[.~]|-(?=[\w-]+\.[a-z]+\Z)")
+_SHORTEST = 6  # characters of a digest
+
+
+def _is_digest(part: str) -> bool:
+    return len(part) >= _SHORTEST and not part.isalpha() and not part.isdecimal()
 
 
 def _written(script: Script) -> Iterator[str]:

@@ -351,6 +351,32 @@ def test_a_script_that_may_know_the_sheet_keeps_it(code: str) -> None:
     assert "<style" not in rewritten(page, "inline-styles", CROWD)
 
 
+# What webpack, and loaders like it, compose the names of chunks of
+LOADERS = [
+    's.src = "js/" + ({9:"main"}[n] || n) + "." + {9:"4f5a9c01"}[n] + ".js"',
+    's.src = "js/main." + hash + ".chunk.js"',
+    'import("./js/main.4f5a9c01.chunk.js")',
+]
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_a_script_stays_a_file_that_a_loader_may_ask_for(loader: str) -> None:
+    files = {"main.4f5a9c01.chunk.js": CODE, "loader.js": loader}
+    site = SmallSite({"index.html": f"{HEAD}{''.join(f'<script src={name}></script>' for name in files)}", **files})
+    done = site.rewrite(steps=(Step(BY_NAME["inline-scripts"], CROWD),), promise="words")
+    kept = {action.subject: action.reason for action in done.actions if action.verb == "kept"}
+    assert "may fetch it again" in kept["main.4f5a9c01.chunk.js"]
+    assert "loader.js" not in kept or "import" in loader
+
+
+def test_a_script_moves_in_whose_name_no_loader_can_know() -> None:
+    files = {"main.4f5a9c01.js": CODE, "loader.js": 's.src = "js/" + {9:"77aa90bc"}[n] + ".js"'}
+    site = SmallSite({"index.html": f"{HEAD}{''.join(f'<script src={name}></script>' for name in files)}", **files})
+    done = site.rewrite(steps=(Step(BY_NAME["inline-scripts"], CROWD),), promise="words")
+    assert done.content is not None
+    assert b"src=" not in done.content.replace(b"s.src=", b"")
+
+
 # ---- images
 
 

@@ -78,3 +78,10 @@ def test_a_large_icon_becomes_one_for_a_tab(format_, name):
     match = re.fullmatch(r'<link rel=icon( sizes=any)? href="?data:image/png;base64,([\w+/=]+)"?>', text)
     assert match
     assert Image.open(BytesIO(base64.b64decode(match[2]))).size == (32, 32)
+
+
+@pytest.mark.parametrize("script", ["head({favicon: 'b.png'})", "</script><script type=module src=a.js>"])
+def test_an_icon_stays_a_file_that_a_script_may_write_into_the_head_again(script):
+    head = f"{LARGE}<script>{script}</script>"
+    assert made(head, largest=5000, files={"a.js": "import './c.js'", "c.js": "head('/b.png')"}) == head
+    assert "data:" in made(f"{LARGE}<script>head()</script>", largest=5000)

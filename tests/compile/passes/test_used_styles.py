@@ -444,3 +444,24 @@ def test_what_a_sheet_imports_comes_along():
     assert "@import" not in text
     assert "@media screen{.a{left:0}}" in text
     assert text.index("left:0") < text.index("top:0")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "<script type=module src=lib/module.js></script>",
+        "<script type=module src=app.js></script><link rel=modulepreload href=lib/module.js>",
+        "<script src=app.js></script><link rel=preload as=script href=lib/deep.js>",
+    ],
+)
+def test_names_in_modules_count_as_used_that_the_scripts_of_a_page_import_or_it_preloads(head):
+    css = ".a{color:red}.deep{top:0}.none{margin:0}" + REST
+    files = {
+        "css/a.css": css,
+        "app.js": "run()",
+        "lib/module.js": "import './deep.js'",
+        "lib/deep.js": "e.className = 'deep'",
+    }
+    text = made(head=LINKS + head, files=files, promise="words", options=LIVE)
+    assert ".deep{" in text
+    assert ".none{" not in text

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import HANDLERS, KEPT, PageContext, Report, script_source
+from adaptc.compile.page.context import HANDLERS, KEPT, PageContext, Report, preloads_script, script_source
 from adaptc.compile.page.sheets import rebase_sheet
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
 from adaptc.compile.passes.used_styles.rest import Rest, find_rest
@@ -194,8 +194,10 @@ def script_reach(tree: Document, page: PageContext, view: View) -> ScriptReach:
     """Return what the scripts of a page in its present state are likely to bring in."""
     reach = ScriptReach(data=[_held_names(tree, page.page.text)])
     elements = [(script_source(each, page.base, view), each.attr("src")) for each in tree.iter_elements("script")]
-    pending = [(source, join(page.base, url or "") or page.base) for source, url in elements if source]
-    pending += [(source, page.base) for source in page.scripts]  # handlers, and what is an address now
+    # handlers, and what is an address now: last, since files name others relative to themselves
+    pending = [(source, page.base) for source in page.scripts]
+    pending += [(source, join(page.base, url or "") or page.base) for source, url in elements if source]
+    pending += _preloaded_scripts(tree, page, view)
     seen: set[str] = set()
     while pending:
         source, url = pending.pop()
@@ -214,6 +216,14 @@ def script_reach(tree: Document, page: PageContext, view: View) -> ScriptReach:
     is_closed = not page.unseen_scripts and tree.select_one(_LIVE) is None and not runs_other_code(page.page.text)
     reach.is_inert = is_closed and are_inert([script.inertness for script in reach.scripts.values()])
     return reach
+
+
+def _preloaded_scripts(tree: Document, page: PageContext, view: View) -> Iterator[tuple[bytes, str]]:
+    """Yield the scripts that a page has browsers fetch early, with their URLs: a loader names them by parts."""
+    for link in filter(preloads_script, tree.iter_elements("link")):
+        path = view.follow(page.base, link.attr("href") or "").path
+        if path is not None and view.media_type(path) == media.JS:
+            yield view.artifact(path), view.url_of(path)
 
 
 # What has scripts, or markup for them, of its own
