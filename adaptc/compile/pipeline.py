@@ -289,7 +289,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("style-fonts", 2, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 4, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
     EditPass(
-        "prerendered", 12, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True, libraries=_SIZES
+        "prerendered", 13, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True, libraries=_SIZES
     ),
     EditPass(
         "used-styles",

@@ -14,6 +14,7 @@ from adaptc.compile.pipeline import BY_NAME, KNOWN_PASSES, Step, plan_level
 from adaptc.compile.rewrite import PageResult
 from adaptc.config.rulebook import load_levels
 from adaptc.core import media
+from adaptc.formats.html.document import parse
 
 DROP = (Step(BY_NAME["prerendered"], {"hydration": "drop"}),)
 KEEP = (Step(BY_NAME["prerendered"], {"hydration": "keep"}),)
@@ -141,6 +142,69 @@ def test_a_page_that_is_hidden_until_it_is_hydrated_stays() -> None:
 def test_an_island_that_only_a_script_writes_keeps_the_scripts() -> None:
     island = '<astro-island component-url="/_astro/Map.C0ffee12.js" client="only"></astro-island>'
     assert kept_reason(prerendered("Astro", ARTICLE + island)) == "a script writes a part of it"
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ("<ul class=ships></ul>", "a script fills a list of it"),
+        ("<table><thead><tr><th>Ship<tbody></table>", "a script fills a list of it"),
+        ("<ul><!--[--><!--]--></ul>", "a script fills a list of it"),
+        ("<div class='card Skeleton_line'></div>", "a script writes a part of it"),
+        ("<div role=progressbar></div>", "a script writes a part of it"),
+        ("<!--$!--><template data-msg=x></template><!--/$-->", "a script writes a part of it"),
+        ("<p>Loading...</p>", "it says that it loads"),
+    ],
+)
+def test_pages_that_lack_what_scripts_bring_keep_them(part: str, reason: str) -> None:
+    text = prerendered("Next.js", ARTICLE.replace("</main>", part + "</main>"))
+    assert kept_reason(text) == reason
+    seen = {"index.html": PageEvidence((), is_same_without_scripts=True)}
+    site = SmallSite({"index.html": text, **FILES}, evidence=seen)
+    assert site.rewrite(steps=DROP, promise="words").content is not None, "a browser knows better"
+
+
+@pytest.mark.parametrize(
+    ("script", "address"),
+    [
+        ("fetch('/ships.json').then(show)", "/ships.json"),
+        ("window.fetch(`/api/ships/${id}`,{headers:h})", "/api/ships/"),
+        ('(0,n.A).get("https://api.example/ships")', "https://api.example/ships"),
+        ("new EventSource('/live')", "/live"),
+        ('r.open("GET","ships.xml",!0)', "ships.xml"),
+        ("fetch('/api/mail',{method:'POST',body:b})", ""),
+        ("fetch(url,{credentials:'same-origin'})", ""),
+        ('r.open("GET",url,!0)', ""),
+        ("fetch('/search-index.json')", ""),
+        ("cache.get('/')", ""),
+    ],
+)
+def test_pages_keep_scripts_that_fetch_what_they_may_show(script: str, address: str) -> None:
+    path = "_next/static/chunks/webpack-30b9dd9193356b11.js"
+    rewritten = result(prerendered("Next.js"), **{path: FILES[path] + script})
+    reasons = [action.reason for action in rewritten.actions if action.verb == "kept"]
+    assert reasons == ([f"a script fetches what it may show: {address}"] if address else [])
+
+
+def test_an_island_that_fetches_keeps_the_scripts() -> None:
+    files = {"_astro/Counter.C0ffee12.js": "fetch('/count').then(show)"}
+    (action,) = result(prerendered("Astro"), **files).actions
+    assert action.reason == "a script fetches what it may show: /count"
+
+
+def test_the_outline_of_a_page_is_written_from_its_headings() -> None:
+    outline = (
+        "<aside><nav aria-labelledby=o class=VPDocAsideOutline data-v-1><div id=o>On this page</div>"
+        "<ul class='VPDocOutlineItem root' data-v-1 data-v-2></ul></nav></aside>"
+    )
+    heading = '<h2 id=first-steps>First &amp; steps <a class=header-anchor href="#first-steps">\u200b</a></h2>'
+    text = prerendered("VitePress", outline + f"<div class=VPDoc>{ARTICLE.replace('</h1>', '</h1>' + heading)}</div>")
+    made = adapted(text)
+    (link,) = parse(made).select(".VPDocOutlineItem.root > li[data-v-1][data-v-2] > a.outline-link[data-v-2]")
+    assert (link.attr("href"), link.attr("title"), link.text) == ("#first-steps", "First & steps", "First & steps")
+    assert 'class="VPDocAsideOutline has-outline"' in made
+    deeper = text.replace("<script>window.__VP", '<script>x={"outline":"deep"};window.__VP')
+    assert kept_reason(deeper) == "a script fills a list of it"
 
 
 def test_forms_with_an_action_and_searches_do_not_need_scripts() -> None:

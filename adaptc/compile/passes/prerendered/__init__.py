@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
-from adaptc.compile.page.context import KEPT, PageContext, Report, script_source
+from adaptc.compile.page.context import KEPT, PageContext, Report, preloads_script, script_source
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.passes.prerendered.controls import disable_controls
 from adaptc.compile.passes.prerendered.hidden import show_hidden
-from adaptc.compile.passes.prerendered.hydration import Hydration, find_framework
+from adaptc.compile.passes.prerendered.hydration import Hydration, find_framework, inline_code
 from adaptc.compile.passes.prerendered.loading import load_lazy_images
 from adaptc.compile.view import Options, View
+from adaptc.core import media
+from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.class_names import class_names
@@ -22,9 +26,11 @@ from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.forms import Forms, control_type, find_forms
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.static_text import has_streamed_parts, place_streamed_parts, streamed_parts
+from adaptc.formats.html.syntax import attribute_markup
 from adaptc.formats.html.visible_text import content_length, fold_space
 from adaptc.formats.script.facts import SCRIPT
 from adaptc.formats.script.names import LikelyNames, Names
+from adaptc.formats.script.script import Script
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -49,6 +55,8 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     sheets = screen_sheets(editor.tree, page.base, view)
     is_other = page.evidence is not None and not page.evidence.is_same_without_scripts
     reason = _OTHER if is_other else dependence_reason(_streamed_tree(editor), framework.root, sheets)
+    if not reason and page.evidence is None:
+        reason = absence_reason(_streamed_tree(editor), framework.root) or _fetching_reason(hydration, page, view)
     if reason:
         return Report([Action(NAME, KEPT, f"hydration by {framework.name}", reason)])
     names = LikelyNames([*_script_names(hydration.others, page, view)])
@@ -59,7 +67,18 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     return Report([removed, *actions], drops_scripts=True)
 
 
+def _fetching_reason(hydration: Hydration, page: PageContext, view: View) -> str | None:
+    """Return which data the scripts that hydrate a page fetch, which are not in its HTML, if they do."""
+    kept = {script_source(each, page.base, view) for each in hydration.others}
+    scripts = [source for source in page.scripts if source not in kept]
+    scripts += _loaded_scripts(hydration, page, view)
+    addresses = sorted(frozenset[str]().union(*(view.facts(_FETCHED, source) for source in scripts)))
+    return f"a script fetches what it may show: {addresses[0]}" if addresses else None
+
+
 def _adapt(editor: Editor, scope: Scope, sheets: Sequence[str]) -> Iterator[Action]:
+    if count := write_outline(editor):
+        yield Action(NAME, "written", "links to headings of the page", count=count)
     for subject, count in lost_functions(editor.tree, scope.is_hydrated):
         yield Action(NAME, "lost", subject, "it needs the removed scripts", count)
     streamed = streamed_parts(editor.tree) if has_streamed_parts(editor.text) else frozenset()
@@ -157,6 +176,99 @@ def lost_functions(tree: Document, is_lost: Callable[[Element], bool]) -> Iterat
 
 def _name(control: Element) -> str:
     return fold_space(" ".join([*(control.attr(name) or "" for name in _NAMING), control.text]))
+
+
+# ---- The outline of a VitePress page, which a script writes from the headings of the second level
+
+_OUTLINE = ".VPDocAsideOutline ul.VPDocOutlineItem.root"
+# The levels of headings that it has, where the site or the page sets others
+_OUTLINE_LEVELS = re.compile(r"""outline\\*["']?:\s*(?:\\*["']deep|\[|\d|false|!1|\{[^{}]*level)""")
+
+
+def write_outline(editor: Editor) -> int:
+    """Write the links to the headings of a page where its outline waits for a script; returns their number."""
+    headings = editor.tree.select(".VPDoc h2[id]")
+    for outline in filter(is_empty, editor.tree.select(_OUTLINE) if headings else ()):
+        scope = "".join(f" {attribute_markup(name, '')}" for name in outline.attrs if name.startswith("data-v-"))
+        links = "".join(_outline_link(heading, scope) for heading in headings)
+        editor.append(outline, links)
+        box = next(each for each in outline.ancestors if "VPDocAsideOutline" in class_names(each))
+        editor.set_attribute(box, "class", " ".join([*class_names(box), "has-outline"]))
+        return len(headings)
+    return 0
+
+
+def _outline_link(heading: Element, scope: str) -> str:
+    anchor = heading.select_one(".header-anchor")
+    title = fold_space(heading.text.removesuffix(anchor.text if anchor is not None else "")).strip()
+    address = attribute_markup("href", "#" + quote(heading.attr("id") or ""))
+    return (
+        f"<li{scope}><a class=outline-link {address} {attribute_markup('title', title)}{scope}>{escape(title)}</a></li>"
+    )
+
+
+# ---- Whether the HTML of a page lacks what scripts bring, as far as nobody looked at it
+
+# Lists that wait for their items, and what stands where content comes
+_LISTS = "ul, ol, tbody, dl, [role=list], [role=feed], [role=rowgroup]"
+_WAITING = "[class*=skeleton i], [class*=shimmer i], [role=progressbar], [aria-busy=true]"
+_CLIENT_ONLY = "<!--$!-->"  # React: a boundary whose content a browser renders
+_LOADING_TEXT = re.compile(r"(?:loading|please wait)\W*", re.IGNORECASE)
+
+
+def absence_reason(tree: Document, selector: str) -> str | None:
+    """Return what of a page is not in its HTML, by the marks that frameworks and authors leave where it comes."""
+    root = tree.select_one(selector)
+    if root is None:
+        return None
+    if root.select_one(_WAITING) is not None or _CLIENT_ONLY in root.inner_html:
+        return "a script writes a part of it"
+    outlines = frozenset(tree.select(_OUTLINE))
+    lists = (each for each in root.select(_LISTS) if is_empty(each))
+    if any(each not in outlines or _has_levels(tree) for each in lists):
+        return "a script fills a list of it"
+    if any(_LOADING_TEXT.fullmatch(fold_space(each.text).strip()) for each in root.select("p, div, span")):
+        return "it says that it loads"
+    return None
+
+
+def _has_levels(tree: Document) -> bool:
+    return any(map(_OUTLINE_LEVELS.search, inline_code(tree)))
+
+
+def is_empty(element: Element) -> bool:
+    """Whether an element has neither text nor elements."""
+    return not element.text.strip() and element.select_one("*") is None
+
+
+# Addresses in calls that fetch, but for those that send something
+_CALL = re.compile(
+    r"""(?:(?<![\w$.])(?:(?:window|self|globalThis)\.)?(?:\$?fetch|useFetch|EventSource|WebSocket|axios)"""
+    r"""|\.(?:get|getJSON|load|ajax)(?=\(["`](?:https?:/)?/\w)|\.open(?=\("GET",))"""
+    r"""\((?:"GET",)?+(["`])((?:(?!\1)[^\n])*+)\1?+(?!,\{(?:[^{}]|\{[^{}]*\})*?method:"P)"""
+)
+# What frameworks fetch for the next page, and search boxes for their index
+_OF_FRAMEWORKS = re.compile(
+    r"_next/|_nuxt/|_app/|_payload\.js|page-data/|hashmap\.json|builds/meta|search|lunr|pagefind|\.(?:wasm|svg|woff2?)\Z"
+)
+
+
+def _fetched_addresses(text: str) -> frozenset[str]:
+    """Return the literal addresses, or their beginnings, that a script fetches data from."""
+    found = (match[2].partition("${")[0] for match in _CALL.finditer(Script(text).code))
+    return frozenset(each for each in found if each and not _OF_FRAMEWORKS.search(each))
+
+
+_FETCHED = FactKind("fetched addresses", _fetched_addresses, frozenset[str]())
+
+
+def _loaded_scripts(hydration: Hydration, page: PageContext, view: View) -> Iterator[bytes]:
+    """Yield the scripts that a page loads with those it names: what is preloaded, and the components of islands."""
+    urls = [link.attr("href") for link in filter(preloads_script, hydration.hints)]
+    urls += [island.attr("component-url") for island in hydration.islands]
+    paths = {view.follow(page.base, url).path for url in urls if url}
+    for path in sorted(path for path in paths if path is not None and view.media_type(path) == media.JS):
+        yield view.artifact(path)
 
 
 # ---- Whether the HTML of a page holds what a visitor reads, or waits for a script to write it
