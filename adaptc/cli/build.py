@@ -115,7 +115,16 @@ def build(
     config = with_mirror(given)
     if config.docroot == given.docroot and config.site.base_url != given.site.base_url:
         display = replace(display, notes=(diagnose("base-url-read", url=config.site.base_url),))
+    display = replace(display, notes=(*_app_notes(config), *display.notes))
     return _dry_run(invocation, config, allow_empty) if dry_run else _build(invocation, config, display)
+
+
+def _app_notes(config: Config) -> tuple[Diagnostic, ...]:
+    """Return what application the docroot is, if it is one."""
+    from adaptc.site.published import find_app
+
+    app = find_app(config.docroot, config.site.index) if config.docroot is not None else None
+    return () if app is None else (diagnose("app-found", app=app),)
 
 
 def _is_fetched(source: str | None) -> bool:
@@ -175,7 +184,7 @@ def _build_fetched(invocation: Invocation, source: _Source, settings: dict[str, 
         print_diagnostics(crawl.diagnostics, invocation)
         return crawl_code(crawl)
     config = with_mirror(invocation.load({**settings, "docroot": crawl.output}, repeats=False))
-    return _build(invocation, config, replace(display, crawl=crawl))
+    return _build(invocation, config, replace(display, crawl=crawl, notes=_app_notes(config)))
 
 
 def _build(invocation: Invocation, config: Config, display: _RunOptions) -> ExitCode:
@@ -191,9 +200,9 @@ def _build(invocation: Invocation, config: Config, display: _RunOptions) -> Exit
         return exit_code(said)
     if display.explain:
         _explain(invocation, result.built)
-    print_diagnostics(said[len(display.notes) :], invocation)
     for note in display.notes:
         print_text(f"{note.message}\n", invocation)
+    print_diagnostics(said[len(display.notes) :], invocation)
     _show(invocation, result, config)
     return exit_code(said)
 

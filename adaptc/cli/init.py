@@ -45,7 +45,7 @@ def init(invocation: Invocation, docroot: str | None, output: str, profile: str 
     site = docroot or usual_docroot(path.parent)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(profiled(starting_text(site, output), PROFILES[profile] if profile else {}))
+            file.write(profiled(starting_text(site, output), _settings(profile, path.parent / site if site else None)))
     except FileExistsError as error:
         raise UsageError(f"{path} exists already; it is left as it is") from error
     except FileNotFoundError as error:
@@ -54,6 +54,20 @@ def init(invocation: Invocation, docroot: str | None, output: str, profile: str 
         print_json({"file": str(path), "docroot": site, "output": output})
     else:
         print_text(f"wrote {path}; next: adaptc build" + ("" if site else " DOCROOT"), invocation)
+
+
+def _settings(profile: str | None, docroot: Path | None) -> dict[str, Any]:
+    """Return the settings of a profile; for a site that a framework rendered its ladder has ``unhydrated``, too."""
+    from adaptc.config.config import Config
+    from adaptc.site.published import find_app
+
+    settings = PROFILES[profile] if profile else {}
+    app = find_app(docroot, Config().site.index) if docroot is not None and settings else None
+    if app is None or not app.is_rendered:
+        return settings
+    place = _CROWD.index("moderate") + 1
+    levels = (*_CROWD[:place], "unhydrated", *_CROWD[place:])
+    return {key: levels if value == _CROWD else value for key, value in settings.items()}
 
 
 def usual_docroot(base: Path) -> str | None:

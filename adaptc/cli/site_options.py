@@ -74,13 +74,13 @@ def with_mirror(config: Config) -> Config:
 
     mirror = find_mirror(config.docroot) if config.docroot is not None else None
     if mirror is None:
-        return with_base_url(config)
+        return with_app_levels(with_base_url(config))
     site = replace(
         config.site,
         base_url=config.site.base_url or mirror.base_url,
         csp=config.site.csp if config.site.csp is not None else mirror.csp,
     )
-    return replace(config, docroot=mirror.docroot, site=site)
+    return with_app_levels(replace(config, docroot=mirror.docroot, site=site))
 
 
 def with_base_url(config: Config) -> Config:
@@ -90,3 +90,18 @@ def with_base_url(config: Config) -> Config:
     if config.docroot is None or config.site.base_url is not None:
         return config
     return replace(config, site=replace(config.site, base_url=find_base_url(config.docroot, config.site.index)))
+
+
+def with_app_levels(config: Config) -> Config:
+    """Return the configuration with level ``unhydrated`` for a site that a framework rendered, if nobody chose levels.
+
+    Its pages hold what scripts build once more in browsers: without them they take a tenth of the requests.
+    """
+    from adaptc.site.published import find_app
+
+    if config.docroot is None or config.has_levels:
+        return config
+    app = find_app(config.docroot, config.site.index)
+    if app is None or not app.is_rendered:
+        return config
+    return replace(config, build=replace(config.build, levels=(*config.build.levels, "unhydrated")))

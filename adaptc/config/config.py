@@ -259,7 +259,8 @@ class Config:
     ``levels`` are the ``[levels.NAME]`` tables as written, for ``adaptc.config.rulebook.load_levels``. ``diagnostics``
     are pairs of id and severity, None for "off". ``daemons`` are the ``[daemons.NAME]`` tables, which no build depends
     on, ``budgets`` the ``[budgets.LEVEL]`` tables, for ``adaptc.config.budgets``. ``file`` is the file that was read,
-    if any, ``options`` are the settings by dotted key that the command line gave.
+    if any, ``options`` are the settings by dotted key that the command line gave. ``has_levels`` says that either names
+    the levels to build.
 
     >>> from dataclasses import replace
     >>> config = Config()
@@ -284,6 +285,7 @@ class Config:
     budgets: TomlSource = field(default_factory=TomlSource)
     file: Path | None = None
     options: tuple[tuple[str, Any], ...] = ()
+    has_levels: bool = False
 
     @property
     def url_prefix(self) -> str:

@@ -285,6 +285,7 @@ def read_config(
         diagnostics=tuple(severities.values.items()),
         file=base / Path(file.name).name if file.name else None,
         options=tuple(options.items()),
+        has_levels=any("levels" in reading.values.get("build", {}) for reading in readings),
     )
     for reading in readings:
         config = _with_settings(config, reading.values)

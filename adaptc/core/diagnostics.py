@@ -122,6 +122,7 @@ KINDS: dict[str, Kind] = {
     "base-url-read": Kind(
         N, "built as published at {url}, where the addresses of its pages lead (--base-url says otherwise)"
     ),
+    "app-found": Kind(N, "{app}"),
     "missing-target": Kind(W, "{where} points to {url}, but there is no such file"),
     "outside-docroot": Kind(N, "{where} points to {url}, above the docroot"),
     "bad-url": Kind(W, "{where} is not a URL: {url}"),

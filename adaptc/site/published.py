@@ -1,4 +1,6 @@
-"""Under which path a site is published, as its pages say: project pages are at user.github.io/repository/.
+"""What the pages of a site say of it: under which path it is published, and which framework made it.
+
+Project pages are at user.github.io/repository/.
 
 Their addresses that begin with a slash lead to files below that path, none of which are where the docroot would have
 them. What the pages are sure of is read; else the user has to say it (``site.base_url``).
@@ -9,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
@@ -127,3 +130,81 @@ def _declared(page: str, text: str, prefix: str) -> str | None:
             if host and path.rstrip("/") in {(prefix + each).rstrip("/") for each in shorter}:
                 return f"{url.partition('://')[0].lower()}://{host}{prefix}"
     return None
+
+
+# ---- Which framework made a site, and whether its pages hold what they show
+
+# By what its pages have, rendered or not; the first that matches
+_FRAMEWORKS = {
+    "Docusaurus": r"\bid=[\"']?__docusaurus\b",
+    "Gatsby": r"\bid=[\"']?___gatsby\b",
+    "Next.js": r"\bid=[\"']?__NEXT_DATA__\b|\bself\.__next_[fs]\b",
+    "Nuxt": r"\bid=[\"']?__nuxt\b",
+    "VitePress": r"<meta[^>]+content=[\"']?VitePress\b",
+    "VuePress": r"<meta[^>]+content=[\"']?VuePress\b",
+    "SvelteKit": r"\b__sveltekit_\w+\s*=|\bdata-sveltekit-",
+    "React Router": r"\bwindow\.__(?:remix|reactRouter)(?:Context|Manifest)\b",
+    "Angular": r"<\w[\w-]*-root\b|\bng-(?:version|server-context)=",
+    "Astro": r"<astro-island\b",
+    "Flutter": r"\b(?:flutter_bootstrap|main\.dart)\.js\b",
+    "Blazor": r"\b_framework/blazor\.",
+    "Create React App": r"\bstatic/js/main\.[0-9a-f]{8}\.",
+    "Vue CLI": r"\bjs/chunk-vendors\.[0-9a-f]{8}\.js\b",
+    "Vite": r"<script\b[^>]*\btype=[\"']?module\b[^>]*\bsrc=[\"']?[^\"'\s>]*-[\w-]{8}\.js\b",
+}
+_UNREAD = re.compile(
+    r"<(script|style|template|noscript|svg|title|head)\b[\s\S]*?</\1\s*>|<!--[\s\S]*?-->|<[^>]*>", re.IGNORECASE
+)
+_SCRIPT = re.compile(r"<script\b[^>]*\bsrc\s*=", re.IGNORECASE)
+# Characters of text that a page has at least that is rendered; a shell has "Loading", or asks to enable scripts
+_FEWEST_CHARACTERS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """A framework's site: the ``name`` of what made it, and whether its pages hold their words (``is_rendered``).
+
+    As text it says so, as in ``adaptc build``.
+    """
+
+    name: str
+    is_rendered: bool
+
+    def __str__(self) -> str:
+        if self.is_rendered:
+            return f"{self.name}, prerendered: level unhydrated leaves out the scripts that build its pages once more"
+        return (
+            f"{self.name}, whose pages are written by scripts: add --browser, so that levels without scripts have "
+            "their words; without it these levels are as the level above"
+        )
+
+
+def find_app(docroot: Path, index_names: Iterable[str]) -> App | None:
+    """Return what application most of the sampled pages of a docroot are, ``None`` if they are none.
+
+    Its error pages may be short: it holds its words if one of its pages does. What Vite and others bundled for pages
+    that do is no application.
+    """
+    texts = [text for _, text in _sample(docroot, tuple(index_names))]
+    named = [(name, text) for text in texts for name in [_framework_of(text)] if name is not None]
+    if not named or 2 * len(named) <= len(texts):
+        return None
+    names = [name for name, _ in named]
+    name = max(names, key=names.count)
+    is_rendered = any(_characters(text) >= _FEWEST_CHARACTERS for _, text in named)
+    return None if is_rendered and name in _BUNDLED else App(name, is_rendered)
+
+
+# They render no pages when a site is built
+_BUNDLED = frozenset({"Vite", "Vue CLI", "Create React App", "Flutter", "Blazor"})
+
+
+def _framework_of(text: str) -> str | None:
+    """Return the framework of a page, ``None`` for others; what has no words and runs scripts is an application."""
+    name = next((name for name, mark in _FRAMEWORKS.items() if re.search(mark, text)), None)
+    is_shell = name is None and _SCRIPT.search(text) is not None and not _characters(text)
+    return "An application" if is_shell else name
+
+
+def _characters(text: str) -> int:
+    return len("".join(_UNREAD.sub(" ", text).split()))

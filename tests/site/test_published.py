@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from adaptc.cli.main import run
-from adaptc.site.published import find_base_url
+from adaptc.cli.site_options import with_app_levels
+from adaptc.site.published import App, find_app, find_base_url
+from adaptc.workflow.configuration import load_config
 
 LINKS = (
     '<link rel=stylesheet href="/repo/s.css"><img src=/repo/a.gif><a href=\'/repo/guide/\'>G</a><a href="/repo/b">B</a>'
@@ -87,3 +89,71 @@ def test_a_build_says_what_it_read_and_the_option_wins(
     said = capsys.readouterr()
     assert "built as published" not in said.out + said.err
     assert "missing-target" in said.out + said.err
+
+
+WORDS = "<main><p>" + "Ships are in the harbour. " * 9 + "</main>"
+
+
+@pytest.mark.parametrize(
+    ("page", "app"),
+    [
+        (f"<div id=__docusaurus>{WORDS}</div>", App("Docusaurus", True)),
+        (f"{WORDS}<script>self.__next_f.push([1])</script>", App("Next.js", True)),
+        ("<div id=__nuxt></div><script src=a.js></script>", App("Nuxt", False)),
+        (
+            "<div id=root></div><script type=module crossorigin src=/assets/index-DSXtc1GT.js></script>",
+            App("Vite", False),
+        ),
+        (f"{WORDS}<script type=module src=/assets/index-DSXtc1GT.js></script>", None),
+        ("<title>Shop</title><div id=app></div><script src=bundle.js></script>", App("An application", False)),
+        (f"{WORDS}<script src=jquery.js></script>", None),
+        ("<app-root></app-root><script src=main-4WRA7LQF.js type=module></script>", App("Angular", False)),
+    ],
+)
+def test_the_framework_of_a_site_is_told_and_whether_its_pages_hold_their_words(tmp_path, page, app):
+    for name in ("index.html", "about/index.html"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(f"<!doctype html><title>T</title>{page}")
+    assert find_app(tmp_path, ("index.html",)) == app
+
+
+def test_few_pages_of_a_framework_do_not_make_a_site_one(tmp_path):
+    for name in ("a.html", "b.html", "c.html"):
+        (tmp_path / name).write_text(WORDS)
+    (tmp_path / "d.html").write_text(f"<div id=__docusaurus>{WORDS}</div>")
+    assert find_app(tmp_path, ("index.html",)) is None
+
+
+def test_a_build_says_what_the_site_is_and_has_levels_for_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "site").mkdir()
+    page = f"<!doctype html><title>T</title><div id=__docusaurus>{WORDS}</div><script src=main.75c38abc.js></script>"
+    (tmp_path / "site/index.html").write_text(page)
+    (tmp_path / "site/main.75c38abc.js").write_text("run()" * 99)
+    assert run(["build", "site", "--effort", "fast", "-j", "1"]) == 0
+    assert capsys.readouterr().out.startswith("Docusaurus, prerendered: ")
+    assert "<script" not in (tmp_path / "opt/unhydrated/id/index.html").read_text()
+    assert run(["check"]) == 0
+    capsys.readouterr()
+    assert run(["build", "site", "--effort", "fast", "-j", "1", "--level", "full"]) == 0
+    assert not (tmp_path / "opt/unhydrated").exists()
+    assert run(["init", "--docroot", "site", "--profile", "crowd"]) == 0
+    text = (tmp_path / "adaptc.toml").read_text()
+    assert text.count('["full", "lossless", "moderate", "unhydrated", "extreme", "text"]') == 2
+
+
+def test_levels_that_a_file_names_are_all_there_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/index.html").write_text(f"<div id=__docusaurus>{WORDS}</div>")
+    config = with_app_levels(load_config(overrides={"docroot": "site"}))
+    assert config.build.levels == ("full", "lossless", "unhydrated")
+    (tmp_path / "adaptc.toml").write_text('docroot = "site"\n[build]\nlevels = ["full", "lossless"]\n')
+    assert with_app_levels(load_config()).build.levels == ("full", "lossless")
+
+
+def test_a_build_says_that_scripts_write_the_pages(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "index.html").write_text("<title>T</title><app-root></app-root><script src=main-4WRA7LQF.js></script>")
+    assert run(["build", ".", "-o", "../opt", "--effort", "fast", "-j", "1", "--level", "full"]) == 0
+    assert capsys.readouterr().out.startswith("Angular, whose pages are written by scripts: add --browser")
