@@ -1,17 +1,22 @@
-"""``adaptc export``: writes the whole site at one level into a directory."""
+"""``adaptc export`` and ``adaptc web``: the whole site at one level as a directory, for hosts that only send files."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from adaptc.cli.command import ExitCode, Invocation, command
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, watching
+from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
 
 if TYPE_CHECKING:
+    from adaptc.compile.engine.proof.paints import PagePaint
+    from adaptc.compile.engine.reporting import Progress
+    from adaptc.config.config import Config
+    from adaptc.report.figures import LevelFigures, SiteFigures
     from adaptc.workflow.export.export import Export
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -81,3 +86,137 @@ def _record(done: Export, level: str) -> dict[str, Any]:
         "encoded": done.encoded,
         "diagnostics": diagnostic_records(done.diagnostics),
     }
+
+
+# ---- adaptc web: from the site to what is published, in one go
+
+FULL, WEB = "full", "web"
+# As ``--browser`` without a number; and the line of a phone on which the home page is measured
+_LOOKED_AT, _LINE = 3, "3g"
+
+
+@command("web")
+@click.argument("docroot", metavar="SITE", type=_FOLDER)
+@click.argument("dest", metavar="[PUBLIC]", type=_FOLDER, default="public")
+@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="What is kept for the next run.  [default: opt]")
+@click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes.")
+@click.option("--base-url", metavar="URL", help="The URL under which SITE is published.")
+@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]")
+@click.option(
+    "--browser/--no-browser",
+    default=None,
+    help="Look at pages in a browser first, and measure the home page.  [default: where there is one]",
+)
+def web(
+    invocation: Invocation,
+    docroot: Path,
+    dest: Path,
+    output: Path | None,
+    effort: str | None,
+    base_url: str | None,
+    jobs: int | None,
+    browser: bool | None,
+) -> ExitCode:
+    """Build SITE for hosts that only send files, and export it to PUBLIC.
+
+    PUBLIC is "public" by default. The same as "adaptc build SITE --level full --level web --browser" and "adaptc export
+    web PUBLIC --encodings none", with a table of what is saved. Only what changed is built; SITE is never written to.
+    """
+    from adaptc.workflow.api import build
+    from adaptc.workflow.export.export import export_site, refuse_destination
+
+    build_settings = {"build.effort": effort, "build.jobs": jobs}
+    settings = {"docroot": docroot, "output": output, "site.base_url": base_url, **build_settings}
+    given = invocation.load(settings)
+    chosen = {"build.levels": _levels(given), "browser.pages": _pages(given, browser)}
+    config = with_mirror(invocation.load({**settings, **chosen}))
+    refuse_destination(config, dest)
+    with watching(invocation) as progress:
+        built = build(config, progress, requires_pages=True, isolated=False)
+        done = export_site(config, WEB, dest, "none", progress)
+        paints = _paints(config, progress) if config.browser.pages else ()
+    said = (*built.diagnostics, *done.diagnostics)
+    if invocation.format == "json":
+        print_json(
+            {**_record(done, WEB), "diagnostics": diagnostic_records(said), **_saved_record(built.figures, paints)}
+        )
+    else:
+        print_diagnostics(said, invocation)
+        print_text(table(list(_saved_rows(built.figures, done, paints)), right=(1, 2, 3)), invocation)
+        print_text("".join(f"\n{line}" for line in _next_steps(config, done)), invocation)
+    return exit_code(said)
+
+
+def _levels(config: Config) -> list[str]:
+    """Return the levels to build: full, to compare with, and web; and those that the output or the file has already."""
+    from adaptc.config.config import Config as Defaults
+    from adaptc.config.config_file import read_last_build
+
+    is_known = config.build.levels != Defaults().build.levels or read_last_build(config.output) is not None
+    return list(dict.fromkeys([FULL, WEB, *(config.build.levels if is_known else ())]))
+
+
+def _pages(config: Config, browser: bool | None) -> int | str:
+    """Return at how many pages of each template a browser looks."""
+    from adaptc.browser.chromium import find_chromium
+
+    if browser is False:
+        return 0
+    wanted = browser or find_chromium(config.browser.program) is not None
+    return config.browser.pages or (_LOOKED_AT if wanted else 0)
+
+
+def _paints(config: Config, progress: Progress) -> tuple[PagePaint, ...]:
+    """Return how soon a phone shows the home page before and after; nothing where that cannot be measured."""
+    from adaptc.core.diagnostics import UsageError
+    from adaptc.workflow.prove import measure
+
+    try:
+        return measure(config, WEB, _LINE, progress)
+    except UsageError:  # no browser, or it fails: the build has said so
+        return ()
+
+
+def _sides(figures: SiteFigures) -> tuple[LevelFigures, LevelFigures]:
+    by_name = {level.level: level for level in figures.levels}
+    return by_name[FULL], by_name[WEB]
+
+
+def _saved_rows(figures: SiteFigures, done: Export, paints: tuple[PagePaint, ...]) -> Iterator[list[str]]:
+    from adaptc.core.quantities import written_bytes, written_count, written_milliseconds
+
+    before, after = _sides(figures)
+    yield ["", "before", "after", "saved"]
+    yield _row("all files, copies to choose from included", (figures.docroot_bytes, done.size), written_bytes)
+    sent = (before.transfer_per_page, after.transfer_per_page)
+    yield _row("a page with what it loads, as sent", sent, written_bytes)
+    yield _row("requests of a page", (before.requests_per_page, after.requests_per_page), written_count)
+    times = [each.paint.largest for each in paints if each.paint is not None]
+    if len(times) == len(paints) > 1:
+        name = f"largest paint of {paints[0].page} on a phone, {_LINE}"
+        yield _row(name, (times[0], times[1]), written_milliseconds)
+
+
+def _row(name: str, values: tuple[float, float], written: Callable[[float], str]) -> list[str]:
+    from adaptc.core.quantities import written_saving
+
+    before, after = values
+    return [name, written(before), written(after), written_saving(after, before)]
+
+
+def _saved_record(figures: SiteFigures, paints: tuple[PagePaint, ...]) -> dict[str, Any]:
+    names = ("requests_per_page", "identity_per_page", "transfer_per_page")
+    before, after = ({name: getattr(level, name) for name in names} for level in _sides(figures))
+    for each, side in zip(paints, (before, after), strict=False):
+        side["largest_paint"] = each.paint.largest if each.paint else None
+    return {"before": before, "after": after, "line": _LINE if paints else None}
+
+
+def _next_steps(config: Config, done: Export) -> Iterator[str]:
+    output = config.output
+    yield f"Publish {done.destination} in the place of {config.docroot}; keep {output} for the next run, unpublished."
+    yield f"What was done to each page: {output}/report.html. Both side by side: adaptc preview -o {output}"
+    if config.browser.pages:
+        yield f"To prove in a browser that pages are the same: adaptc prove -o {output} --level {WEB}"
+    else:
+        yield "With Chromium (--browser), images are offered as small as they are shown."

@@ -79,28 +79,83 @@ def prove(
     ``robot`` pages are acted on, at levels that keep more than the content. Raises ``UsageError`` where there is no
     build or no browser, and for names that were not built.
     """
-    if config.docroot is None:
-        raise UsageError("no docroot: name it as docroot in adaptc.toml")
-    with last_build(config.output) as state:
-        resources = {path: resource for path, (resource, _) in state.resources().items()}
-        traffic, built = last_traffic(state), state.levels()
-        dropped = demotions_of(state.decisions())
-        site = site_of(config, resources, state.linked_paths())
-    sizes = {path: source.size for path, source in site.sources.items() if source.media_type == HTML}
-    pages = [_page(site, sizes, name) for name in names]
-    pages = pages or sample_pages(sizes, traffic.hits if traffic else {}, count)
-    chosen = _levels(config, built, levels)
-    store = Store(config.build.cache or config.output / ".adaptc/cache")
-    headers = PageHeaders(config.site.csp, host_rules(config, config.docroot, resources))
-    program, servers = _browser(config.browser.program), _servers(config, config.docroot, site, chosen, headers)
-    urls = {page: address_to_prove(page, site, servers.original, headers.hosts) for page in dict.fromkeys(pages)}
+    bench = _Bench.of(config, levels)
+    urls = bench.addresses(names, count)
     try:
-        verdicts = Prover(program, servers, VerdictStore(store), robot).prove(urls, progress)
-        paints = Painter(program, servers, line, store).measure(urls, progress) if line else []
+        verdicts = Prover(bench.program, bench.servers, VerdictStore(bench.store), robot).prove(urls, progress)
+        paints = bench.painter(line).measure(urls, progress) if line else []
     except BrowserError as error:
-        raise UsageError(f"{program} failed: {error}") from None
-    names = tuple(level.name for level in chosen)
-    return Proof(tuple(urls), names, tuple(verdicts), store, dropped, line, tuple(paints))
+        raise UsageError(f"{bench.program} failed: {error}") from None
+    built = tuple(bench.servers.servers)
+    return Proof(tuple(urls), built, tuple(verdicts), bench.store, bench.dropped, line, tuple(paints))
+
+
+def measure(config: Config, level: str, line: str, progress: Progress) -> tuple[PagePaint, ...]:
+    """Return how soon the home page, or else the most usual one, is shown on ``line``: the original, and at ``level``.
+
+    Raises ``UsageError`` as ``prove`` does.
+    """
+    bench = _Bench.of(config, [level])
+    try:
+        return tuple(bench.painter(line).measure(bench.addresses(bench.home(), 1), progress))
+    except BrowserError as error:
+        raise UsageError(f"{bench.program} failed: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Bench:
+    """The last build, a browser to look at it, and servers of the original and its levels.
+
+    ``sizes`` are the bytes of each page, ``hits`` the views of those viewed.
+    """
+
+    site: Site
+    sizes: Mapping[str, int]
+    hits: Mapping[str, int]
+    dropped: Demotions
+    store: Store
+    program: str
+    headers: PageHeaders
+    servers: Levels
+
+    @classmethod
+    def of(cls, config: Config, levels: Sequence[str]) -> _Bench:
+        """Read the last build; ``levels`` are those to look at, by default all. Raises ``UsageError``."""
+        if config.docroot is None:
+            raise UsageError("no docroot: name it as docroot in adaptc.toml")
+        with last_build(config.output) as state:
+            resources = {path: resource for path, (resource, _) in state.resources().items()}
+            traffic, built = last_traffic(state), state.levels()
+            dropped = demotions_of(state.decisions())
+            site = site_of(config, resources, state.linked_paths())
+        chosen = _levels(config, built, levels)
+        headers = PageHeaders(config.site.csp, host_rules(config, config.docroot, resources))
+        return cls(
+            site,
+            {path: source.size for path, source in site.sources.items() if source.media_type == HTML},
+            traffic.hits if traffic else {},
+            dropped,
+            Store(config.build.cache or config.output / ".adaptc/cache"),
+            _browser(config.browser.program),
+            headers,
+            _servers(config, config.docroot, site, chosen, headers),
+        )
+
+    def home(self) -> list[str]:
+        """Return the home page, if there is one."""
+        path = self.site.find("")
+        return [path] if path in self.sizes and path is not None else []
+
+    def addresses(self, names: Sequence[str], count: int) -> dict[str, str]:
+        """Return the addresses of the pages ``names``, or else of ``count`` pages. Raises ``UsageError``."""
+        named = [_page(self.site, self.sizes, name) for name in names]
+        pages = named or sample_pages(self.sizes, self.hits, count)
+        original, hosts = self.servers.original, self.headers.hosts
+        return {page: address_to_prove(page, self.site, original, hosts) for page in dict.fromkeys(pages)}
+
+    def painter(self, line: str) -> Painter:
+        """Return what measures pages on a line."""
+        return Painter(self.program, self.servers, line, self.store)
 
 
 PROOF = "proof.html"

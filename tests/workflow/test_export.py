@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.sites.built import BuiltSite
+from tests.waiting import PATIENCE
 
 from adaptc.compile.engine.reporting import Silent
 from adaptc.config.config_file import LAST_BUILD
@@ -372,9 +374,9 @@ def test_a_level_that_was_not_built(site: BuiltSite) -> None:
 # ---- the command
 
 
-def run(site: BuiltSite, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "adaptc.cli", "-C", os.fspath(site.root), "export", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+def run(site: BuiltSite, *arguments: str, name: str = "export") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-P", "-m", "adaptc.cli", "-C", os.fspath(site.root), name, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
 
 
 def test_the_command_says_what_it_did(site: BuiltSite) -> None:
@@ -392,3 +394,60 @@ def test_the_command_names_what_is_missing(site: BuiltSite) -> None:
         2,
         "adaptc: no docroot: name the published directory on the command line, or as docroot in adaptc.toml\n",
     )
+
+
+# ---- adaptc web
+
+
+def run_web(site: BuiltSite, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return run(site, *arguments, "--no-browser", "--effort", "fast", name="web")
+
+
+def test_one_command_builds_and_exports(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write(FILES)
+    ended = run_web(site, "site")
+    assert ended.returncode == 0, ended.stderr
+    assert names(site) == set(FILES)
+    assert len(read(site, "index.html")) < len(PAGE)
+    rows = [re.split(r" {2,}", line.strip()) for line in ended.stdout.splitlines()]
+    assert rows[0] == ["before", "after", "saved"]
+    assert [row[0] for row in rows[1:4]] == [
+        "all files, copies to choose from included",
+        "a page with what it loads, as sent",
+        "requests of a page",
+    ]
+    assert "Publish public in the place of site; keep opt" in ended.stdout
+
+
+def test_one_command_does_again_what_changed_only(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write(FILES)
+    run_web(site, "site", "there")
+    site.write({"new.html": PAGE.replace("words", "new")})
+    told = json.loads(run_web(site, "site", "there", "--format", "json").stdout)
+    assert (told["written"], told["kept"], told["line"]) == (1, len(FILES), None)
+    assert told["after"]["transfer_per_page"] < told["before"]["transfer_per_page"]
+
+
+def test_one_command_keeps_the_levels_of_the_last_build(site: BuiltSite) -> None:
+    run(site, "site", "-o", "opt", "--level", "full", "--level", "moderate", name="build")
+    assert run_web(site, "site").returncode == 0
+    assert {"full", "moderate", "web"} <= {each.name for each in site.output.iterdir()}
+
+
+@pytest.mark.parametrize("dest", ["site", "foreign"])
+def test_one_command_builds_nothing_for_a_directory_that_it_refuses(tmp_path: Path, dest: str) -> None:
+    site = BuiltSite(tmp_path).write(FILES)
+    (tmp_path / "foreign").mkdir()
+    (tmp_path / "foreign" / "dear.txt").write_text("dear")
+    ended = run_web(site, "site", dest)
+    assert ended.returncode == 2
+    assert "choose another" in ended.stderr
+    assert not site.output.exists()
+
+
+@pytest.mark.chromium
+def test_one_command_measures_the_home_page(chromium: str, tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write(FILES)
+    ended = run(site, "site", "--effort", "fast", "--browser", name="web")
+    assert ended.returncode == 0, ended.stderr
+    assert re.search(r"largest paint of index\.html on a phone, 3g +\d\.\d\d s +\d\.\d\d s", ended.stdout)

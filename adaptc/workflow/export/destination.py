@@ -96,6 +96,7 @@ class ExportRecord:
 
 def write_items(items: list[Item], destination: Path, record: ExportRecord, progress: Progress) -> Tally:
     """Write ``items`` to ``destination``, an absolute path. Raises ``UsageError`` when it holds foreign files."""
+    refuse_foreign_directory(destination, record)
     known = record.read()
     is_new = not destination.exists()
     if not is_new:
@@ -130,11 +131,15 @@ def _remove_drafts(destination: Path, known: Iterable[str]) -> None:
         remove(os.fspath(destination / directory / _DRAFT))
 
 
-def _refuse_foreign_files(items: list[Item], destination: Path, known: frozenset[str] | None) -> None:
-    if not destination.is_dir():
+def refuse_foreign_directory(destination: Path, record: ExportRecord) -> None:
+    """Raise ``UsageError`` for a destination that is no directory, or was filled by somebody else."""
+    if destination.exists() and not destination.is_dir():
         raise UsageError(f"{destination} is not a directory")
-    if known is None and any(destination.iterdir()):
+    if destination.exists() and record.read() is None and any(destination.iterdir()):
         raise UsageError(f"{destination} is not empty and was not made by adaptc export from here: choose another")
+
+
+def _refuse_foreign_files(items: list[Item], destination: Path, known: frozenset[str] | None) -> None:
     _refuse_outward_directories({*(name for item in items for name, _ in item.files), *(known or ())}, destination)
     foreign = [
         name

@@ -16,7 +16,7 @@ from adaptc.core.model import OWN_DIRECTORY, PRIVATE
 from adaptc.core.quantities import written_plural
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.api import build_spec, plan
-from adaptc.workflow.export.destination import ExportRecord, Item, write_items
+from adaptc.workflow.export.destination import ExportRecord, Item, refuse_foreign_directory, write_items
 from adaptc.workflow.export.items import LAYOUTS, export_items
 from adaptc.workflow.export.service_worker import LadderItems, had_ladder
 
@@ -48,8 +48,7 @@ def export_site(
     """
     manifest = last_manifest(config.output)
     manifest.require_level(level)
-    docroot, target = docroot_of(config), Path(os.path.realpath(destination))
-    _refuse_overlap(target, docroot, Path(os.path.realpath(config.output)))
+    docroot, target = docroot_of(config), refuse_destination(config, destination)
     private = config.output / PRIVATE
     with output_lock(private / "lock"):
         stale = staleness(config, manifest, level)
@@ -80,10 +79,18 @@ def docroot_of(config: Config) -> Path:
     return config.docroot
 
 
-def _refuse_overlap(target: Path, docroot: Path, output: Path) -> None:
-    for name, directory in (("docroot", Path(os.path.realpath(docroot))), ("output", output)):
-        if target == directory or target in directory.parents or directory in target.parents:
-            raise UsageError(f"{target} and the {name} {directory} overlap: choose another directory to export to")
+def refuse_destination(config: Config, destination: Path) -> Path:
+    """Return the real path of a destination.
+
+    Raises ``UsageError`` when it overlaps with the docroot or the output, or holds what is not from there.
+    """
+    target = Path(os.path.realpath(destination))
+    for name, directory in (("docroot", docroot_of(config)), ("output", config.output)):
+        real = Path(os.path.realpath(directory))
+        if target == real or target in real.parents or real in target.parents:
+            raise UsageError(f"{target} and the {name} {real} overlap: choose another directory to export to")
+    refuse_foreign_directory(target, ExportRecord.of(config.output / PRIVATE, target))
+    return target
 
 
 def staleness(config: Config, manifest: Manifest, level: str) -> tuple[Diagnostic, ...]:
