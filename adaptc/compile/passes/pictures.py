@@ -254,7 +254,18 @@ _MARKED = f'<picture style="display:contents" {_MARK}>'
 # What a selector needs to match otherwise: a combinator but the descendant's, a structure, anything, a style
 _DEPENDS = re.compile(r"[>+~:*]|\[\s*style\b|\bpicture\b", re.IGNORECASE)
 _REACHES_OTHERS = re.compile(r"[+~]|:has\(", re.IGNORECASE)
-_INHERITS = re.compile(r":\s*inherit\b", re.IGNORECASE)
+# What is inherited anyway reaches an image through the picture, unless a rule gives that something else
+_INHERITS = re.compile(r"([\w-]+)\s*:\s*inherit\b", re.IGNORECASE)
+_INHERITED = re.compile(
+    r"(?<![-\w])(?:font|color|line-height|cursor|direction|letter-spacing|list-style|quotes|text-(?:align|indent|transform)"
+    r"|visibility|white-space|word-(?:spacing|break|wrap)|overflow-wrap|-webkit-(?:text-|font-)|pointer-events)[\w-]*\Z",
+    re.IGNORECASE,
+)
+_PROPERTY = re.compile(r"(?:\A|[{;\s])([\w-]+)\s*:")
+# A part of the size of a picture, of which an image would take its part
+_RELATIVE = re.compile(
+    r"(?<![-\w])font(?:-size)?\s*:[^;]*?(?:(?<![\d.])(?!100%)[\d.]+(?:em|%|ex|ch)|larger|smaller)", re.I
+)
 _SHOWS = re.compile(r"(?<![-\w])(?:display|all)\s*:[^;]*(?:!\s*important|inherit)", re.IGNORECASE)
 # In the place of a class that scripts give and take
 _ANY = ":not(no-such-element)"
@@ -291,11 +302,16 @@ def start_tag(image: Element) -> tuple[int, int]:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """A selector, ``None`` for one of unknown syntax, and whether its declarations inherit, or give a box."""
+    """A selector, ``None`` for one of unknown syntax, and whether its declarations inherit, or give a box.
+
+    ``inherits_text`` and ``sets_text`` are about properties that are inherited anyway, as those of text are.
+    """
 
     selector: str | None
     inherits: bool
     shows: bool
+    inherits_text: bool = False
+    sets_text: bool = False
 
 
 @lru_cache(maxsize=64)
@@ -310,13 +326,21 @@ def _rules_of(sheet: str, items: Sequence[Item], parents: tuple[str, ...]) -> It
         elif item.is_rule:
             prelude, body = sheet[item.start : item.prelude], sheet[item.body : item.close]
             selectors = static_selectors(prelude, parents)
-            inherits, shows = bool(_INHERITS.search(body)), bool(_SHOWS.search(body))
+            effects = _effects(body)
             if not selectors and _DEPENDS.search(prelude):
-                yield _Rule(None, inherits, shows)
+                yield _Rule(None, *effects)
             for selector in selectors:
-                if inherits or shows or _DEPENDS.search(selector):
-                    yield _Rule(_STATE_CLASS.sub(_ANY, selector), inherits, shows)
+                if any(effects[:3]) or _DEPENDS.search(selector):
+                    yield _Rule(_STATE_CLASS.sub(_ANY, selector), *effects)
             yield from _rules_of(sheet, [each for each in item.items if not each.is_declaration], selectors)
+
+
+def _effects(body: str) -> tuple[bool, bool, bool, bool]:
+    """Return what a ``_Rule`` says of its declarations."""
+    is_text = [_INHERITED.search(name) is not None for name in _INHERITS.findall(body)]
+    shows = _SHOWS.search(body) is not None or _RELATIVE.search(body) is not None
+    sets_text = any(map(_INHERITED.search, _PROPERTY.findall(body)))
+    return not all(is_text), shows, any(is_text), sets_text
 
 
 def _relevant(tree: Document, images: Sequence[Element], sheets: Iterable[str]) -> Iterator[_Rule]:
@@ -359,7 +383,19 @@ class _Comparison:
         """Return the images whose pictures let a rule match otherwise; all of them where that is not known."""
         if [each.tag for each in self.elements] != [each.tag for each in self.counterparts]:
             return set(self.images)
-        return set().union(*map(self._disturbed_by, rules))
+        rules = list(rules)
+        found = set["Element"]().union(*map(self._disturbed_by, rules))
+        if len(found) == len(self.images):  # a selector may be wrong
+            return found
+        given = set[int]().union(*(self._matched(rule)[1] for rule in rules if rule.sets_text))
+        taken = set[int]().union(*(self._matched(rule)[0] for rule in rules if rule.inherits_text and given))
+        return found | {self.elements[number] for number in given & taken}
+
+    def _matched(self, rule: _Rule) -> tuple[set[int], set[int]]:
+        """Return the elements that a rule matches with pictures, and those whose picture it matches."""
+        matched = self.after.select(rule.selector or "*")
+        wrapped = {self._wrapped_by(each) for each in matched if _is_wrapper(each)}
+        return {self._later_numbers[each] for each in matched if not _is_wrapper(each)}, wrapped
 
     def _disturbed_by(self, rule: _Rule) -> set[Element]:
         from turbohtml import SelectorSyntaxError
@@ -367,12 +403,10 @@ class _Comparison:
         assert rule.selector is not None
         try:
             before = {self._numbers[each] for each in self.tree.select(rule.selector) if each in self._numbers}
-            matched = self.after.select(rule.selector)
+            after, wrapped = self._matched(rule)
         except SelectorSyntaxError:
             return set(self.images)
-        after = {self._later_numbers[each] for each in matched if not _is_wrapper(each)}
         found = {culprit for number in before ^ after for culprit in self._culprits(self.elements[number])}
-        wrapped = {self._wrapped_by(each) for each in matched if _is_wrapper(each)}
         found.update(self.elements[number] for number in wrapped if rule.shows or number not in after)
         if rule.inherits:
             found.update(image for image in self.images if self._numbers[image] in after - wrapped)

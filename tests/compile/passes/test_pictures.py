@@ -123,6 +123,9 @@ NEXT = f"<p>{IMAGE}<b>text</b></p>"
         "picture { display: block !important }",
         "p :not(img) { visibility: hidden }",
         "p > img!x { margin: 0 }",
+        "img { font: inherit; height: inherit }",
+        "img { font-size: inherit } p * { font-size: 12px }",
+        "p * { font-size: .8em }",
     ],
 )
 def test_an_image_stays_where_a_rule_would_match_otherwise(rule: str) -> None:
@@ -136,6 +139,9 @@ def test_an_image_stays_where_a_rule_would_match_otherwise(rule: str) -> None:
     [
         "p img { border: 1px solid }",
         "* { box-sizing: inherit }",
+        "p, img { margin: 0; font-size: 100%; font-weight: inherit; font-family: inherit }",
+        "img { cursor: inherit; visibility:inherit }",
+        "p * { font-size: 100% }",
         "b:first-of-type { color: red }",
         "ul > img { margin: 0 }",
     ],
