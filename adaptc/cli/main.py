@@ -74,7 +74,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
     },
     "adaptc itself": {
         "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
-        "completion": Entry("adaptc.cli.completion:completion", "Print the completion script of a shell."),
+        "completion": Entry("adaptc.cli.version:completion", "Print the completion script of a shell."),
     },
 }
 COMMANDS: dict[str, Entry] = {name: entry for group in GROUPS.values() for name, entry in group.items()}

@@ -271,7 +271,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass(
         "styles",
-        10,
+        11,
         _CSS,
         "styles:rewrite_sheet",
         {"flatten": Option(True), **_MINIFY},
@@ -343,7 +343,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("bundle", 4, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 2, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 7, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
-    EditPass("embedded", 7, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
+    EditPass("embedded", 8, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import tinycss2
 
 from adaptc.compile.analyse.decorations.evidence import ImageEvidence
+from adaptc.formats.css.colours import Colour, as_hex, contrast, has_colour, luminance, opaque_colour
 from adaptc.formats.css.images import DeclarationBlocks, Declarations, ImageDeclaration, image_declarations
 from adaptc.formats.css.sheet_text import beyond_limits
-from adaptc.formats.css.values import Colour, as_hex, contrast, has_colour, luminance, opaque_colour
 
 _PROPERTIES = frozenset({"background", "background-image"})
 _OPAQUE = 0.9  # share of opaque pixels from which an image covers its element

@@ -1,4 +1,4 @@
-"""CSS values: canonical forms in which equivalent spellings are equal, and colours with their contrast.
+"""CSS values: canonical forms in which equivalent spellings are equal.
 
 Canonical forms only know equivalences that hold in every browser (numbers, zero lengths, colours, quotes of
 URLs, strings and family names, four-sided shorthands, a few keywords). Everything else keeps its spelling, so
@@ -8,6 +8,7 @@ an unknown equivalence makes two values differ: a comparison errs on the side of
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import takewhile
@@ -154,12 +155,12 @@ def _verbatim(token: Any, _name: str) -> Entry:
     return (token.type, token.serialize())
 
 
-def _number(token: Any, _name: str) -> Entry:
-    return ("number", float(token.value))
+def _number(token: Any, name: str) -> Entry:
+    return ("number", as_held(token.value) if name else float(token.value))
 
 
-def _percentage(token: Any, _name: str) -> Entry:
-    return ("percentage", float(token.value))
+def _percentage(token: Any, name: str) -> Entry:
+    return ("percentage", as_held(token.value) if name else float(token.value))
 
 
 def _dimension(token: Any, name: str) -> Entry:
@@ -167,8 +168,23 @@ def _dimension(token: Any, name: str) -> Entry:
     if token.value == 0 and unit in _LENGTHS and name not in _NUMBERS and "(" not in name:
         return ("number", 0.0)
     if unit == "ms":
-        return ("dimension", round(token.value / 1000, 9), "s")
-    return ("dimension", float(token.value), unit)
+        return ("dimension", as_held(round(token.value / 1000, 9)), "s")
+    return ("dimension", as_held(token.value) if name else float(token.value), unit)
+
+
+# Beyond it are numbers that no property takes, and some that single precision does not have
+_LARGE = 1e30
+
+
+def as_held(value: float) -> float:
+    """Return a number of a declaration as browsers hold it: fractions in single precision, whole numbers exactly.
+
+    Firefox parses numbers so, and Chromium and WebKit compute lengths so. The numbers of media queries they compare in
+    double precision.
+    """
+    if value.is_integer() or not abs(value) < _LARGE:
+        return float(value)
+    return float(struct.unpack("f", struct.pack("f", value))[0])
 
 
 def _ident(token: Any, name: str) -> Entry:
@@ -505,49 +521,3 @@ def _computed(token: Entry, is_signed: bool) -> Entry:
     if amount < 0 and not is_signed:
         return token
     return ("percentage", amount) if unit == "%" else ("dimension", amount, unit) if amount else token
-
-
-Colour = tuple[int, int, int]  # sRGB, 0 to 255
-
-# Functions that may be a colour
-_POSSIBLE_COLOURS = frozenset({"var", "env", "hwb", "lab", "lch", "oklab", "oklch", "color", "color-mix", "light-dark"})
-
-
-def has_colour(value: list[Any]) -> bool:
-    """Whether a value of ``background`` has, or may have, a colour outside of its images."""
-    return any(
-        parse_color(token) is not None or (token.type == "function" and token.lower_name in _POSSIBLE_COLOURS)
-        for token in value
-        if token.type in ("ident", "hash", "function")
-    )
-
-
-def opaque_colour(value: list[Any]) -> Colour | None:
-    """Return the colour of a value that is one opaque colour, otherwise ``None``."""
-    parts = [token for token in value if token.type not in _BLANK]
-    colour = parse_color(parts[0]) if len(parts) == 1 else None
-    if colour is None or isinstance(colour, str) or colour.alpha < 1:
-        return None
-    return round(colour.red * 255), round(colour.green * 255), round(colour.blue * 255)
-
-
-def as_hex(colour: Colour) -> str:
-    """Return a colour in its shortest hexadecimal form."""
-    digits = "".join(f"{channel:02x}" for channel in colour)
-    return f"#{digits[::2]}" if digits[::2] == digits[1::2] else f"#{digits}"
-
-
-def contrast(first: Colour, second: Colour) -> float:
-    """Return the contrast ratio, 1 to 21 (WCAG 2.2, "contrast ratio")."""
-    lighter, darker = sorted((luminance(first), luminance(second)), reverse=True)
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def luminance(colour: Colour) -> float:
-    """Return the relative luminance, 0 to 1 (WCAG 2.2, "relative luminance")."""
-    red, green, blue = (_linear(channel / 255) for channel in colour)
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _linear(channel: float) -> float:
-    return channel / 12.92 if channel <= 0.04045 else float(((channel + 0.055) / 1.055) ** 2.4)

@@ -8,7 +8,7 @@ from tests.sites.stripped import IMAGES, StrippedSite, body, picture
 
 from adaptc.compile.analyse.decorations.evidence import ImageEvidence
 from adaptc.compile.page.backgrounds import RemovableImage, clear_backgrounds
-from adaptc.formats.css.values import as_hex, contrast
+from adaptc.formats.css.colours import as_hex, contrast
 
 NAVY, IVORY = (0, 0, 128), (255, 255, 240)
 

@@ -135,6 +135,39 @@ def test_rules_read_before_are_in_the_outline_again() -> None:
     assert outlines.of("a { b : c }") + outlines.of(" d { e : f }") == first == Outlines().of("a{b:c}d{e:f}")
 
 
+@pytest.mark.parametrize(
+    ("text", "shorter"),
+    [
+        ("a{width:0.8571396097540855em}", "a{width:.8571396em}"),
+        ("a{width:1.0000000298023224em;margin:-33.33333333333333%}", "a{width:1em;margin:-33.333332%}"),
+        ("a{transform:rotate(1.0471975511965976rad)}", "a{transform:rotate(1.0471976rad)}"),
+        ("a{width:calc(1.666666666667em + 1px)}", "a{width:calc(1.6666666em + 1px)}"),
+    ],
+)
+def test_numbers_have_the_digits_that_browsers_hold(text: str, shorter: str) -> None:
+    assert minify_sheet(text) == shorter
+    assert is_same(text, shorter)
+    assert not is_same(text, text.replace("1.", "1.00001").replace("33.", "33.0001").replace("0.8", "0.80001"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a{--x:1.2345678901234}",
+        "@media(min-width:767.98333333333px){a{color:red}}",
+        "@keyframes a{33.33333333333%{top:0}}",
+        "a{background:url(x1.23456789012.png)}",
+        'a{content:"1.23456789012"}',
+        "a{order:2147483647;z-index:16777217}",
+        "a{line-height:1.4285715}",
+        ".a1\\.23456789012{top:0}",
+    ],
+)
+def test_what_is_compared_or_read_keeps_its_digits(text: str) -> None:
+    assert minify_sheet(text) is None
+    assert not is_same("@media(width:1.000000001px){a{b:c}}", "@media(width:1px){a{b:c}}")
+
+
 def test_an_ignored_import_stays_ignored():
     assert minify_sheet("a { }\n@import 'x' ;\nb { c : d }") == "a{}@import 'x';b{c : d}"
 

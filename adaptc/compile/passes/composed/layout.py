@@ -14,7 +14,7 @@ from functools import cached_property
 from tinycss2 import parse_component_value_list
 from turbohtml import Document, Element
 
-from adaptc.formats.css.values import as_hex, contrast, opaque_colour
+from adaptc.formats.css.colours import as_hex, contrast, opaque_colour
 from adaptc.formats.css.visibility import visibility_rules
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.consent import consent_bars
