@@ -25,6 +25,7 @@ from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.dimensions import is_styled, natural_size
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
+from adaptc.formats.css.images import image_declarations
 from adaptc.formats.css.rules import GROUPS, Item, sheet_items
 from adaptc.formats.css.selectors import required_names, selector_names, static_selectors
 from adaptc.formats.html.class_names import class_names
@@ -66,10 +67,21 @@ def add_pictures(editor: Editor, page: PageContext, view: DerivingView, options:
     as_stored = shows_as_stored(editor.text, page, sheets, view)
     given = (view, page.base, page.base_path or "", options)
     copies = FormatCopies(*given, as_stored=as_stored, preloaded=page.preloaded)
-    loaded = _wrap_images(editor, page, view, options, copies, report)
-    if not any(script.reads_backgrounds for script in page.scripts.values()):
+    reads_backgrounds = any(script.reads_backgrounds for script in page.scripts.values())
+    backgrounds = frozenset(_backgrounds(editor, copies)) if reads_backgrounds else frozenset()
+    loaded = _wrap_images(editor, page, view, options, copies, report, backgrounds)
+    if not reads_backgrounds:
         _offer_in_css(editor, copies, loaded, report)
     return report
+
+
+def _backgrounds(editor: Editor, copies: FormatCopies) -> Iterator[str | None]:
+    """Yield the images of the page's own CSS."""
+    attributes = (element.attr("style") or "" for element in editor.tree.select('[style*="("]'))
+    texts = ((text, True) for text in attributes)
+    for text, is_attribute in (*texts, *((element.text, False) for element in editor.tree.select("style"))):
+        for declaration in image_declarations(text, declarations=is_attribute):
+            yield from (copies.image(reference.url) for reference in declaration.urls)
 
 
 def _offer_in_css(editor: Editor, copies: FormatCopies, loaded: frozenset[str | None], report: Report) -> None:
@@ -93,9 +105,15 @@ def _offer_in_css(editor: Editor, copies: FormatCopies, loaded: frozenset[str | 
 
 
 def _wrap_images(
-    editor: Editor, page: PageContext, view: DerivingView, options: Options, copies: FormatCopies, report: Report
+    editor: Editor,
+    page: PageContext,
+    view: DerivingView,
+    options: Options,
+    copies: FormatCopies,
+    report: Report,
+    backgrounds: frozenset[str | None],
 ) -> frozenset[str | None]:
-    """Put a ``<picture>`` around images; return those that stay as they are."""
+    """Put a ``<picture>`` around images, but for those of ``backgrounds`` that stay; return those that stay, too."""
     every = list(editor.tree.iter_elements("img"))
     images = [image for image in every if _has_one_source(image, editor)]
     sheets = page_sheets(editor.tree, page.base, view) if images else None
@@ -106,14 +124,13 @@ def _wrap_images(
     pictures = _Pictures(editor, page, view, options, copies, PageSizing(sheets.texts), report)
     offered = {image: markup for image in images if (markup := pictures.sources(image))}
     chosen = wrappable_images(editor.text, editor.tree, list(offered), sheets.texts)
-    loaded = {copies.image(image.attr("src") or "") for image in every if image not in chosen}
+    loaded = {copies.image(image.attr("src") or "") for image in every if image not in chosen} | backgrounds
     chosen = [image for image in chosen if copies.image(image.attr("src") or "") not in loaded]
     for image, markup in offered.items():
         path = copies.image(image.attr("src") or "") or "img"
         if image not in chosen:
-            report.actions.append(
-                Action(NAME, KEPT, path, "a rule of a style sheet may match otherwise there, or elsewhere")
-            )
+            reason = "a rule of a style sheet may match otherwise there, or elsewhere"
+            report.actions.append(Action(NAME, KEPT, path, reason if path not in backgrounds else "it is a background"))
             continue
         start, end = start_tag(image)
         editor.replace_element(image, f"{OPENING}{markup}{editor.text[start:end]}</picture>")

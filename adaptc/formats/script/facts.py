@@ -77,7 +77,7 @@ def script_facts(text: str) -> ScriptFacts:
         writes_document(script),
         looks_for_style_sheets(script),
         touches_addresses(script),
-        any(name in text for name in _BACKGROUNDS),
+        _reads_backgrounds(script),
         is_self_contained(script),
         find_inertness(script),
         changes_images(script),
@@ -93,7 +93,19 @@ def script_facts(text: str) -> ScriptFacts:
 
 SCRIPT = FactKind("script", script_facts, ScriptFacts())
 
-_BACKGROUNDS = ("backgroundImage", "background-image")
+# style.backgroundImage = "...", css("background-image", "..."), {backgroundImage: "..."}, "background-image:url(...)"
+_BACKGROUND = re.compile(r"background-?[iI]mage")
+_SETS_BACKGROUND = re.compile(
+    r"\.backgroundImage=(?!=)|background-image:"
+    r'|(?:css|setProperty)\("background-?[iI]mage",(?!function\b)|[{,]"?background-?[iI]mage"?:(?!function\b)'
+)
+
+
+def _reads_backgrounds(script: Script) -> bool:
+    """Whether a script may ask which image an element has as its background; to give it another one is harmless."""
+    return len(_BACKGROUND.findall(script.code)) > len(_SETS_BACKGROUND.findall(script.code))
+
+
 _FILE = re.compile(r"[^<>\s{}]{1,300}\.(?:[cm]?js|json|html?)(?:[?#]\S*)?", re.IGNORECASE)
 _RUN = re.compile(r"[\w.~%+@-]+")
 # "app", 'app', `app`, #app; one may begin where another ends

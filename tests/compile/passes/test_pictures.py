@@ -213,6 +213,37 @@ def test_a_background_that_the_page_loads_as_an_image_too_stays() -> None:
     assert "image-set" not in offered(f"{background}<img src=a.jpg srcset='b.jpg 2x'>")
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "p.style.backgroundImage = 'none'",
+        "$(p).css('background-image', 'url(b.jpg)')",
+        "$(p).css({backgroundImage: 'none', 'background-image': a})",
+        "p.style = {width: 0, 'background-image': 'linear-gradient(red,blue)'}",
+        "p.style.setProperty('background-image', x)",
+        "p.innerHTML = '<b style=\"background-image:url(' + x + ')\">'",
+    ],
+)
+def test_scripts_that_only_set_backgrounds_do_not_keep_them(script: str) -> None:
+    assert "image-set" in offered(f"<p style='background:url(a.jpg)'>x<script>{script}</script>")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "x = p.style.backgroundImage.slice(4)",
+        "if (p.style.backgroundImage == 'none') f()",
+        "$(p).css('background-image')",
+        "$(p).css('background-image', function (i, old) { return old })",
+        "x = getComputedStyle(p).getPropertyValue('background-image')",
+    ],
+)
+def test_an_image_that_a_script_may_read_as_a_background_is_loaded_once(script: str) -> None:
+    text = offered(f"<p style='background:url(a.jpg)'>x<img src=a.jpg><img src=b.jpg><script>{script}</script>")
+    assert "image-set" not in text
+    assert "<img src=a.jpg><picture" in text
+
+
 def test_scripts_that_read_backgrounds_keep_them() -> None:
     body = "<p style='background:url(a.jpg)'>x<script>x = p.style.backgroundImage</script>"
     assert offered(body) == body
