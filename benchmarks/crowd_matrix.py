@@ -10,7 +10,8 @@ its own.
     python -m benchmarks.crowd_matrix --plain                        # the same crowds without a daemon
 
 Prints for each row what was served: views a second, failed and rejected ones, the measured share of the quota after
-five seconds of a phase, and the 95th percentile of the views' times.
+five seconds of a phase, the 95th percentile of the views' times (``p95_late_s``: of those after five seconds), and the
+least and greatest m of the controller from fifteen seconds after the begin of the last phase.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from pathlib import Path
 import adaptc
 from adaptc.config.config import Config
 from adaptc.core.urls import quote_path
+from adaptc.daemons.run_directory import RunDirectory
 from adaptc.report.manifest import last_manifest
 from adaptc.serve.calibrate.page_views import sampled_pages, views_by_level
 from adaptc.serve.emitter import emit
@@ -78,6 +80,7 @@ ROWS = {
     "idle1200": Row(1.0, ((75.0, -1200.0),), calibrated=0, pages=-1),
     "steady3": Row(0.05, ((30.0, 0.3),)),
     "steady8": Row(0.05, ((30.0, 0.8),)),
+    "constant10": Row(0.05, ((600.0, 1.5),)),
     "step4": Row(0.05, STEP),
     "step4-noreject": Row(0.05, STEP, serve={"reject": False}),
     "step4-uncalibrated": Row(0.05, ((70.0, 0.3), (20.0, 4.0)), calibrated=0),
@@ -164,6 +167,7 @@ class Phase:
     load: float
     views: int = 0
     served: list[float] = field(default_factory=list)
+    late: list[float] = field(default_factory=list)
     rejected: int = 0
     failed: int = 0
     levels: dict[str, int] = field(default_factory=dict)
@@ -171,7 +175,6 @@ class Phase:
 
     def record(self) -> dict[str, object]:
         """Return the figures of the phase."""
-        slow = statistics.quantiles(self.served, n=20)[18] if len(self.served) > 1 else None
         late = self.shares[5:] or self.shares
         return {
             "load": self.load,
@@ -179,11 +182,16 @@ class Phase:
             "served/s": round(len(self.served) / self.seconds, 1),
             "rejected": self.rejected,
             "failed": self.failed,
-            "p95_s": None if slow is None else round(slow, 3),
+            "p95_s": _slow(self.served),
+            "p95_late_s": _slow(self.late),
             "share": round(statistics.mean(late), 3) if late else None,
             "share_most": round(max(late), 3) if late else None,
             "levels": dict(sorted(self.levels.items())),
         }
+
+
+def _slow(times: Sequence[float]) -> float | None:
+    return round(statistics.quantiles(times, n=20)[18], 3) if len(times) > 1 else None
 
 
 class Crowd:
@@ -192,12 +200,12 @@ class Crowd:
     def __init__(self, port: int, pages: Sequence[str], objects: Mapping[tuple[str, str], Sequence[str]]) -> None:
         self._port, self._pages, self._objects = port, pages, objects
         self._free: dict[str, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = {}
-        self._random, self._waiting = random.Random(1), 0
+        self._random, self._waiting, self._begun = random.Random(1), 0, 0.0
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def phase(self, phase: Phase, rate: float, server: Limited) -> None:
         """View pages at a rate, and measure the server's share each second."""
-        begun = time.monotonic()
+        begun = self._begun = time.monotonic()
         due, mark, used = begun, begun + 1, server.cpu()
         while due < begun + phase.seconds:
             await asyncio.sleep(max(0.0, due - time.monotonic()))
@@ -247,6 +255,8 @@ class Crowd:
                 for path in self._objects.get((level, page), ()):
                     await self._fetch(reader, writer, path)
                 phase.served.append(time.monotonic() - begun)
+                if begun > self._begun + 5:
+                    phase.late.append(time.monotonic() - begun)
             is_done = True
         finally:
             if is_done and not reader.at_eof() and len(free) < 20:
@@ -316,6 +326,7 @@ async def _measured(
                 loop = asyncio.get_running_loop()
                 loop.call_later(8, daemons[0].kill)
                 loop.call_later(9, lambda: daemons.append(start_daemon(row, config, log, cost, is_new=False)))
+            last = time.time()
             await crowd.phase(phase, -phase.load if phase.load < 0 else phase.load * capacity, server)
         state = json.loads((Path(config.output) / f"run/{row.daemon}.json").read_text()) if daemons else {}
     finally:
@@ -324,18 +335,28 @@ async def _measured(
             daemon.wait(10)
     await crowd.finish()
     known = {key: state[key] for key in ("by", "shadow", "costs", "mode", "lost") if key in state}
+    if daemons and row.daemon == "control":
+        known["m"] = _range_of_m(Path(config.output) / "run/audit-control.jsonl", last + 15)
     return {
         "row": name, "daemon": not is_plain, "ms_a_view": round(1000 * cost, 3), "capacity": round(capacity, 1),
         "phases": [phase.record() for phase in phases], "state": known,
     }  # fmt: skip
 
 
+def _range_of_m(audit: Path, since: float) -> tuple[float, float] | None:
+    samples = (json.loads(line) for line in audit.read_text().splitlines())
+    found = [one["sites"]["site"]["m"] for one in samples if one["event"] == "sample" and one["at"] > since]
+    return (min(found), max(found)) if found else None
+
+
 def start_daemon(row: Row, config: Config, log: Path, cost: float, is_new: bool = True) -> subprocess.Popen[bytes]:
     """Start a daemon; ``adaptc control`` is told what a view costs, or nothing. A new one has no memory."""
     run = Path(config.output) / "run"
     if is_new:
+        RunDirectory(run).reset()
         for name in ("control", "switch"):
             (run / f"{name}-state.json").unlink(missing_ok=True)
+            (run / f"audit-{name}.jsonl").unlink(missing_ok=True)
     settings = {"cgroup": json.dumps(GROUP), "audit_all": "true", **row.settings}
     if row.is_mute:
         settings["status_url"] = json.dumps(f"http://127.0.0.1:{MUTE.getsockname()[1]}/")

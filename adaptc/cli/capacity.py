@@ -17,7 +17,7 @@ from adaptc.core.diagnostics import UsageError
 if TYPE_CHECKING:
     from adaptc.config.config import Config
     from adaptc.report.manifest import Manifest
-    from adaptc.serve.capacity.rungs import Delays, Rung, RungCapacity
+    from adaptc.serve.capacity.rungs import Delays, Rung, RungCapacity, Users
     from adaptc.serve.capacity.utilization import Cost
 
 T = TypeVar("T")
@@ -39,7 +39,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @click.option("--request-ms", type=_POSITIVE, metavar="MS", help="a: cost of a request.")
 @click.option("--kilobyte-ms", type=_POSITIVE, metavar="MS", help="b: cost of a kilobyte.")
 @click.option("--view-ms", type=click.FloatRange(0), metavar="MS", help="p: cost of a page view's connection.")
-@click.option("--rejection-ms", type=_POSITIVE, metavar="MS", help="c: of a rejection.  [default: 0.55]")
+@click.option("--rejection-ms", type=_POSITIVE, metavar="MS", help="c: of a rejection.  [default: p + a]")
 @click.option("--profile", type=_FILE, metavar="FILE", help="Costs as measured.  [default: DIR/run/cost.json]")
 @click.option("--protocol", type=click.Choice(["http1", "https1", "https2"]), help="Take the profile's costs over it.")
 @click.option(
@@ -54,6 +54,17 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     "--workers", type=click.IntRange(1), default=256, metavar="K", help="Requests served at once.  [default: 256]"
 )
 @click.option("--line", type=_POSITIVE, metavar="MBIT", help="Megabits a second of the access line.")
+@click.option("--users", type=click.IntRange(1, 100_000), metavar="N", help="Users who load page after page.")
+@click.option("--think", type=click.FloatRange(0), metavar="S", help="Seconds between two pages.  [default: 10]")
+@click.option(
+    "--hit-ratio",
+    "hit_ratios",
+    type=click.FloatRange(0, 1),
+    multiple=True,
+    metavar="SHARE",
+    help="They share a caching proxy before the line; may be given again.",
+)
+@click.option("--backbone", type=click.FloatRange(0), metavar="MS", help="Delay behind the proxy.  [default: 195]")
 @click.option("--clients", is_flag=True, help="Say what actions on pages saved clients in the paper.")
 def capacity(
     invocation: Invocation,
@@ -69,6 +80,10 @@ def capacity(
     load: float | None,
     workers: int,
     line: float | None,
+    users: int | None,
+    think: float | None,
+    hit_ratios: tuple[float, ...],
+    backbone: float | None,
     clients: bool,
 ) -> None:
     """Compute the load that each level of a build can carry.
@@ -76,7 +91,9 @@ def capacity(
     A page costs a ms for each request, b ms for each kilobyte, and p ms for its connection: as adaptc calibrate
     measured them, else as the configuration has them. Prints, for each level, the cost of the mean page and the pages a
     second that keep the server below the bound. With --load also: how busy the server is at that load, what a request
-    then takes, and the mixture of levels that keeps the bound.
+    then takes, and the mixture of levels that keeps the bound. With --users instead: a fixed number of users, who wait
+    for a page, think and load the next one; with --load, too, others load pages meanwhile; with --hit-ratio the users
+    are behind a caching proxy, as those of an Internet provider.
     """
     from adaptc.serve.capacity.rungs import ladder_of
     from adaptc.serve.state_directory import read_knobs
@@ -89,16 +106,55 @@ def capacity(
     measured = measured_cost(config, invocation, profile, protocol) if is_measured else None
     options = {"view": view_ms, "request": request_ms, "kilobyte": kilobyte_ms, "rejection": rejection_ms}
     given = {name: value / 1000 for name, value in options.items() if value is not None}
-    cost = replace(measured or config_cost(config), **given)
+    cost = _with_rejection(replace(measured or config_cost(config), **given), rejection_ms)
+    crowd = _users(users, think, hit_ratios, backbone, line, load, workers)
     record = _record(ladder, cost, bound)
-    if load is not None:
+    if load is not None and not crowd:
         record["load"] = _load_record(ladder, cost, bound, load, workers, line)
+    if crowd:
+        record["users"] = _users_record(ladder, cost, crowd)
     if clients:
         record["clients"] = _clients_record(None if levels else config)
     if invocation.format == "json":
         print_json(record)
     else:
         print_text(_text(record), invocation)
+
+
+def _with_rejection(cost: Cost, rejection_ms: float | None) -> Cost:
+    """Return a cost with the c that was given; one that nobody has measured follows a and p."""
+    if rejection_ms is not None:
+        return replace(cost, is_rejection_measured=True)
+    return cost if cost.is_rejection_measured else replace(cost, rejection=cost.request + cost.view)
+
+
+def _users(
+    count: int | None,
+    think: float | None,
+    hit_ratios: Sequence[float],
+    backbone: float | None,
+    line: float | None,
+    load: float | None,
+    workers: int,
+) -> list[Users]:
+    """Return the users, once for each hit ratio. Raises ``UsageError`` for options that need others."""
+    from adaptc.serve.capacity.queueing import BACKBONE
+    from adaptc.serve.capacity.rungs import Users
+
+    own = {"--think": think is not None, "--hit-ratio": bool(hit_ratios), "--backbone": backbone is not None}
+    if count is None:
+        if missing := [name for name, is_given in own.items() if is_given]:
+            raise UsageError(f"{missing[0]} needs --users")
+        return []
+    if hit_ratios and line is None:
+        raise UsageError("--hit-ratio needs --line: the access line behind the proxy")
+    if backbone is not None and not hit_ratios:
+        raise UsageError("--backbone needs --hit-ratio: it is the way from the proxy to the server")
+    users = Users(
+        count, 10.0 if think is None else think, line * 1e6 if line else None, None, load or 0.0,
+        BACKBONE if backbone is None else backbone / 1000, workers,
+    )  # fmt: skip
+    return [replace(users, hit_ratio=ratio) for ratio in hit_ratios or (None,)]
 
 
 def _parse_rung(text: str) -> Rung:
@@ -179,6 +235,36 @@ def _delay_record(rung: Rung, delay: Delays) -> dict[str, Any]:
     }
 
 
+def _users_record(ladder: Sequence[Rung], cost: Cost, crowd: Sequence[Users]) -> dict[str, Any]:
+    first = crowd[0]
+    return {
+        "users": first.count,
+        "think_s": first.think,
+        "others": first.others,
+        "levels": [_user_record(rung, cost, users) for rung in ladder for users in crowd],
+    }
+
+
+def _user_record(rung: Rung, cost: Cost, users: Users) -> dict[str, Any]:
+    """Return what users of a level get; nothing but the level where there is no steady state."""
+    from adaptc.serve.capacity.queueing import Overload
+    from adaptc.serve.capacity.rungs import user_delays
+
+    record: dict[str, Any] = {"level": rung.name, "hit_ratio": users.hit_ratio}
+    try:
+        found = user_delays(rung, cost, users)
+    except Overload:
+        return {**record, "utilization": None}
+    seconds = {"server": found.server, "line": found.line, "line_of_a_miss": found.line_of_a_miss,
+               "proxy": found.proxy, "others": found.others}  # fmt: skip
+    return {
+        **record,
+        "pages_per_second": round(found.page_rate, 4),
+        "utilization": round(found.utilization, 4),
+        **{f"{name}_ms": None if value is None else round(value * 1000, 3) for name, value in seconds.items()},
+    }
+
+
 def _shares(ladder: Sequence[Rung], m: float) -> dict[str, float]:
     """Return the share of clients by level: m = I + F gives F to level I + 1 and the rest to level I."""
     names = ["reject", *(rung.name for rung in reversed(ladder))]
@@ -216,6 +302,8 @@ def _text(record: dict[str, Any]) -> str:
     lines = [table([head, *rows], right=range(1, 6))]
     if "load" in record:
         lines += ["", *_load_text(record["load"])]
+    if "users" in record:
+        lines += ["", *_users_text(record["users"])]
     if "clients" in record:
         lines += ["", *_clients_text(record["clients"])]
     return "\n".join(lines)
@@ -231,6 +319,34 @@ def _load_text(load: dict[str, Any]) -> list[str]:
         table([head, *rows], right=range(1, 5)),
         f"m = {load['m']:.2f} keeps the bound: {shares}",
     ]
+
+
+_USER_COLUMNS = {
+    "hit_ratio": ("hits", "{:.0%}"),
+    "pages_per_second": ("pages/s", "{:,.2f}"),
+    "utilization": ("busy", "{:.2f}"),
+    "server_ms": ("ms at the server", "{:,.2f}"),
+    "line_ms": ("ms on the line", "{:,.2f}"),
+    "line_of_a_miss_ms": ("of a miss", "{:,.2f}"),
+    "proxy_ms": ("ms at the proxy", "{:,.2f}"),
+    "others_ms": ("of others, ms", "{:,.2f}"),
+}
+
+
+def _users_text(users: dict[str, Any]) -> list[str]:
+    """Return the table, with the columns that have a figure for any level."""
+    entries = users["levels"]
+    keys = [key for key in _USER_COLUMNS if any(entry.get(key) is not None for entry in entries)]
+    rows = [[entry["level"], *(_figure(entry.get(key), _USER_COLUMNS[key][1]) for key in keys)] for entry in entries]
+    others = f", and others load {users['others']:g} pages a second" if users["others"] else ""
+    return [
+        f"{users['users']:,} users load a page every {users['think_s']:g} s after the last one{others}; a page:",
+        table([["level", *(_USER_COLUMNS[key][0] for key in keys)], *rows], right=range(1, len(keys) + 1)),
+    ]
+
+
+def _figure(value: float | None, form: str) -> str:
+    return "-" if value is None else form.format(value)
 
 
 def _clients_text(clients: dict[str, Any]) -> list[str]:

@@ -105,13 +105,13 @@ def _first_cost(
 
     learnt, measured = kept_cost(kept[0]) if kept else None, _measured(config, sites, invocation)
     if settings.has_costs:
-        return measured or Cost(rejection=(settings.request_ms or 0.0) / 1000), "configured"
+        assumed = Cost(rejection=(settings.request_ms or 0.0) / 1000, is_rejection_measured=False)
+        return measured or assumed, "configured"
     if learnt is not None:
         return learnt, "kept"
     if measured is not None:
         return measured, "calibrated"
-    cost = self_test()
-    return Cost(cost.request / cpus, cost.kilobyte / cpus, cost.rejection / cpus), "self-test"
+    return self_test().shared_by(cpus), "self-test"
 
 
 def _only_site(config: Config, settings: ControlSettings, replay: Path | None) -> dict[str, SiteSettings]:

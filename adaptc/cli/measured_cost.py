@@ -16,11 +16,13 @@ if TYPE_CHECKING:
 
 
 def config_cost(config: Config) -> Cost:
-    """Return the costs of ``[cost]``."""
+    """Return the costs of ``[cost]``. A rejection takes a request and its connection: nobody has measured it."""
     from adaptc.serve.capacity.utilization import Cost
 
-    cost = config.cost
-    return Cost(cost.request_ms / 1000, cost.kilobyte_ms / 1000, view=cost.view_ms / 1000)
+    request, kilobyte, view = (
+        ms / 1000 for ms in (config.cost.request_ms, config.cost.kilobyte_ms, config.cost.view_ms)
+    )
+    return Cost(request, kilobyte, request + view, view, is_rejection_measured=False)
 
 
 def measured_cost(

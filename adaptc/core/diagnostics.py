@@ -251,7 +251,7 @@ KINDS: dict[str, Kind] = {
     "profile-old": Kind(W, "was measured {days} days ago: run adaptc calibrate again"),
     "setup-invalid": Kind(E, "{server} refuses its configuration: {problem}; fix that first"),
     "setup-module": Kind(E, "{server} lacks {module}, which adaptc's configuration needs: {fix}"),
-    "setup-not-included": Kind(W, "does not include {file}: nothing is adapted; its first lines say where"),
+    "setup-not-included": Kind(W, "does not include {file}: {effect}; its first lines say where"),
     "setup-outdated": Kind(W, "is not what adaptc would write now: run adaptc emit {server}, then reload the server"),
     "setup-missing": Kind(E, "does not exist: run adaptc build and adaptc emit, or copy the output here"),
     "setup-permissions": Kind(

@@ -1,12 +1,14 @@
 """The guard: a small process that resets flags and buckets when their daemon dies or hangs.
 
 A daemon that is killed cannot clean up after itself, and its flag would keep the site degraded for ever. So the
-daemon starts ``python -m adaptc.daemons.guard SECONDS RUN...`` with its run directories and writes a byte to its
-standard input at each step. At the end of the input, or after ``SECONDS`` without a byte, the guard resets the
-directories. ``FAREWELL`` as the last byte means that the daemon has left things as they should be.
+daemon starts ``python -m adaptc.daemons.guard SILENCE GRACE RUN...`` with its run directories and writes a byte to its
+standard input at each step. After ``SILENCE`` seconds without a byte the guard resets the directories, and at the end
+of the input where no other daemon reports within ``GRACE`` seconds: one that is started again in a crowd goes on where
+the first one was, and the full site in between would be more than the server carries. ``FAREWELL`` as the last byte
+means that the daemon has left things as they should be.
 
 Under systemd the whole control group dies at once, guard included; there the unit's ``ExecStopPost`` starts the guard
-with an empty input (templates/adaptc.service.j2).
+with an empty input and without grace (templates/adaptc.service.j2).
 """
 
 from __future__ import annotations
@@ -17,43 +19,68 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from adaptc.daemons.run_directory import RunDirectory
+from adaptc.daemons.run_directory import MODE_DAEMONS, RunDirectory
 
 BEAT, FAREWELL = b".", b"q"
 SILENCE = 10.0  # seconds without a step after which a daemon is taken for dead
+GRACE = 4.0  # seconds within which one that was killed may have a successor
+_PATIENCE = 0.1
 
 
-def watch(descriptor: int, silence: float, runs: Sequence[RunDirectory]) -> None:
+def watch(descriptor: int, silence: float, runs: Sequence[RunDirectory], grace: float = 0.0) -> None:
     """Reset ``runs`` once ``descriptor`` ends or is silent; return at a farewell or the end."""
+    is_hanging = False
     while True:
         readable, _, _ = select.select([descriptor], [], [], silence)
         received = os.read(descriptor, 4096) if readable else BEAT
         if received.endswith(FAREWELL):
             return
+        died = time.time()
         if not readable or not received:
             for run in runs:
-                with contextlib.suppress(OSError):
-                    run.reset()
+                if is_hanging or not readable or not _has_successor(run, died, grace):
+                    with contextlib.suppress(OSError):
+                        run.reset()
+        is_hanging = not readable
         if not received:
             return
+
+
+def _has_successor(run: RunDirectory, died: float, grace: float) -> bool:
+    """Whether a daemon that sets the mode has reported after another one died, within so many seconds."""
+    while True:
+        if any(_reported(run.path / f"{name}.json") > died for name in MODE_DAEMONS):
+            return True
+        if time.time() >= died + grace:
+            return False
+        time.sleep(_PATIENCE)
+
+
+def _reported(status: Path) -> float:
+    try:
+        return status.stat().st_mtime
+    except OSError:
+        return 0.0
 
 
 def main() -> None:
     """Guard run directories; signals of the terminal are meant for the daemon."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    watch(0, float(sys.argv[1]), [RunDirectory(Path(path)) for path in sys.argv[2:]])
+    silence, grace, *paths = sys.argv[1:]
+    watch(0, float(silence), [RunDirectory(Path(path)) for path in paths], float(grace))
 
 
 class Guard:
     """The daemon's side: starts the guard and sends it heartbeats."""
 
-    def __init__(self, runs: Sequence[RunDirectory], silence: float) -> None:
+    def __init__(self, runs: Sequence[RunDirectory], silence: float, grace: float = GRACE) -> None:
         paths = [str(run.path.absolute()) for run in runs]
-        self._command = [sys.executable, "-P", "-m", "adaptc.daemons.guard", str(silence), *paths]
+        self._command = [sys.executable, "-P", "-m", "adaptc.daemons.guard", str(silence), str(grace), *paths]
         self._process = self._start()
 
     def _start(self) -> subprocess.Popen[bytes]:

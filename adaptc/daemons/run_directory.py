@@ -32,6 +32,7 @@ from adaptc.core.fs import lock_file, refuse_outward
 
 FLAG = "opt.do"
 OFF = "off"
+MODE_DAEMONS = ("switch", "control")  # those that set the flag
 _READABLE_DIRECTORY, _READABLE_FILE = 0o755, 0o644
 
 

@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.daemons.run_directory import RunDirectory
+from adaptc.daemons.run_directory import MODE_DAEMONS, RunDirectory
 from adaptc.report.manifest import MANIFEST, read_manifest
 
 DAEMONS = ("switch", "control", "classify")
-_MODE_DAEMONS = ("switch", "control")
 WATCHER = "watch"
 """It works on the trees, not on what the server sends, and has no settings below ``[daemons]``."""
 # A status this old, beyond two intervals, is that of a daemon that died.
@@ -43,13 +42,13 @@ def daemon_statuses(run: RunDirectory, now: float) -> list[DaemonStatus]:
 
 def has_mode_daemon(statuses: Iterable[DaemonStatus]) -> bool:
     """Whether a daemon that obeys an override is alive; ``classify`` sets no level, nor does one in shadow."""
-    acting = (status for status in statuses if status.name in _MODE_DAEMONS and status.record.get("shadow") is not True)
+    acting = (status for status in statuses if status.name in MODE_DAEMONS and status.record.get("shadow") is not True)
     return any(status.is_alive for status in acting)
 
 
 def has_died(statuses: Iterable[DaemonStatus]) -> bool:
     """Whether a daemon that sets levels ended without a farewell, and none works now."""
-    mode = [status for status in statuses if status.name in _MODE_DAEMONS]
+    mode = [status for status in statuses if status.name in MODE_DAEMONS]
     return any(not status.record.get("stopped") for status in mode) and not has_mode_daemon(mode)
 
 

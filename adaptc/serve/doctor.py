@@ -154,9 +154,11 @@ def not_included(installation: Installation) -> Iterator[Diagnostic]:
     place = server.paste.file(installation.policy) if server.paste is not None else installation.setup.file
     for emitted in server.files:
         file = installation.folder / emitted.name
-        is_wanted = emitted.name in texts and emitted.is_included(installation.policy)
+        is_global = emitted.is_global(installation.policy)
+        is_wanted = emitted.name in texts and (is_global or emitted.is_included(installation.policy))
         if is_wanted and os.path.realpath(file) not in included:
-            yield diagnose("setup-not-included", Location(str(place)), file=file)
+            effect = "the daemons have no status page" if is_global else "nothing is adapted"
+            yield diagnose("setup-not-included", Location(str(place)), file=file, effect=effect)
 
 
 def is_include(directive: Directive) -> bool:

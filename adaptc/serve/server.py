@@ -41,13 +41,15 @@ def no_variables(_policy: Policy) -> Mapping[str, Any]:
 class EmittedFile:
     """A file that ``adaptc emit`` writes from the template ``NAME.j2``, if the policy needs it.
 
-    ``is_included`` tells whether the server's own configuration must include it. ``finish`` completes the rendered
-    text; it raises ``ValueError`` for a mistake in the template.
+    ``is_included`` tells whether the configuration of the site must include it, ``is_global`` whether that of the
+    server must, outside of every site. ``finish`` completes the rendered text; it raises ``ValueError`` for a mistake
+    in the template.
     """
 
     name: str
     is_needed: Callable[[Policy], bool] = always
     is_included: Callable[[Policy], bool] = never
+    is_global: Callable[[Policy], bool] = never
     finish: Callable[[str], str] = str
 
 

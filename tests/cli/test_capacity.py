@@ -10,6 +10,7 @@ import pytest
 from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.report.manifest import Manifest
+from adaptc.serve.capacity.queueing import solve_closed, solve_mixed
 from adaptc.serve.capacity.rungs import Rung, ladder_names, ladder_of, weakness
 
 PAPER = ["--level", "regular=59,322", "--level", "moderate=29,188", "--level", "extreme=3,65"]
@@ -49,8 +50,82 @@ def test_the_ends_of_the_ladder(capsys: pytest.CaptureFixture[str], load: str, m
 
 
 def test_rejection_carries_what_the_lowest_level_does_not(capsys: pytest.CaptureFixture[str]) -> None:
-    found = record(capsys, *PAPER, "--load", "200")["load"]
+    found = record(capsys, *PAPER, "--load", "200", "--rejection-ms", "0.55")["load"]
     assert found["m"] * 200 * 0.004635 + (1 - found["m"]) * 200 * 0.00055 == pytest.approx(0.58, abs=1e-3)
+
+
+def test_a_rejection_that_nobody_measured_takes_a_request_and_its_connection(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert record(capsys, *PAPER, "--request-ms", "2", view="1")["rejection_ms"] == 3
+
+
+# ---- users: closed, mixed and proxy networks
+
+ONE = ["--level", "page=1,10.24", "--request-ms", "40", "--kilobyte-ms", "1e-9"]
+
+
+def users(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict]:
+    return record(capsys, *ONE, *arguments)["users"]["levels"]
+
+
+def test_users_are_a_closed_network(capsys: pytest.CaptureFixture[str]) -> None:
+    [found] = users(capsys, "--users", "2", "--think", "1", "--level", "page=1,31.25", "--line", "1")[1:]
+    expected = solve_closed(2, 1, (0.04, 0.25))
+    assert found["pages_per_second"] == pytest.approx(expected.throughput, abs=1e-4)
+    assert found["line_ms"] == pytest.approx(1000 * expected.times[1], abs=1e-3)
+    assert found["utilization"] == pytest.approx(expected.throughput * 0.04, abs=1e-4)
+
+
+def test_others_make_it_a_mixed_network(capsys: pytest.CaptureFixture[str]) -> None:
+    [found] = users(capsys, "--users", "10", "--think", "1", "--load", "4")
+    expected = solve_mixed(10, 1, (0.04,), 4, (0.04,))
+    assert found["pages_per_second"] == pytest.approx(expected.closed.throughput, abs=1e-4)
+    assert found["others_ms"] == pytest.approx(1000 * expected.open_times[0], abs=1e-3)
+    [found] = users(capsys, "--users", "10", "--load", "25")
+    assert found == {"level": "page", "hit_ratio": None, "utilization": None}  # they alone take all of it
+
+
+def test_figure_12_for_documents_that_cross_the_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Published: at 1.5 Mb/s the delay hardly depends on the hit ratio."""
+    arguments = ["--users", "10", "--think", "1", "--line", "1.5", "--workers", "16"]
+    ratios = [word for ratio in ("0", "0.5", "0.9") for word in ("--hit-ratio", ratio)]
+    found = users(capsys, *arguments, *ratios)
+    assert [round(entry["line_of_a_miss_ms"]) for entry in found] == [83, 69, 57]
+    assert [round(entry["line_ms"]) for entry in found] == [83, 34, 6]
+
+
+def test_a_document_of_several_objects_takes_its_work_and_two_ways(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["--users", "1", "--think", "1", "--line", "1.5", "--hit-ratio", "0", "--level", "five=5,51.2"]
+    one, five = users(capsys, *command)
+    assert five["proxy_ms"] == pytest.approx(5 * one["proxy_ms"], rel=1e-4)
+    assert five["line_ms"] == pytest.approx(5 * one["line_ms"], rel=1e-4)
+    assert 1 / five["pages_per_second"] == pytest.approx(
+        1 + 2 * 0.195 + (five["proxy_ms"] + five["line_ms"] + five["server_ms"]) / 1000, rel=1e-3
+    )
+
+
+def test_users_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["capacity", *PAPER, "--users", "100", "--line", "10", "--hit-ratio", "0.5", "--load", "3"]
+    assert run(command) == ExitCode.DONE
+    text = capsys.readouterr().out
+    assert "100 users load a page every 10 s after the last one, and others load 3 pages a second; a page:" in text
+    assert "of a miss" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--think", "1"], "--think needs --users"),
+        (["--users", "1", "--hit-ratio", "0.5"], "--hit-ratio needs --line"),
+        (["--users", "1", "--backbone", "1"], "--backbone needs --hit-ratio"),
+    ],
+)
+def test_options_of_users_that_need_others(
+    options: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["capacity", *PAPER, *options]) == ExitCode.USAGE
+    assert complaint in capsys.readouterr().err
 
 
 def test_text_for_people(capsys: pytest.CaptureFixture[str]) -> None:

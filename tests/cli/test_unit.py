@@ -30,7 +30,7 @@ def unit(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, str]:
 def test_a_unit_runs_the_daemon_and_removes_the_flag(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = unit(capsys, "switch")
     assert found["ExecStart"] == f"/usr/local/bin/adaptc switch -o {site}/opt"
-    assert found["ExecStopPost"] == f"-{sys.executable} -P -m adaptc.daemons.guard 1 {site}/opt/run"
+    assert found["ExecStopPost"] == f"-{sys.executable} -P -m adaptc.daemons.guard 1 0 {site}/opt/run"
     assert (found["Type"], found["WatchdogSec"], found["Restart"]) == ("notify", "10", "always")
     assert (found["ReadWritePaths"], found["RuntimeDirectory"]) == (f"{site}/opt/run", "adaptc")
     assert (found["ProtectSystem"], found["NoNewPrivileges"], found["User"]) == ("strict", "yes", getpass.getuser())
@@ -55,7 +55,7 @@ def test_control_writes_for_all_its_sites(site: Path, capsys: pytest.CaptureFixt
     (site / "adaptc.toml").write_text(tables)
     found = unit(capsys, "control")
     assert found["ReadWritePaths"] == f"{site}/one/run {site}/two/run"
-    assert found["ExecStopPost"].endswith(f" -m adaptc.daemons.guard 1 {site}/one/run {site}/two/run")
+    assert found["ExecStopPost"].endswith(f" -m adaptc.daemons.guard 1 0 {site}/one/run {site}/two/run")
 
 
 def test_classify_has_no_flag(site: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from adaptc.daemons.control.machine import (
     Busy,
     Estimator,
     Gains,
+    Lessons,
     Load,
     Loop,
     Machine,
@@ -323,3 +324,46 @@ def test_the_costs_are_learnt_while_it_controls() -> None:
         pytest.approx(0.002, rel=0.02),
         pytest.approx(0.0001, rel=0.02),
     )
+
+
+# ---- a server that is full, and rejections that nobody has measured
+
+
+LEVELS_OF_A_SITE = [Rung("full", 22, 300), Rung("lossless", 14, 120), Rung("moderate", 7, 60), Rung("text", 1.25, 3)]
+
+
+def test_a_server_that_is_full_gets_the_lowest_level_within_three_samples() -> None:
+    site = Site("site", ladder_from(LEVELS_OF_A_SITE, COST))
+    machine = Machine((site,), COST, FIXED)
+    state, load = machine.start(), {"site": Load(500, 0, 5000)}
+    found = []
+    for share in (0.97, 0.89, 0.97):  # the second one ended between two periods of the quota
+        state = step(machine, state, load, Busy(share, is_own=True))
+        found.append(state.m(site))
+    assert found[0] > found[1] > found[2]
+    assert found[2] <= 1
+
+
+def test_a_single_full_sample_costs_no_more_than_a_half() -> None:
+    site = Site("site", ladder_from(LEVELS_OF_A_SITE, COST))
+    machine = Machine((site,), COST, FIXED)
+    state = step(machine, machine.start(), {"site": Load(500, 0, 5000)}, Busy(0.97, is_own=True))
+    assert site.ladder.share(state.m(site)) == pytest.approx(0.5)
+    assert step(machine, state, {"site": Load(500, 0, 5000)}, Busy(0.6, is_own=True)).saturated == 0
+
+
+@pytest.mark.parametrize(("is_measured", "least"), [(True, 0), (False, 1)])
+def test_a_rejection_that_nobody_measured_counts_as_a_request_of_the_lowest_level(
+    is_measured: bool, least: int
+) -> None:
+    cost = Cost(0.001, 0.0001, 0.0001, is_rejection_measured=is_measured)
+    assert ladder_from(LEVELS_OF_A_SITE, cost).least == least
+    assert ladder_from(LEVELS_OF_A_SITE[:3], cost).least == 0  # a page of seven requests is worth it in any case
+
+
+def test_what_was_learnt_of_rejections_counts() -> None:
+    lessons = Lessons(Cost(is_rejection_measured=False))
+    assert not lessons.cost.is_rejection_measured
+    for _ in range(20):
+        lessons = lessons.after(Load(200, 100, 1000), 0.5, 0.98)
+    assert lessons.cost.is_rejection_measured

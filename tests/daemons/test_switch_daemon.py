@@ -220,6 +220,20 @@ def test_the_guard_resets_flag_and_buckets_at_the_end_of_its_input(tmp_path: Pat
     assert (tmp_path / "buckets.txt").read_bytes() == b""
 
 
+@pytest.mark.parametrize("has_successor", [True, False])
+def test_a_daemon_that_is_started_again_after_it_was_killed_keeps_the_flag(tmp_path: Path, has_successor: bool) -> None:
+    flag, run = tmp_path / "opt.do", RunDirectory(tmp_path)
+    flag.touch()
+    run.write_json("control.json", {"at": 1.0})
+    guard = Guard([run], 60, PATIENCE if has_successor else 0.2)
+    assert guard._process.stdin is not None
+    guard._process.stdin.close()
+    if has_successor:
+        wait_until(lambda: run.write_json("control.json", {"at": 2.0}) or guard._process.poll() is not None)
+    guard._process.wait()
+    assert flag.exists() is has_successor
+
+
 def test_the_guard_leaves_the_flag_after_a_farewell(tmp_path: Path) -> None:
     flag, (reader, writer) = tmp_path / "opt.do", os.pipe()
     flag.touch()
@@ -504,6 +518,18 @@ def test_noise_explains_no_overload_of_more_than_five_seconds(bench: Bench) -> N
         bench.let(1.0 if number % 2 else 0.0, 0.5)
     assert not bench.run.flag.exists()
     assert bench.let(0.98, 6)
+
+
+@pytest.mark.parametrize(("age", "is_set"), [(5, True), (200, False)])
+def test_a_restart_in_an_overload_goes_on_in_its_mode(bench: Bench, age: float, is_set: bool) -> None:
+    bench.let(0.98, 10)
+    assert bench.run.flag.exists()
+    record = kept(bench.run, "switch", bench.now + age)  # it was killed: nothing was saved at an end
+    bench.run.reset()
+    bench.daemon = SwitchDaemon(
+        bench.settings, Environment(Panel(bench.cpu), bench.run, reporter=bench.reporter), record
+    )
+    assert bench.let(0.7, 1) is is_set
 
 
 def test_a_restart_in_an_overload_remembers_what_is_safe(bench: Bench) -> None:

@@ -145,6 +145,17 @@ def test_what_is_not_included(site: BuiltSite) -> None:
 
 
 @pytest.mark.servers
+def test_a_status_page_that_apache_does_not_read(site: BuiltSite) -> None:
+    status = f"127.0.0.1:{web.free_port()}"
+    emitted = f"{site.output}/serve/apache-status.conf"
+    module = f"LoadModule status_module {web.APACHE_MODULES}/mod_status.so\n"
+    [line] = emit_and_examine(site, apache_file(site, top=module), "apache", serve__status=status)
+    assert f"does not include {emitted}: the daemons have no status page; its first lines say where" in line
+    file = apache_file(site, top=f'{module}Include "{emitted}"')
+    assert emit_and_examine(site, file, "apache", serve__status=status) == []
+
+
+@pytest.mark.servers
 def test_what_was_emitted_for_other_settings(site: BuiltSite) -> None:
     emit(site.config(), ["nginx"])
     lines = messages(examine(site.config(serve__expose=False), ["nginx"], nginx_file(site), ME))

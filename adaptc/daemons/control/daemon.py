@@ -17,7 +17,7 @@ from adaptc.daemons.control.bucket_ladder import BUCKETS, REJECT, bucket_levels,
 from adaptc.daemons.control.load_meter import LoadUnknown, Meter, Silent
 from adaptc.daemons.control.machine import Busy, Load, Loop, Machine, Site, step
 from adaptc.daemons.control.settings import ControlSettings
-from adaptc.daemons.mode import ModeEnvironment, keep
+from adaptc.daemons.mode import FRESH, ModeEnvironment, keep
 from adaptc.daemons.reporter import Figures, label
 from adaptc.daemons.run_directory import ORIGINAL, Override, RunDirectory, read_override
 from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
@@ -29,7 +29,6 @@ from adaptc.daemons.trace import Loads
 from adaptc.serve.capacity.utilization import Cost
 
 SAVE_EVERY = 5.0  # seconds
-FRESH = 120.0  # seconds for which the m of an earlier run is that of the load now
 # The flag stays for so many seconds after everybody has the full site; twice as long when it is back within the time
 # after that: without it clients of poor classes get the original, and a load at the edge would come and go.
 SETTLE, SETTLE_MOST, RELAPSE = 10.0, 320.0, 60.0
@@ -299,7 +298,7 @@ class ControlDaemon:
             if not site.rejects:
                 rule = "the emitted configuration does not reject: nobody is rejected (serve.reject)"
             elif site.ladder.least:
-                rule = f"a rejection costs no less than level {site.ladder.names[0]}: nobody is rejected"
+                rule = f"a rejection saves too little against level {site.ladder.names[0]}: nobody is rejected"
             else:
                 continue
             self._environment.reporter.decision(epoch, "remark", rule, site=site.name)

@@ -257,7 +257,10 @@ class Lessons:
         request, kilobyte = first.request * factor, first.kilobyte * factor
         if self.pair.is_telling:
             request, kilobyte = self.pair.a / 1000, self.pair.b / 1000
-        return Cost(request, kilobyte, self.rejection.value or first.rejection * request / first.request)
+        rejection, is_measured = self.rejection.value, first.is_rejection_measured
+        if rejection is not None:
+            return Cost(request, kilobyte, rejection)
+        return Cost(request, kilobyte, first.rejection * request / first.request, is_rejection_measured=is_measured)
 
     def after(self, load: Load, share: float, forgetting: float) -> Lessons:
         """Return what is known after a sample of all sites together and the busy share."""
@@ -371,7 +374,8 @@ class Gradient:
 class MachineState:
     """Loops by site, the loop of the machine as a whole, the costs in use, what was learnt, what was measured last.
 
-    ``utilization`` is that of the last sample, by site, ``source`` by what it is known.
+    ``utilization`` is that of the last sample, by site, ``source`` by what it is known. ``saturated`` counts samples in
+    a row in which the server was full.
     """
 
     loops: Mapping[str, Loop]
@@ -381,6 +385,7 @@ class MachineState:
     utilization: Mapping[str, float] | None = None
     source: str = ""
     gradient: Gradient = field(default_factory=Gradient)
+    saturated: int = 0
 
     def m(self, site: Site) -> float:
         """Return the m by which a site is served: with a guarantee, the higher of its own and the machine's."""
@@ -414,21 +419,30 @@ def step(
         gain = _gain(machine, state, site, used, targets[site.name])
         error = targets[site.name] - used[site.name]
         loops[site.name] = _advanced(machine, state.loops[site.name], error, gain, (least[site.name], site.ladder.most))
-    if len(machine.sites) == 1 and (busy.share or 0.0) >= _SATURATED and busy.is_own:
-        loops = {site.name: _halved(site, state.loops[site.name], loops[site.name]) for site in machine.sites}
+    limit = _STILL_SATURATED if state.saturated else _SATURATED
+    is_full = len(machine.sites) == 1 and (busy.share or 0.0) >= limit and busy.is_own
+    saturated = state.saturated + 1 if is_full else 0
+    if saturated:
+        loops = {name: _cut(machine.sites[0], state.loops[name], loop, saturated) for name, loop in loops.items()}
     gain = sum(site.ladder.gain(state.m(site), max(used[site.name], _LEAST)) for site in machine.sites)
     whole = _advanced(machine, state.whole, machine.tuning.bound - total, gain, (0, machine.most))
-    return replace(state, loops=loops, whole=whole)
+    return replace(state, loops=loops, whole=whole, saturated=saturated)
 
 
 # Above this share the server is full, and nobody knows how much more is asked of it: an error that ends there would
-# move m for ten seconds after a step to four times. So what is served costs half as much from sample to sample.
-_SATURATED = 0.95
+# move m for ten seconds after a step to four times. So what is served costs a half in the first such sample, a quarter
+# of that in the second, an eighth of that in the third: twenty times as many visitors are met in three samples, not in
+# five. A sample that ends between two periods of a quota shows less than what was used.
+_SATURATED, _STILL_SATURATED = 0.95, 0.85
 
 
-def _halved(site: Site, before: Loop, after: Loop) -> Loop:
-    m = max(site.ladder.m_of(site.ladder.share(before.m) / 2), 1.0)  # whether anybody is rejected is left to the error
+def _cut(site: Site, before: Loop, after: Loop, saturated: int) -> Loop:
+    share = site.ladder.share(before.m) / 2 ** min(saturated, _MOST_HALVINGS)
+    m = max(site.ladder.m_of(share), 1.0)  # whether anybody is rejected is left to the error
     return replace(after, m=min(after.m, m))
+
+
+_MOST_HALVINGS = 8
 
 
 # A load that is hardly there has hardly a gain, and would ask for a controller of boundless gains.

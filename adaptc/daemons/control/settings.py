@@ -212,7 +212,7 @@ def _cost(settings: ControlSettings, default: Cost) -> Cost:
     """Return the cost to begin with. A configured cost of a request is that of all that is logged: p is in it."""
     cost = default
     if settings.rejection_ms is not None:
-        cost = replace(cost, rejection=settings.rejection_ms / 1000)
+        cost = replace(cost, rejection=settings.rejection_ms / 1000, is_rejection_measured=True)
     if settings.request_ms is not None:
         cost = replace(cost, request=settings.request_ms / 1000, view=0.0)
     if settings.kilobyte_ms is not None:

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from adaptc.daemons.control.bucket_ladder import BUCKETS, write_buckets
-from adaptc.daemons.mode import ModeEnvironment, keep
+from adaptc.daemons.mode import FRESH, ModeEnvironment, keep
 from adaptc.daemons.run_directory import ORIGINAL, RunDirectory, read_override
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.panel import Panel, Reading, Sample, difference
@@ -59,10 +59,11 @@ class SwitchDaemon:
         self._state: OverrideState[Any] = OverrideState(self._policy.start())
         self._saved = 0.0
         self._kept_age: float | None = None
-        self._is_off = False
+        self._is_off = self._has_levels = False
         if kept is not None and isinstance(self._policy, Steady):
             with suppress(KeyError, TypeError, ValueError):
-                self._state, self._kept_age = OverrideState(self._policy.resume(kept[0])), kept[1]
+                own = self._policy.resume(kept[0], kept[1] < FRESH)
+                self._state, self._kept_age = OverrideState(own), kept[1]
         self._before: Reading | None = None
         self._failing: frozenset[str] = frozenset()
         self._switches = 0
@@ -77,16 +78,18 @@ class SwitchDaemon:
         before, self._before = self._before, self._environment.panel.read(clock, self._before)
         self._report_failures(self._before, epoch)
         sample = difference(before, self._before, self._environment.panel.cpu.cpus)
+        decided = False
         events: tuple[Sample | Force, ...] = (self._override(epoch), *((sample,) if before else ()))
         for event in events:
             self._state, decisions = step(self._policy, self._state, event)
             for decision in decisions:
                 self._report_decision(decision, sample, epoch)
+            decided = decided or bool(decisions)
         if before:
             self._environment.append(sample.record())
         self._set_flag(epoch)
         self._report(sample, epoch)
-        if epoch - self._saved >= SAVE_EVERY:
+        if decided or epoch - self._saved >= SAVE_EVERY:
             self._save(epoch)
 
     def stop(self, epoch: float) -> None:
@@ -112,8 +115,9 @@ class SwitchDaemon:
             rule = "the kill switch is pulled (run/off)" if self._is_off else "levels are served again on overload"
             self._environment.reporter.decision(epoch, "shadow" if self._is_off else "live", rule)
         is_wanted = self.mode is Mode.OPTIMIZED and not self._is_off
-        if is_wanted and self._environment.level and not run.flag.exists():
+        if is_wanted and self._environment.level and not (self._has_levels and run.flag.exists()):
             write_buckets(run, [self._environment.level] * BUCKETS)
+        self._has_levels = is_wanted
         run.set_flag(is_wanted)
 
     def _save(self, epoch: float) -> None:

@@ -239,9 +239,9 @@ class SteadyState:
     blind: bool = False
 
     def kept(self) -> dict[str, float]:
-        """Return what is worth keeping over a restart: it holds for the machine, not for the moment."""
+        """Return what is worth keeping over a restart: of the machine, and the mode, which is of the moment."""
         noise = {"samples": self.noise.count, "mean": self.noise.mean, "variance": self.noise.variance}
-        return {"safe": self.safe, "dwell": self.dwell, **noise}
+        return {"safe": self.safe, "dwell": self.dwell, "optimized": float(self.mode is Mode.OPTIMIZED), **noise}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,11 +269,15 @@ class Steady:
         """Return the state before the first sample."""
         return SteadyState(dwell=self.dwell)
 
-    def resume(self, kept: Mapping[str, float]) -> SteadyState:
-        """Return the state before the first sample, with what another run has kept. Raises ``KeyError``."""
+    def resume(self, kept: Mapping[str, float], is_fresh: bool = False) -> SteadyState:
+        """Return the state before the first sample, with what another run has kept. Raises ``KeyError``.
+
+        What is fresh was kept a moment ago: the mode goes on, and its least time begins anew.
+        """
         noise = Noise(int(kept["samples"]), kept["mean"], kept["variance"])
         dwell = min(max(kept["dwell"], self.dwell), self.dwell_most)
-        return SteadyState(dwell=dwell, safe=kept["safe"], noise=noise)
+        mode = Mode.OPTIMIZED if is_fresh and kept.get("optimized") else Mode.NORMAL
+        return SteadyState(mode, dwell=dwell, safe=kept["safe"], noise=noise)
 
     def step(self, state: SteadyState, sample: Sample) -> tuple[SteadyState, tuple[Decision, ...]]:
         """Return the state after a sample, and what was decided."""

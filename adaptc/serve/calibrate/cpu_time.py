@@ -161,7 +161,10 @@ _HEADER = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1024\r
 
 
 def self_test(seconds: float = 1.0) -> Cost:
-    """Return the CPU seconds of a request, a kB and a rejection by a server's system calls, measured in ``seconds``."""
+    """Return the CPU seconds of a request and a kB by a server's system calls, measured in ``seconds``.
+
+    A rejection is taken to cost a request, which is no measurement.
+    """
     with tempfile.NamedTemporaryFile() as file, socket.create_server(("127.0.0.1", 0)) as listener:
         file.truncate(_LARGE * 1000)
         with socket.create_connection(listener.getsockname()) as client, listener.accept()[0] as server:
@@ -170,7 +173,7 @@ def self_test(seconds: float = 1.0) -> Cost:
             small, large = (_exchange(client, server, file.name, size, seconds / 2) for size in (_SMALL, _LARGE))
     kilobyte = max(0.0, large - small) / (_LARGE - _SMALL)
     request = max(small - kilobyte * _SMALL, small / 2)
-    return Cost(request, kilobyte, request)
+    return Cost(request, kilobyte, request, is_rejection_measured=False)
 
 
 def _exchange(client: socket.socket, server: socket.socket, path: str, kilobytes: int, seconds: float) -> float:

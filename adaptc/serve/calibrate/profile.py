@@ -94,13 +94,14 @@ class Profile:
         if protocol not in self.costs:
             raise UsageError(f"the profile has no costs over {protocol}, only over {', '.join(self.costs)}")
         costs = self.costs[protocol]
-        rejection = Cost().rejection if self.rejection_ms is None else self.rejection_ms / 1000
-        return Cost(costs["request_ms"] / 1000, costs["kilobyte_ms"] / 1000, rejection, costs["view_ms"] / 1000)
+        request, kilobyte, view = (costs[f"{name}_ms"] / 1000 for name in ("request", "kilobyte", "view"))
+        if self.rejection_ms is None:
+            return Cost(request, kilobyte, request + view, view, is_rejection_measured=False)
+        return Cost(request, kilobyte, self.rejection_ms / 1000, view)
 
     def machine_cost(self, protocol: str | None = None) -> Cost:
         """Return the cost as a share of the CPUs that the server may use. Raises as ``cost`` does."""
-        cost = self.cost(protocol)
-        return Cost(*(getattr(cost, key) / self.cpus for key in ("request", "kilobyte", "rejection", "view")))
+        return self.cost(protocol).shared_by(self.cpus)
 
     def age(self, now: datetime) -> int:
         """Return the age in whole days."""

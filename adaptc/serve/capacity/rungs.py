@@ -13,7 +13,15 @@ from dataclasses import dataclass
 
 from adaptc.report.manifest import Manifest
 from adaptc.serve.capacity.page_time import Bucket, bucket_of
-from adaptc.serve.capacity.queueing import Overload, SharedServer, stationary
+from adaptc.serve.capacity.queueing import (
+    BACKBONE,
+    Overload,
+    Provider,
+    SharedServer,
+    solve_mixed,
+    solve_provider,
+    stationary,
+)
 from adaptc.serve.capacity.utilization import BOUND, Cost
 
 
@@ -77,6 +85,85 @@ def _line_time(transfer: float, rate: float) -> float | None:
         return stationary(SharedServer(transfer), rate).time
     except Overload:
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """A fixed number of users, who think for ``think`` seconds between two pages; the closed chain of the paper.
+
+    ``line`` is what they share, in bits per second, None for none, and ``others`` are the pages a second that the
+    server gets from elsewhere. With a ``hit_ratio`` a caching proxy is before the line, and the Internet behind it,
+    which takes ``backbone`` seconds. ``workers`` are requests that the web server serves at once.
+    """
+
+    count: int
+    think: float
+    line: float | None = None
+    hit_ratio: float | None = None
+    others: float = 0.0
+    backbone: float = BACKBONE
+    workers: int = 256
+
+
+@dataclass(frozen=True, slots=True)
+class UserDelays:
+    """Pages a second of all users; seconds of a page at the server, on the line and at the proxy; the busy share.
+
+    What there is not is None: ``proxy`` and ``line_of_a_miss`` without a proxy, ``line`` without a line, ``others``
+    (seconds of a page of somebody else at the server) without others.
+    """
+
+    page_rate: float
+    server: float
+    line: float | None
+    utilization: float
+    proxy: float | None = None
+    line_of_a_miss: float | None = None
+    others: float | None = None
+
+
+def user_delays(rung: Rung, cost: Cost, users: Users) -> UserDelays:
+    """Return what the users of a level get: a closed network, a mixed one with ``others``, or that of a proxy.
+
+    Raises ``Overload`` where the others alone take all of the server, and ``ValueError`` for a proxy without a line.
+    """
+    page_cost = rung.cost_of(cost)
+    if users.hit_ratio is not None:
+        return _behind_proxy(rung, page_cost, users)
+    demands = (page_cost, *([rung.kilobytes * 8000 / users.line] if users.line else []))
+    others = (page_cost, *([0.0] if users.line else []))
+    if users.others * page_cost >= 1:
+        raise Overload(f"{users.others:g} pages a second are more than the server can do")
+    network = solve_mixed(users.count, users.think, demands, users.others, others)
+    closed = network.closed
+    return UserDelays(
+        closed.throughput,
+        closed.times[0],
+        closed.times[1] if users.line else None,
+        (closed.throughput + users.others) * page_cost,
+        others=network.open_times[0] if users.others else None,
+    )
+
+
+def _behind_proxy(rung: Rung, page_cost: float, users: Users) -> UserDelays:
+    if users.line is None or users.hit_ratio is None:
+        raise ValueError("a proxy needs a line behind it")
+    web, size = SharedServer(page_cost / rung.requests, users.workers), 1000 * rung.kilobytes / rung.requests
+    provider = Provider(
+        users.count, users.think, size, users.line, web, users.hit_ratio, users.backbone, rung.requests,
+        users.others * rung.requests,
+    )  # fmt: skip
+    found = solve_provider(provider)
+    others = stationary(web, found.throughput * found.missed * rung.requests + provider.others).time * rung.requests
+    return UserDelays(
+        found.throughput,
+        found.web,
+        found.line,
+        found.web_load,
+        found.proxy,
+        found.line_of_a_miss,
+        others if users.others else None,
+    )
 
 
 def mixture(ladder: Sequence[Rung], cost: Cost, page_rate: float, bound: float = BOUND) -> float:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 # Aperiodic tasks under deadline-monotonic scheduling meet their deadlines below 1 / (1 + sqrt(1/2)) = 0.5858
 # (section 4.1, rounded down there).
@@ -21,13 +21,20 @@ class Cost:
     """The cost of serving: seconds per request (a), per kB (b), per rejected request (c) and per page view (p).
 
     The paper has no p: with HTTP/1.0 each request has a connection of its own, which is in a. The defaults are those of
-    section 4.3. The text there says 33 us a kB and the equation 35; 33 is what the estimator ended at.
+    section 4.3. The text there says 33 us a kB and the equation 35; 33 is what the estimator ended at. Where c is not
+    measured (``is_rejection_measured``), nothing may be concluded from its being small.
     """
 
     request: float = 0.00083
     kilobyte: float = 0.000033
     rejection: float = 0.00055
     view: float = 0.0
+    is_rejection_measured: bool = True
+
+    def shared_by(self, cpus: float) -> Cost:
+        """Return the cost as a share of so many CPUs."""
+        amounts = {key: getattr(self, key) / cpus for key in ("request", "kilobyte", "rejection", "view")}
+        return replace(self, **amounts)
 
     def utilization(self, requests: float, kilobytes: float) -> float:
         """Return U = aR + bW (equation 1)."""

@@ -475,12 +475,16 @@ def _is_location_of(section: Section, url: str) -> bool:
     return url == path or url.startswith(f"{path}/")
 
 
+def _has_status(policy: Policy) -> bool:
+    return bool(policy.serve.status)
+
+
 SERVER = Server(
     name="apache",
     title="Apache",
     files=(
         EmittedFile("apache.conf", is_included=always, finish=count_skips),
-        EmittedFile("apache-status.conf", is_needed=lambda policy: bool(policy.serve.status)),
+        EmittedFile("apache-status.conf", is_needed=_has_status, is_global=_has_status),
         EmittedFile("apache-trees.txt", is_needed=lambda policy: policy.serve.classes),
         EmittedFile("apache-fresh.lua", is_needed=lambda policy: policy.is_strict),
     ),
