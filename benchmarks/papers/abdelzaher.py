@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 import statistics
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from adaptc.daemons.control.machine import Estimator, Loop, advance, learn, tuned
-from benchmarks.papers.blocks import Block, Chart, Published, Series, Table
+from benchmarks.papers.blocks import Block, Chart, Claim, Published, Series, Table
 from benchmarks.papers.control_loads import SCENARIOS
 from benchmarks.papers.controlled_sites import BOUND, DEGRADED, PAGE, run
 from benchmarks.papers.experiment import Experiment, Parameters, Part, Row, Section
@@ -20,6 +20,7 @@ from benchmarks.papers.limited_apache import (
     require_programs,
     shared_folder,
 )
+from benchmarks.papers.overload import overload, show_overload
 
 # ---- tables 1 to 3, figures 7 and 10: service time against size
 
@@ -132,17 +133,21 @@ def show_estimator(rows: Sequence[Row], published: Published) -> Sequence[Block]
     """Show how a and b converge."""
     printed, last = published["estimator"], rows[-1]
     rows = rows[2:]  # two unknowns
-    curves = [
-        Series("a, us", [(row["sample"], row["a_us"]) for row in rows]),
-        Series("b, us/kB, times ten", [(row["sample"], 10 * row["b_us"]) for row in rows]),
-        Series("a there", [(1, printed["a"]), (last["sample"], printed["a"])], "dashed"),
-        Series("b there, times ten", [(1, 10 * printed["b"]), (last["sample"], 10 * printed["b"])], "dashed"),
-    ]
+    charts = [
+        Chart(
+            name, f"Figure 3: the estimate of {key}", "sample", unit,
+            [
+                Series("here", [(row["sample"], row[f"{key}_us"]) for row in rows]),
+                Series("published", [(1, printed[key]), (last["sample"], printed[key])], "dashed"),
+            ],
+        )
+        for name, key, unit in (("estimator", "a", "microseconds"), ("estimator-b", "b", "microseconds a kB"))
+    ]  # fmt: skip
     return [
         f"Published ({printed['where']}): a = {printed['a']} us, b = {printed['b']} us/kB. Here, from a modelled "
         f"server with these costs, and noise: {last['a_us']:.0f} and {last['b_us']:.1f} after "
         f"{last['sample']:.0f} samples.",
-        Chart("estimator", "Figure 3: the estimate of a and b", "sample", "microseconds", curves),
+        *charts,
     ]
 
 
@@ -178,73 +183,128 @@ def show_loop(rows: Sequence[Row], published: Published) -> Sequence[Block]:
 
 
 def controlled(parameters: Parameters) -> Iterator[Row]:
-    """Yield the samples of the controller, for each site of a scenario."""
+    """Yield each second of a scenario, for each site: what visitors got, and what controller and kernel count.
+
+    ``estimate`` is aR + bW + cR(1-f) of the site with the costs that were measured before; the last second is that of
+    the answers that came late, too.
+    """
     scenario = SCENARIOS[parameters["scenario"]]
     result = run(scenario)
-    for sample in result.samples:
-        second = result.second(sample)
-        if not 0 <= second < scenario.seconds:
-            continue
-        offered = scenario.rates(second)
+    samples = {result.second(sample): sample for sample in result.samples}
+    for second, seen in enumerate(result.seconds):
+        offered, sample = scenario.rates(second), samples.get(second)
         for site in scenario.sites:
-            own = sample["sites"][site]
+            own, got = sample["sites"][site] if sample else {}, seen[site]
+            served = got["200"] * result.costs.request + got["octets"] / 1000 * result.costs.kilobyte
             yield {
                 "second": second,
                 "site": site,
                 "offered": offered[site],
-                "delivered_mbs": (own["W"] or 0.0) / 125 / result.scale,
-                "m": own["m"],
-                "utilization": own["U"],
-                "cpu": sample["cpu"],
-                "failed": result.seen[site]["failed"],
-                "asked": result.seen[site].total(),
+                "served": got["200"],
+                "delivered_mbs": got["octets"] / 125_000 / result.scale,
+                "rejected": got["503"],
+                "failed": got["failed"],
+                "m": own.get("m"),
+                "utilization": own.get("U"),
+                "estimate": (served + got["503"] * result.costs.rejection) / 1000,
+                "cpu": result.cpu[second] / result.share,
             }
+
+
+def _percent(rows: Sequence[Row], kind: str) -> float:
+    """Return the share of all answers that were of a kind."""
+    return 100 * sum(row[kind] for row in rows) / max(1, sum(row[key] for row in rows for key in KINDS))
+
+
+KINDS = ("served", "rejected", "failed")
 
 
 def show_step(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     """Show U on the real server, how soon it settled, and how near it stayed."""
-    during = [row["utilization"] for row in rows if 15 < row["second"] < 55]
-    near = [abs(one - BOUND) <= 0.02 for one in during]
-    first = next((place for place in range(len(near) - 2) if all(near[place : place + 3])), len(near) - 1)
-    steady, failed = during[first:], 100 * rows[0]["failed"] / rows[0]["asked"]
-    curves = [
-        Series("U = aR + bW", [(row["second"], row["utilization"]) for row in rows]),
-        Series("CPU of Apache", [(row["second"], row["cpu"] or 0.0) for row in rows]),
-        Series("m / 2", [(row["second"], row["m"] / 2) for row in rows]),
-        Series("bound", [(0, BOUND), (rows[-1]["second"], BOUND)], "dashed"),
-    ]
+    known = [row for row in rows if row["utilization"] is not None]
+    during = [row["utilization"] for row in known if 15 < row["second"] < 55]
+    settled = next((place for place in range(len(during) - 2) if _is_near(during[place : place + 3])), len(during) - 1)
+    steady, off = statistics.mean(during[settled:]), statistics.mean(abs(one - BOUND) for one in during[settled:])
     return [
         f"Published ({published['loop']['where']}): {published['loop']['says']}",
         f"Here `adaptc control` holds a real Apache: 20, 180 and again 20 requests a second for {PAGE} kB, degraded to "
-        f"{DEGRADED}. U settled {first} samples after the step; from then on its mean was "
-        f"{statistics.mean(steady):.3f} (bound {BOUND}), its mean distance from the bound "
-        f"{statistics.mean(abs(one - BOUND) for one in steady):.3f}; {failed:.1f} % of the requests failed.",
-        Chart("step", "A step of the load on a real Apache", "seconds", "share", curves),
+        f"{DEGRADED}. U settled {settled} samples after the step; from then on its mean was {steady:.3f} (bound "
+        f"{BOUND}), its mean distance from the bound {off:.3f}; "
+        f"{_percent(rows, 'rejected'):.1f} % of the answers were rejections, {_percent(rows, 'failed'):.1f} % failed.",
+        Claim(
+            "As published: U comes to the bound within six samples, and stays there without a steady error.",
+            settled <= 6 and abs(steady - BOUND) <= 0.05,
+        ),
+        _used(rows, "step"),
+        Chart(
+            "step-m", "m after the step", "seconds", "m",
+            [Series("m, of 2", [(row["second"], row["m"]) for row in known], "steps")],
+        ),
     ]  # fmt: skip
 
 
-def delivered(name: str, title: str) -> Callable[[Sequence[Row], Published], Sequence[Block]]:
-    """Return what shows offered and delivered bandwidth by site, in means of ten seconds."""
+def _is_near(shares: Sequence[float]) -> bool:
+    return all(abs(one - BOUND) <= 0.05 for one in shares)
+
+
+def _used(rows: Sequence[Row], name: str) -> Chart:
+    """Return the chart of what Apache used, by the kernel's count, by the controller and by the paper's equation."""
+    sites = list(dict.fromkeys(row["site"] for row in rows))
+    seconds = [list(rows[place : place + len(sites)]) for place in range(0, len(rows), len(sites))]
+    last = rows[-1]["second"]
+    curves = [
+        Series("CPU of Apache", [(each[0]["second"], each[0]["cpu"]) for each in seconds]),
+        Series("aR + bW", [(each[0]["second"], sum(row["estimate"] for row in each)) for each in seconds]),
+        Series("bound", [(0, BOUND), (last, BOUND)], "dashed"),
+    ]
+    known = [each for each in seconds if all(row["utilization"] is not None for row in each)]
+    if known:
+        used = [(each[0]["second"], sum(row["utilization"] for row in each)) for each in known]
+        curves.insert(1, Series("U of adaptc", used))
+    return Chart(f"{name}-cpu", "Share of the server that is used", "seconds", "share", curves)
+
+
+Judge = Callable[[Mapping[str, Sequence[Row]]], Claim]
+
+
+def delivered(name: str, title: str, judge: Judge) -> Callable[[Sequence[Row], Published], Sequence[Block]]:
+    """Return what shows offered and delivered bandwidth by site, and what ``judge`` makes of the last ten seconds."""
 
     def show(rows: Sequence[Row], published: Published) -> Sequence[Block]:
-        curves, table = [], []
+        curves, table, tails, printed = [], [], {}, published[name]
         for site in dict.fromkeys(row["site"] for row in rows):
             own = [row for row in rows if row["site"] == site]
             curves.append(Series(f"{site}, offered", [(row["second"], _megabits(row)) for row in own], "dashed"))
-            curves.append(Series(f"{site}, delivered", [(row["second"], row["delivered_mbs"]) for row in own]))
-            tail = own[-10:]
+            curves.append(Series(f"{site}, delivered", [(row["second"], row["delivered_mbs"]) for row in own[:-1]]))
+            if site in printed.get("delivered", {}):
+                point = [(own[-1]["second"], printed["delivered"][site])]
+                curves.append(Series(f"{site}, published", point, "dots"))
+            tails[site] = tail = own[-11:-1]
             table.append((
-                site, tail[-1]["offered"], statistics.mean(map(_megabits, tail)),
-                statistics.mean(row["delivered_mbs"] for row in tail), 100 * own[0]["failed"] / own[0]["asked"],
+                site, tail[-1]["offered"], _mean(tail, _megabits), _mean(tail), _percent(tail, "rejected"),
+                _percent(tail, "failed"),
             ))  # fmt: skip
-        header = ("the last ten seconds", "requests/s at last", "offered, Mb/s", "delivered, Mb/s", "failed of all, %")
+        header = (
+            "the last ten seconds", "requests/s at last", "offered, Mb/s", "delivered, Mb/s", "rejected, %", "failed, %"
+        )  # fmt: skip
         return [
-            f"Published ({published[name]['where']}): {published[name]['says']}",
+            f"Published ({printed['where']}): {printed['says']}",
             Table(header, table, 1),
+            judge(tails),
             Chart(name, title, "seconds", "Mb/s", curves),
+            _used(rows, name),
         ]
 
     return show
+
+
+def _mean(rows: Sequence[Row], amount: Callable[[Row], float] = lambda row: float(row["delivered_mbs"])) -> float:
+    return statistics.mean(map(amount, rows))
+
+
+def _share(rows: Sequence[Row]) -> float:
+    """Return what was delivered of what was offered, by bytes."""
+    return _mean(rows) / _mean(rows, _megabits)
 
 
 def _megabits(row: Row) -> float:
@@ -252,10 +312,57 @@ def _megabits(row: Row) -> float:
 
 
 def _controlled(scenario: str) -> Experiment:
-    return Experiment(scenario if scenario == "step" else f"figure-{scenario}", controlled, {"scenario": scenario})
+    name = scenario if scenario == "step" else f"figure-{scenario}"
+    return Experiment(name, controlled, {"scenario": scenario}, version=2)
 
 
-FIGURES = {"12": "isolation", "14": "priority", "15": "excess capacity", "16": "the same with a best-effort load"}
+def isolated(tails: Mapping[str, Sequence[Row]]) -> Claim:
+    """Figure 12: sites within their guarantees get what they ask for."""
+    text = (
+        "As published: sites that keep to what is promised get at least nine tenths of it, and the rest what is left."
+    )
+    return Claim(text, all(_share(tails[site]) >= 0.9 for site in ("V1", "V2")) and _share(tails["rest"]) < 0.5)
+
+
+def unprotected(tails: Mapping[str, Sequence[Row]]) -> Claim:
+    """Figure 13: without adaptation all lose."""
+    lost = {site: 100 * (1 - _share(tail)) for site, tail in tails.items()}
+    said = ", ".join(f"{site} {percent:.0f} %" for site, percent in lost.items())
+    text = f"As published: without adaptation those who keep to their share lose what the others do ({said})."
+    return Claim(text, all(percent > 10 for percent in lost.values()))
+
+
+def differentiated(tails: Mapping[str, Sequence[Row]]) -> Claim:
+    """Figure 14: basic clients are degraded first."""
+    text = "As published: basic clients are degraded before premium ones."
+    return Claim(text, _share(tails["premium"]) > 2 * _share(tails["basic"]))
+
+
+def shared(tails: Mapping[str, Sequence[Row]]) -> Claim:
+    """Figure 15: excess capacity goes to who asks for more than is promised."""
+    text = "As published: V2 gets more than the 13 Mb/s that it is promised, and V1 is not affected."
+    return Claim(text, _mean(tails["V2"]) > 13 and _share(tails["V1"]) >= 0.9)
+
+
+def policed(tails: Mapping[str, Sequence[Row]]) -> Claim:
+    """Figure 16: a site that asks for more than is promised falls below its guarantee, by degradation."""
+    text = (
+        "As published: V2, which asks for more requests than are promised, is held below the 13 Mb/s of its guarantee "
+        "by degradation, and V1 is not affected."
+    )
+    is_served = _percent(tails["V2"], "served") > 90
+    return Claim(text, is_served and _mean(tails["V2"]) < 13 and _share(tails["V1"]) >= 0.9)
+
+
+FIGURES = {
+    "12": ("isolation", isolated),
+    "13": ("the same without adaptation", unprotected),
+    "14": ("priority", differentiated),
+    "15": ("excess capacity", shared),
+    "16": ("the same with a best-effort load", policed),
+}
+RATES = (80, 140, 180, 240, 320)
+CASES = [(48, 64, RATES), (192, 64, RATES), (768, 64, RATES), (48, 8, (140, 240, 320, 460, 600))]
 PART = Part(
     "abdelzaher",
     (
@@ -273,10 +380,11 @@ PART = Part(
             Experiment("loop", loop, {"seed": 1, "samples": 30, "rejected": 0.33, "full": 1.5, "noise": 0.01}, {}),
             show_loop,
         ),
+        Section(Experiment("overload", overload, {"cases": CASES, "milliseconds": 6.25, "seconds": 6}), show_overload),
         Section(_controlled("step"), show_step),
         *(
-            Section(_controlled(number), delivered(f"figure-{number}", f"Figure {number}: {title}"))
-            for number, title in FIGURES.items()
+            Section(_controlled(number), delivered(f"figure-{number}", f"Figure {number}: {title}", judge))
+            for number, (title, judge) in FIGURES.items()
         ),
     ),
 )

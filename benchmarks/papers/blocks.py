@@ -1,4 +1,4 @@
-"""What a page is made of: text, tables and charts."""
+"""What a page is made of: text, claims, tables and charts."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ class Table:
     header: Sequence[str]
     rows: Sequence[Sequence[Value]]
     digits: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence that the rows must bear: where ``holds`` is false, ``make papers`` fails."""
+
+    text: str
+    holds: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,4 +49,4 @@ class Chart:
     y_scale: str = "linear"
 
 
-Block = str | Table | Chart
+Block = str | Claim | Table | Chart

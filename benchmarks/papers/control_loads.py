@@ -1,4 +1,4 @@
-"""The loads of ``controlled_sites``: a step, and those of Figures 12, 14, 15 and 16 of Abdelzaher and others 2002."""
+"""The loads of ``controlled_sites``: a step, and those of Figures 12 to 16 of Abdelzaher and others 2002."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ class Scenario:
     rates: Callable[[int], Mapping[str, float]]
     seconds: int
     learn: bool = False
+    is_controlled: bool = True
 
 
 def guarantee(requests: float, megabits: float) -> dict[str, float]:
@@ -35,6 +36,13 @@ SCENARIOS = {
         {"V1": guarantee(50, 13), "V2": guarantee(100, 27), "rest": {"priority": 2}},
         lambda second: {"V1": 50, "V2": min(100, 2 * second), "rest": 150},
         70,
+    ),
+    "13": Scenario(
+        "Figure 13: the loads of Figure 12 on an Apache without adaptation",
+        {"V1": {}, "V2": {}, "rest": {}},
+        lambda second: {"V1": 50, "V2": min(100, 2 * second), "rest": 150},
+        70,
+        is_controlled=False,
     ),
     "14": Scenario(
         "Figure 14: premium 100 requests a second, basic 0 to 120",

@@ -21,6 +21,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +64,11 @@ class Costs:
 
 @dataclass
 class Run:
-    """What a scenario came to: its costs and sizes, the controller's samples, and the answers by site and status."""
+    """What a scenario came to: its costs and sizes, the controller's samples, and for each second answers and CPU.
+
+    ``seconds`` has answers by site and status, and the ``octets`` of pages; ``cpu`` is the share that Apache used by
+    the kernel's count.
+    """
 
     scenario: Scenario
     costs: Costs
@@ -71,7 +76,8 @@ class Run:
     share: float
     started: float = 0.0
     samples: list[dict[str, Any]] = field(default_factory=list)
-    seen: dict[str, Counter[str]] = field(default_factory=dict)
+    seconds: list[dict[str, Counter[str]]] = field(default_factory=list)
+    cpu: list[float] = field(default_factory=list)
 
     def second(self, sample: Mapping[str, Any]) -> int:
         """Return the second of the load that a sample is about; a sample ends where it is taken."""
@@ -92,10 +98,12 @@ def run(scenario: Scenario) -> Run:
             _write_sites(folder, scenario, scale)
             server.limit(share)
             costs = Costs(found.request / share, found.kilobyte / share, found.rejection / share)
-            with _controlled(folder, _configuration(scenario, costs, scale, folder)):
-                result = Run(scenario, found, scale, share, time.time())
-                result.seen = asyncio.run(_offer(server.port, scenario))
-            lines = (folder / first / "run/audit-control.jsonl").read_text().splitlines()
+            text = _configuration(scenario, costs, scale, folder)
+            with _controlled(folder, text) if scenario.is_controlled else contextlib.nullcontext():
+                result = Run(scenario, costs, scale, share, time.time())
+                result.seconds, result.cpu = asyncio.run(_offer(server, scenario))
+            audit = folder / first / "run/audit-control.jsonl"
+            lines = audit.read_text().splitlines() if scenario.is_controlled else []
         entries = [json.loads(line) for line in lines]
         result.samples = [one for one in entries if one["event"] == "sample" and one["at"] > result.started]
         return result
@@ -177,9 +185,10 @@ def _controlled(folder: Path, text: str) -> Iterator[None]:
         daemon.wait(10)
 
 
-async def _offer(port: int, scenario: Scenario) -> dict[str, Counter[str]]:
-    crowd = Crowd(port, list(scenario.sites))
+async def _offer(server: LimitedApache, scenario: Scenario) -> tuple[list[dict[str, Counter[str]]], list[float]]:
+    crowd, used = Crowd(server.port, list(scenario.sites)), [(time.monotonic(), server.cpu_seconds())]
     for second in range(scenario.seconds):
         await crowd.second(scenario.rates(second))
+        used.append((time.monotonic(), server.cpu_seconds()))
     await crowd.finish()
-    return crowd.seen
+    return crowd.seconds, [(after - before) / (end - begun) for (begun, before), (end, after) in pairwise(used)]

@@ -110,6 +110,10 @@ def show_levels(rows: Sequence[Row], published: Published) -> Sequence[Block]:
         )
         success.append(Series(name, [(row["rate"], 100 * row["done"] / row["attempted"]) for row in own]))
         times.append(Series(name, [(row["rate"], row["mean_ms"]) for row in own if row["mean_ms"]]))
+        if isinstance(sustained[name], int):
+            success.append(Series(f"{name}, published", [(sustained[name], 99.0)], "dots"))
+        points = [(own[0]["rate"], latency[name]), (latency["second_at"][name], 1000)]
+        times.append(Series(f"{name}, published", points, "dots"))
     header = (
         "version",
         "published, pages/s",
@@ -208,13 +212,25 @@ def show_step(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     for policy in dict.fromkeys(row["policy"] for row in rows):
         own = [row for row in rows if row["policy"] == policy]
         table.append((policy, *_step_figures(own)))
-        curves = [
-            Series("pages served a second", [(row["second"], row["done"]) for row in own]),
+        pages = [
+            Series("served", [(row["second"], row["done"]) for row in own]),
             Series("offered", [(row["second"], row["rate"]) for row in own], "dashed"),
-            Series("CPU, per cent", [(row["second"], 100 * row["cpu"]) for row in own]),
-            Series("optimized (10)", [(row["second"], 10 * row["optimized"]) for row in own], "steps"),
         ]
-        blocks.append(Chart(f"step-{policy}", f"Figures 11 and 12, policy {policy}", "seconds", "", curves))
+        end, switched = own[-1]["second"], next((row["second"] for row in own if row["optimized"]), None)
+        shares = [
+            Series("CPU", [(row["second"], 100 * row["cpu"]) for row in own]),
+            Series(
+                "published, normal", [(0, printed["cpu_before"]), (switched or end, printed["cpu_before"])], "dashed"
+            ),
+            Series("optimized pages", [(row["second"], 100 * row["optimized"]) for row in own], "steps"),
+        ]
+        if switched is not None:
+            published_end = [(switched, printed["cpu_optimized"]), (end, printed["cpu_optimized"])]
+            shares.insert(2, Series("published, optimized", published_end, "dashed"))
+        blocks += [
+            Chart(f"step-{policy}", f"Figure 11: pages, policy {policy}", "seconds", "pages a second", pages),
+            Chart(f"step-{policy}-cpu", f"Figure 12: CPU and mode, policy {policy}", "seconds", "per cent", shares),
+        ]
     delays = [
         Series(policy, [(row["second"], row["mean_ms"]) for row in rows if row["policy"] == policy and row["mean_ms"]])
         for policy in dict.fromkeys(row["policy"] for row in rows)

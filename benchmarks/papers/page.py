@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.papers.blocks import Block, Chart, Table, Value
+from benchmarks.papers.blocks import Block, Chart, Claim, Table, Value
 from benchmarks.papers.experiment import Part, Results, Section
 from benchmarks.papers.plot import draw
 from benchmarks.papers.texts import read_texts
@@ -27,16 +27,19 @@ differs from the paper, and why.
 """
 
 
-def write_page(parts: Sequence[Part], output: Path) -> None:
-    """Write the page and its charts into ``output``, and remove charts that nothing shows."""
-    results, charts = Results(output / "data"), dict[str, str]()
+def write_page(parts: Sequence[Part], output: Path) -> list[str]:
+    """Write the page and its charts into ``output``, and remove charts that nothing shows.
+
+    Return the claims that the rows do not bear, each with its experiment.
+    """
+    results, charts, broken = Results(output / "data"), dict[str, str](), list[str]()
     origins = [results.origin(part.name, section.experiment) for part in parts for section in part.sections]
     page = [HEAD.format(minutes=sum(origin.get("seconds", 0) for origin in origins) / 60)]
     for part in parts:
         text = read_texts(part.name)
         page.append(f"\n## {text['title']}\n\n{text['citation'].strip()}\n")
         for section in part.sections:
-            page += _section(part, section, results, text, charts)
+            page += _section(part, section, results, text, charts, broken)
         page.append(f"\n### Not repeated of this paper\n\n{text['missing'].strip()}\n")
     for path in output.glob("*.svg"):
         if path.name not in charts:
@@ -44,10 +47,16 @@ def write_page(parts: Sequence[Part], output: Path) -> None:
     for name, drawing in charts.items():
         (output / name).write_text(drawing, "utf-8")
     (output / "index.md").write_text("".join(page), "utf-8")
+    return broken
 
 
 def _section(
-    part: Part, section: Section, results: Results, text: Mapping[str, Any], charts: dict[str, str]
+    part: Part,
+    section: Section,
+    results: Results,
+    text: Mapping[str, Any],
+    charts: dict[str, str],
+    broken: list[str],
 ) -> Iterator[str]:
     experiment = section.experiment
     rows, origin = results.rows(part.name, experiment), results.origin(part.name, experiment)
@@ -57,6 +66,8 @@ def _section(
         yield f"\nNot measured yet: `python -m benchmarks.papers {part.name}`.\n"
         return
     for block in section.present(rows, text["published"]):
+        if isinstance(block, Claim) and not block.holds:
+            broken.append(f"{part.name}/{experiment.name}: the rows do not bear: {block.text}")
         yield "\n" + _block(block, part, charts)
     yield f"\n{own['why'].strip()}\n"
     yield f"\n{_origin(results.csv(part.name, experiment).name, origin)}\n"
@@ -67,6 +78,8 @@ def _block(block: Block, part: Part, charts: dict[str, str]) -> str:
         name = f"{part.name}-{block.name}.svg"
         charts[name] = draw(block)
         return f"![{block.title}]({name})\n"
+    if isinstance(block, Claim):
+        return f"{block.text.strip()}\n"
     if isinstance(block, Table):
         marks = ["---", *["---:"] * (len(block.header) - 1)]
         lines = [block.header, marks, *([_cell(value, block.digits) for value in row] for row in block.rows)]

@@ -367,3 +367,30 @@ def test_what_was_learnt_of_rejections_counts() -> None:
     for _ in range(20):
         lessons = lessons.after(Load(200, 100, 1000), 0.5, 0.98)
     assert lessons.cost.is_rejection_measured
+
+
+def test_a_line_that_is_full_before_the_cpu_counts() -> None:
+    """T(x) = max(a + bx, b'x): a level that saves requests alone saves nothing of the line."""
+    rungs = [Rung("full", 22, 300), Rung("bundled", 3, 290), Rung("text", 1.25, 3)]
+    site = Site("site", ladder_from(rungs, COST))
+    load = {"site": Load(20, 0, 1000)}
+    found = {}
+    for line in (None, 10_000.0, 1250.0):
+        machine = Machine((site,), COST, Tuning(learns=False, line=line))
+        found[line] = step(machine, machine.start(), load, Busy(0.2, is_own=True))
+    assert (found[10_000.0].source, found[10_000.0].m(site)) == ("server", 3)
+    assert found[1250.0].source == "line"
+    assert found[1250.0].utilization == {"site": pytest.approx(0.8)}
+    assert found[1250.0].m(site) < found[None].m(site) == 3
+
+
+def test_the_share_of_a_line_settles_at_the_bound() -> None:
+    rungs = [Rung("full", 22, 300), Rung("text", 1.25, 3)]
+    site = Site("site", ladder_from(rungs, COST))
+    machine, views = Machine((site,), COST, Tuning(learns=False, line=1250.0)), 8.0
+    state = machine.start()
+    for _ in range(40):
+        better = min(state.m(site) - 1, 1.0)
+        kilobytes = views * (better * 300 + (1 - better) * 3)
+        state = step(machine, state, {"site": Load(views * 10, 0, kilobytes)}, Busy(0.1, is_own=True))
+    assert (state.utilization or {})["site"] == pytest.approx(0.58, abs=0.03)

@@ -76,7 +76,7 @@ class Tuning:
     ``learns`` lets what was learnt replace the costs to begin with. Nobody is rejected while the measured share is
     below the bound by ``slack`` or more, and never more than ``reject_most`` of the clients of a site. With
     ``follows_latency`` the time of answers decides instead of the share (``gradient``); ``tolerance`` is how much
-    longer than usual it may be.
+    longer than usual it may be. ``line`` is what the server's line carries, in kB a second.
     """
 
     bound: float = 0.58
@@ -89,6 +89,7 @@ class Tuning:
     reject_most: float = 1.0
     follows_latency: bool = False
     tolerance: float = 2.0
+    line: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -403,11 +404,12 @@ def step(
     Where nothing ``acts`` on m, the load is that of the full site, and m what the ladder would make of it at the bound.
     """
     state = _learnt(machine, state, loads, busy)
-    machine = replace(
-        machine, sites=tuple(replace(site, ladder=site.ladder.priced(state.cost)) for site in machine.sites)
-    )
-    total, source = _busy(machine, state, loads, busy)
-    used = _divided(total, {name: load.utilization(state.cost) for name, load in loads.items()})
+    (total, source), cost = _busy(machine, state, loads, busy), state.cost
+    line = _line(machine, loads)
+    if line > total:
+        total, source, cost, busy = line, "line", _cost_of_line(machine), replace(busy, share=line)
+    machine = replace(machine, sites=tuple(replace(site, ladder=site.ladder.priced(cost)) for site in machine.sites))
+    used = _divided(total, {name: load.utilization(cost) for name, load in loads.items()})
     least = {site.name: _least(machine, site, total, busy) for site in machine.sites}
     state = replace(state, utilization=used, source=source)
     if machine.tuning.follows_latency and busy.latency is not None:
@@ -462,6 +464,21 @@ def _busy(machine: Machine, state: MachineState, loads: Mapping[str, Load], busy
         total, source = busy.share, "host"
     strained = machine.tuning.bound + machine.tuning.slack
     return (strained, busy.waiting) if busy.waiting and total < strained else (total, source)
+
+
+# The time of a file is max(a + bx, b'x) (section 7.2): what the server uses of its line counts where that is more than
+# what it uses of its CPUs, and then levels are worth their kB alone. A rejection is an answer of so many kB.
+_REJECTION = 0.5
+
+
+def _line(machine: Machine, loads: Mapping[str, Load]) -> float:
+    line = machine.tuning.line
+    return sum(load.kilobytes for load in loads.values()) / line if line else 0.0
+
+
+def _cost_of_line(machine: Machine) -> Cost:
+    kilobyte = 1 / (machine.tuning.line or 1.0)
+    return Cost(_REJECTION * kilobyte, kilobyte, _REJECTION * kilobyte)
 
 
 def _divided(total: float, model: Mapping[str, float]) -> dict[str, float]:

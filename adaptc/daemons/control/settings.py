@@ -83,8 +83,8 @@ class ControlSettings(ModeSettings):
     ``adaptc calibrate`` measured, else those of ``[cost]``. ``logs`` and ``log_format`` are as for ``adaptc classify``;
     without logs ``status_url``, a page of mod_status, tells the load. ``policy`` is what decides: ``utilization``, or
     ``gradient``, by how long answers take against what is usual (``tolerance`` times as long). At most ``reject_most``
-    of the clients are rejected. Without measured costs everything is in shadow for ``warm_up`` seconds. ``limits`` are
-    those of the sensors that have one, by name.
+    of the clients are rejected. Without measured costs everything is in shadow for ``warm_up`` seconds. ``line`` is
+    that of the server, in Mbit/s. ``limits`` are those of the sensors that have one, by name.
     """
 
     logs: tuple[Path, ...] = ()
@@ -102,6 +102,7 @@ class ControlSettings(ModeSettings):
     slack: float = 0.1
     reject_most: float = 0.5
     warm_up: float = 60.0
+    line: float | None = None
     limits: Mapping[str, float] = field(default_factory=lambda: limits_of({}))
 
     @property
@@ -113,7 +114,7 @@ class ControlSettings(ModeSettings):
         """Return what the pure step takes."""
         return Tuning(
             self.bound, self.margin, self.interval, self.forgetting, self.throughput_only, self.learn, self.slack,
-            self.reject_most, self.policy == "gradient", self.tolerance,
+            self.reject_most, self.policy == "gradient", self.tolerance, self.line and self.line * 125,
         )  # fmt: skip
 
 
@@ -144,6 +145,7 @@ CHECKS: Schema = {
     "slack": number(0, 0.5),
     "reject_most": number(0, 1),
     "warm_up": duration(0, 3600),
+    "line": number(0.001, 1e6),
     **{sensor.name: sensor.check for sensor in LIMIT_SENSORS},
 }
 

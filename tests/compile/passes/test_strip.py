@@ -78,6 +78,35 @@ def test_what_the_author_and_the_user_say_wins() -> None:
     assert body(photo, DROP) == photo.replace("i/photo.png", STAND_IN.format(400, 300))
 
 
+def test_a_block_that_its_author_drops_is_removed() -> None:
+    block = (
+        '<section data-adapt="drop"><h2>Our shop</h2><p><img src="i/photo.png" alt="A mug"> Buy a mug.</p></section>'
+    )
+    assert body(f"<p>News.</p>{block}<p>More.</p>") == "<p>News.</p><p>More.</p>"
+    other = block.replace('"drop"', '"drop other"')
+    assert body(f"<p>News.</p>{other}") == f"<p>News.</p>{other}"
+    nested = f'<div data-adapt="drop">{block}</div>'
+    assert body(f"<p>News.</p>{nested}") == "<p>News.</p>"
+
+
+def test_a_block_that_is_dropped_is_hidden_where_scripts_may_look_for_it() -> None:
+    block = '<section data-adapt="drop"><img src="i/photo.png" alt="A mug"> Buy a mug.</section><script>shop()</script>'
+    written = body(f"<p>News.</p>{block}")
+    assert "<section style=display:none!important" in written
+    assert "i/photo.png" not in written
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        '<section data-adapt="drop"><p data-adapt="keep">Terms.</p></section>',
+        '<section data-adapt="drop"><p id="terms">Terms.</p></section><a href="#terms">Terms</a>',
+    ],
+)
+def test_a_block_of_which_a_part_is_wanted_stays(block: str) -> None:
+    assert body(f"<p>News.</p>{block}") == f"<p>News.</p>{block}"
+
+
 @pytest.mark.parametrize(
     ("html", "reason"),
     [

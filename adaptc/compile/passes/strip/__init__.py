@@ -8,10 +8,13 @@ forbid data URIs or hold hashes of styles.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from adaptc.compile.analyse.decorations.evidence import tag_in_force
 from adaptc.compile.analyse.decorations.rules import Ads
+from adaptc.compile.analyse.decorations.surroundings import ATTRIBUTE, read_tags
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.guarded_images import GuardedImages
 from adaptc.compile.page.image_labels import Blocking, labelled_images
@@ -36,6 +39,8 @@ def strip(editor: Editor, page: PageContext, view: DerivingView, options: Option
     if page.has_policy:
         report.actions.append(Action(NAME, KEPT, "images", "a Content-Security-Policy restricts the page"))
         return report
+    if options["decorations"]:
+        drop_blocks(editor, page, view, report)
     if options["ads"]:
         strip_third_parties(editor, page, view, report)
     labelled = labelled_images(editor.tree, page, view)
@@ -115,12 +120,61 @@ def hide_filtered_elements(
         for element in editor.tree.select(selector):
             if is_isolated(element, editor.text) or element.tag in ("html", "body"):
                 continue
-            style = (element.attr("style") or "").rstrip("; ")
-            editor.set_attribute(element, "style", f"{style};{_HIDDEN}" if style else _HIDDEN)
-            for inner in (element, *element.find_all("img"), *element.find_all("iframe")):
-                if inner.tag in ("img", "iframe") and boxes.reason_to_stay(inner, is_ad=True) is None:
-                    boxes.empty(inner)
+            _hide(element, editor, boxes)
             report.actions.append(Action("strip", "stripped", f"<{element.tag}>", f"the filter ##{selector} hides it"))
+
+
+def _hide(element: Element, editor: Editor, boxes: Placeholders) -> None:
+    style = (element.attr("style") or "").rstrip("; ")
+    editor.set_attribute(element, "style", f"{style};{_HIDDEN}" if style else _HIDDEN)
+    for inner in (element, *element.find_all("img"), *element.find_all("iframe")):
+        if inner.tag in ("img", "iframe") and boxes.reason_to_stay(inner, is_ad=True) is None:
+            boxes.empty(inner)
+
+
+# What data-adapt="drop" says of the image itself, and what is the page
+_NO_BLOCKS = frozenset({"img", "picture", "source", "input", "svg", "image", "area", "html", "head", "body", "main"})
+
+
+def drop_blocks(editor: Editor, page: PageContext, view: DerivingView, report: Report) -> None:
+    """Remove the blocks that their author drops (``data-adapt="drop"``); on a page with scripts they are hidden.
+
+    A block stays whose inner parts are to be kept, or to which the page links. The images of one that stays go alone.
+    """
+    levels, boxes = view.labelling.levels, Placeholders(editor, page, view)
+    gone: list[Element] = []
+    for element in editor.tree.select(f"[{ATTRIBUTE}]"):
+        if element.tag in _NO_BLOCKS or is_isolated(element, editor.text) or not _is_dropped(element, levels):
+            continue
+        if any(ancestor in gone for ancestor in element.ancestors):
+            continue
+        reason = _reason_for_block(element, editor, levels)
+        if reason is not None:
+            report.actions.append(Action(NAME, KEPT, f"<{element.tag}>", reason))
+            continue
+        gone.append(element)
+        if page.has_scripts:
+            _hide(element, editor, boxes)
+        else:
+            editor.remove_element(element)
+        tag = " ".join((element.attr(ATTRIBUTE) or "").split())
+        report.actions.append(Action(NAME, "stripped", f"<{element.tag}>", f'{ATTRIBUTE}="{tag}"'))
+
+
+def _is_dropped(element: Element, levels: Sequence[str]) -> bool:
+    tag = tag_in_force(tuple(read_tags(element.attr(ATTRIBUTE) or "")), levels)
+    return tag is not None and tag.verdict == "drop"
+
+
+def _reason_for_block(element: Element, editor: Editor, levels: Sequence[str]) -> str | None:
+    inner = element.select(f"[{ATTRIBUTE}]")
+    if any((tag := tag_in_force(tuple(read_tags(each.attr(ATTRIBUTE) or "")), levels)) and tag.verdict == "keep"
+           for each in inner):  # fmt: skip
+        return "a part of it is to be kept"
+    names = {name for each in (element, *element.select("[id]")) if (name := each.attr("id"))}
+    links = (link.attr("href") or "" for link in editor.tree.iter_elements("a"))
+    target = next((link for link in links if link.startswith("#") and link[1:] in names), None)
+    return None if target is None else f"the page links to {target}"
 
 
 def _needed(page: PageContext, view: DerivingView, ads: Ads) -> frozenset[str]:
