@@ -313,7 +313,9 @@ async def _measured(
     used = server.cpu()
     await crowd.phase(warm, 60, server)
     await crowd.finish()
-    cost = (server.cpu() - used) / max(1, warm.views)  # CPU seconds of a view of the full site
+    if len(warm.served) < warm.views / 2:  # or the crowd would be one for a server that costs nothing
+        raise SystemExit(f"the server answered {len(warm.served)} of {warm.views} views before the crowd")
+    cost = (server.cpu() - used) / warm.views  # CPU seconds of a view of the full site
     server.limit()
     capacity = server.share / cost
     phases = [Phase(seconds, load) for seconds, load in row.phases]

@@ -27,7 +27,7 @@ from adaptc.daemons.run_directory import MODE_DAEMONS, RunDirectory
 
 BEAT, FAREWELL = b".", b"q"
 SILENCE = 10.0  # seconds without a step after which a daemon is taken for dead
-GRACE = 4.0  # seconds within which one that was killed may have a successor
+GRACE = 8.0  # seconds within which one that was killed may have a successor
 _PATIENCE = 0.1
 
 

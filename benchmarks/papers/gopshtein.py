@@ -18,6 +18,7 @@ from adaptc.daemons.sensors.panel import Sample
 from adaptc.daemons.switch.policies import Gopshtein, Mode, Steady
 from benchmarks.papers.blocks import Block, Chart, Published, Series, Table, Value
 from benchmarks.papers.experiment import Experiment, Parameters, Part, Row, Section
+from benchmarks.papers.growing_users import growing, show_growing
 from benchmarks.papers.limited_apache import (
     NAME,
     LimitedApache,
@@ -354,9 +355,20 @@ SETTINGS = ["plain", "flag absent", "flag set"]
 SEED = {"seed": 1}
 PROFILE = {"low": 15, "high": 85, "before": 40, "rise": 20, "during": 60, "after": 80}
 
+GROWING = {
+    "configurations": ["default", "enhanced"],
+    "full_at": 5,
+    "turn": 40,
+    "users_per_second": [0.5, 1.0],
+    "seconds": 60,
+    "pacing": [1.5, 2.5],
+    "timeout": 12,
+    "rounds": 3,
+}
 PART = Part(
     "gopshtein",
     (
+        Section(Experiment("growing", growing, {**SEED, **GROWING}), show_growing),
         Section(
             Experiment(
                 "levels", levels, {**SEED, "full_at": 23, "rounds": 5, "seconds": 10, "shorter": 6, "rates": RATES}

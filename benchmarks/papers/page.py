@@ -62,7 +62,7 @@ def _section(
     rows, origin = results.rows(part.name, experiment), results.origin(part.name, experiment)
     own = text["sections"][experiment.name]
     yield f"\n### {own['title']}\n"
-    if not (rows and origin):
+    if not rows or origin.get("version") != experiment.version:  # those of other code have other columns
         yield f"\nNot measured yet: `python -m benchmarks.papers {part.name}`.\n"
         return
     for block in section.present(rows, text["published"]):

@@ -19,7 +19,7 @@ from tests import places
 
 from adaptc.serve.capacity.page_time import SAVINGS
 from benchmarks.papers import __main__ as papers
-from benchmarks.papers.blocks import Chart, Series
+from benchmarks.papers.blocks import Chart, Claim, Series
 from benchmarks.papers.bucket_pages import table_2
 from benchmarks.papers.emulated_line import HEAD, SEGMENT, Line, Origin, parallel, pipelined, run_virtual, serial
 from benchmarks.papers.experiment import Experiment, Part, Results, Section, Unavailable
@@ -105,6 +105,26 @@ def test_without_quick_parameters_a_quick_run_leaves_it_out(tmp_path: Path, monk
     assert counted(tmp_path, monkeypatch) == []
     assert run_papers(tmp_path, "--quick") == 0
     assert "Not measured yet: `python -m benchmarks.papers fujita`" in (tmp_path / "index.md").read_text()
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_a_sentence_that_the_rows_do_not_bear_fails(
+    holds: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def present(rows: Any, _: Any) -> list[Claim]:
+        return [Claim("As published: all are served.", holds and rows[0]["served"] == 1)]
+
+    part = Part("fujita", (Section(Experiment("work", lambda _: [{"served": 1}], {}), present),))
+    monkeypatch.setattr(papers, "PARTS", (part,))
+    assert run_papers(tmp_path) == (0 if holds else 1)
+    said = "fujita/work: the rows do not bear: As published: all are served.\n"
+    assert capsys.readouterr().err == ("" if holds else said)
+    assert "As published: all are served." in (tmp_path / "index.md").read_text()
+
+
+def test_the_sentences_of_the_page_are_borne_by_its_rows(tmp_path: Path) -> None:
+    shutil.copytree(DOCS, tmp_path / "papers")
+    assert write_page(papers.PARTS, tmp_path / "papers") == []
 
 
 def test_what_the_machine_lacks_is_said(
