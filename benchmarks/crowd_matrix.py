@@ -138,9 +138,8 @@ def limited(server: Server, instance: Instance, row: Row, policy_name: str) -> I
     (groups[0] / "cpu.cfs_quota_us").write_text("-1")
     try:
         with running(replace(server, launcher=replace(launcher, configuration=configuration)), instance) as started:
-            for process in [started.process, *children(started.process)]:
-                for group in groups:
-                    (group / "cgroup.procs").write_text(str(process))
+            _enter([started.process], groups)
+            _enter(children(started.process), groups)  # those that it starts from now on are there from the begin
             yield Limited(started.port, row.share)
             (groups[0] / "cpu.cfs_quota_us").write_text("-1")
     finally:
@@ -148,6 +147,12 @@ def limited(server: Server, instance: Instance, row: Row, policy_name: str) -> I
         for group in groups:
             with contextlib.suppress(OSError):
                 group.rmdir()
+
+
+def _enter(processes: Sequence[int], groups: Sequence[Path]) -> None:
+    for process in processes:
+        for group in groups:
+            (group / "cgroup.procs").write_text(str(process))
 
 
 def children(parent: int) -> list[int]:

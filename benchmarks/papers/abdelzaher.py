@@ -335,9 +335,7 @@ def unprotected(tails: Mapping[str, Sequence[Row]]) -> Claim:
     """Figure 13: without adaptation all are served alike, and wait alike."""
     got = _got(tails)
     said = ", ".join(f"{site} {percent:.0f} %" for site, percent in got.items())
-    text = (
-        f"As published: without adaptation the best-effort load gets what the others get of what they ask for ({said})."
-    )
+    text = f"As published there is no isolation without adaptation: of what they ask for get {said}."
     return Claim(text, got["rest"] > 0.8 * min(got["V1"], got["V2"]))
 
 
