@@ -168,6 +168,6 @@ def test_a_circle_is_told_in_the_order_of_its_imports() -> None:
 def test_tables_of_names_are_known() -> None:
     """Commands, passes and servers are loaded by name; so is the module that starts the program."""
     named = loaded_by_name()
-    assert {"adaptc.cli.main", "adaptc.cli.version", "adaptc.serve.servers.lighttpd", "adaptc.workflow.api"} <= named
+    assert {"adaptc.cli.main", "adaptc.cli.about", "adaptc.serve.servers.lighttpd", "adaptc.workflow.api"} <= named
     assert "adaptc.compile.passes.loading" in named
     assert {"adaptc.core.urls", "adaptc.daemons.follow", "adaptc.report.ledger"}.isdisjoint(named)

@@ -28,15 +28,17 @@ _FILE = click.Path(exists=True, path_type=Path)
 
 
 @dataclass(frozen=True, slots=True)
-class _Outcome:
-    """What a check found: the verdict on the trees, what exceeds the budgets, and what grew."""
+class Outcome:
+    """What a check found: the verdict on the trees, what exceeds the budgets, what grew, and what was not compared."""
 
     verdict: Verdict
     budgets: tuple[Diagnostic, ...]
     growth: tuple[Growth, ...]
+    unchecked: tuple[Diagnostic, ...] = ()
 
     @property
     def is_well(self) -> bool:
+        """Whether the trees are fresh and within their budgets."""
         return not self.verdict.findings and not self.budgets
 
 
@@ -54,12 +56,13 @@ def check(invocation: Invocation, mode: str, fix: bool, baseline: Path | None, *
     well, and with 1 when it is not.
     """
     config = with_mirror(invocation.load(overrides(site)))
-    outcome = _checked(invocation, config, mode == "content", fix, baseline)
+    outcome = checked(invocation, config, mode == "content", fix, baseline)
     _PRINTERS[invocation.format](outcome, invocation, config)
     return ExitCode.DONE if outcome.is_well else ExitCode.WITH_ERRORS
 
 
-def _checked(invocation: Invocation, config: Config, every_file: bool, fix: bool, baseline: Path | None) -> _Outcome:
+def checked(invocation: Invocation, config: Config, every_file: bool, fix: bool, baseline: Path | None) -> Outcome:
+    """Check the last build, and weigh its pages. Raises ``UsageError`` for mistakes in budgets and baselines."""
     from adaptc.workflow.check.check import check as run
     from adaptc.workflow.check.check import repair
 
@@ -81,32 +84,35 @@ def _budgets(config: Config) -> tuple[Budget, ...]:
     return read_budgets(config.budgets, [level.name for level in configured_levels(config)])
 
 
-def _weighed(config: Config, verdict: Verdict, budgets: tuple[Budget, ...], baseline: Path | None) -> _Outcome:
+def _weighed(config: Config, verdict: Verdict, budgets: tuple[Budget, ...], baseline: Path | None) -> Outcome:
     """Compare the pages of the manifest with the budgets; without a manifest there is nothing to weigh."""
     from adaptc.report.manifest import MANIFEST
 
     if not (config.output / MANIFEST).is_file() or not (budgets or baseline):
-        return _Outcome(verdict, (), ())
-    from adaptc.workflow.check.weights import exceeded, growth, outgrown, read_weights
+        return Outcome(verdict, (), ())
+    from adaptc.workflow.check.weights import exceeded, growth, outgrown, read_weights, unlimited
 
-    now = read_weights(config.output)
-    rows = growth(read_weights(baseline), now) if baseline else []
+    now = read_weights(config.output, typed=any(budget.types or budget.paths for budget in budgets))
+    before = read_weights(baseline) if baseline else None
+    rows = growth(before, now) if before is not None else []
     diagnostics = [
         diagnostic for budget in budgets if budget.level in now for diagnostic in exceeded(budget, now[budget.level])
     ]
     diagnostics += [diagnostic for budget in budgets for diagnostic in outgrown(budget, rows)]
-    return _Outcome(verdict, tuple(diagnostics), tuple(rows))
+    unchecked = (diagnostic for budget in budgets for diagnostic in unlimited(budget, before))
+    return Outcome(verdict, tuple(diagnostics), tuple(rows), tuple(unchecked))
 
 
 # ---- what is printed
 
 
-def _print_text(outcome: _Outcome, invocation: Invocation, _config: Config) -> None:
-    print_diagnostics([*(finding.diagnostic() for finding in outcome.verdict.findings), *outcome.budgets], invocation)
+def _print_text(outcome: Outcome, invocation: Invocation, _config: Config) -> None:
+    findings = (finding.diagnostic() for finding in outcome.verdict.findings)
+    print_diagnostics([*findings, *outcome.budgets, *outcome.unchecked], invocation)
     if outcome.growth:
         print_text(_growth_table(outcome.growth), invocation)
     print_text(_level_table(outcome.verdict), invocation)
-    print_text(_sentence(outcome), invocation)
+    print_text(check_sentence(outcome), invocation)
 
 
 def _level_table(verdict: Verdict) -> str:
@@ -140,7 +146,8 @@ def _growth_table(rows: tuple[Growth, ...]) -> str:
     return table(cells, right=(3, 4, 5)) + (f"\nand {more:,} more; see --format json" if more > 0 else "") + "\n"
 
 
-def _sentence(outcome: _Outcome) -> str:
+def check_sentence(outcome: Outcome) -> str:
+    """Return the result in a sentence."""
     verdict = outcome.verdict
     counts = Counter(finding.status.value for finding in verdict.findings)
     parts = [f"{count:,} {name}" for name, count in counts.items()]
@@ -148,42 +155,45 @@ def _sentence(outcome: _Outcome) -> str:
     return f"{trees}; {len(outcome.budgets):,} over budget" if outcome.budgets else trees
 
 
-def _print_json(outcome: _Outcome, _invocation: Invocation, _config: Config) -> None:
+def _print_json(outcome: Outcome, _invocation: Invocation, _config: Config) -> None:
+    print_json(check_record(outcome))
+
+
+def check_record(outcome: Outcome) -> dict[str, Any]:
+    """Return an outcome for JSON."""
     import dataclasses
 
     verdict = outcome.verdict
-    print_json(
-        {
-            "fresh": not verdict.findings,
-            "within_budgets": not outcome.budgets,
-            "units": dict(verdict.fresh),
-            "files": verdict.files,
-            "findings": [
-                {**dataclasses.asdict(finding), "status": finding.status.value} for finding in verdict.findings
-            ],
-            "budgets": diagnostic_records(outcome.budgets),
-            "growth": [{**dataclasses.asdict(row), "percent": _finite(row.percent)} for row in outcome.growth],
-        }
-    )
+    return {
+        "fresh": not verdict.findings,
+        "within_budgets": not outcome.budgets,
+        "units": dict(verdict.fresh),
+        "files": verdict.files,
+        "findings": [{**dataclasses.asdict(finding), "status": finding.status.value} for finding in verdict.findings],
+        "budgets": diagnostic_records([*outcome.budgets, *outcome.unchecked]),
+        "growth": [{**dataclasses.asdict(row), "percent": _finite(row.percent)} for row in outcome.growth],
+    }
 
 
 def _finite(percent: float) -> float | None:
     return round(percent, 1) if percent < float("inf") else None  # JSON has no infinity
 
 
-def _problems(outcome: _Outcome, config: Config) -> Iterator[Problem]:
+def check_problems(outcome: Outcome, config: Config) -> Iterator[Problem]:
+    """Yield the problems for CI systems."""
     docroot = config.docroot or Path()
     for finding in outcome.verdict.findings:
         folder = config.output if finding.file else docroot
         yield Problem(finding.diagnostic(), file_name(folder, finding.place), finding.level or "trees")
-    for diagnostic in outcome.budgets:
+    for diagnostic in (*outcome.budgets, *outcome.unchecked):
         yield Problem(
             diagnostic, file_name(docroot, diagnostic.location.path) if diagnostic.location else None, "budgets"
         )
 
 
-def _print_for_ci(outcome: _Outcome, invocation: Invocation, config: Config) -> None:
-    summary = Summary(tuple(_problems(outcome, config)), outcome.verdict.fresh, _sentence(outcome))
+def _print_for_ci(outcome: Outcome, invocation: Invocation, config: Config) -> None:
+    problems = tuple(check_problems(outcome, config))
+    summary = Summary(problems, outcome.verdict.fresh, check_sentence(outcome), fails=not outcome.is_well)
     click.echo(FORMATS[invocation.format](summary))
 
 

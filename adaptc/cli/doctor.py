@@ -9,6 +9,7 @@ import click
 
 from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import Diagnostic, printable
 from adaptc.serve.servers import examinable
 
@@ -35,7 +36,7 @@ def doctor(
     from adaptc.config.config import with_severities
     from adaptc.serve.doctor import examine
 
-    config = invocation.load({"output": output})
+    config = with_mirror(invocation.load({"output": output}))
     reports = examine(config, [server] if server else [], server_config, user)
     diagnostics = list(with_severities((diagnostic for report in reports for diagnostic in report.diagnostics), config))
     _show(invocation, reports, diagnostics)

@@ -9,6 +9,7 @@ import click
 
 from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
+from adaptc.cli.site_options import with_mirror
 from adaptc.config.config import ACTIONS, EMIT_TARGETS, with_severities
 from adaptc.core.diagnostics import UsageError, printable
 
@@ -29,7 +30,7 @@ def emit(invocation: Invocation, what: str, output: Path | None, table: Path | N
 
     The files go to opt/serve, each with instructions on top; what changes while the server runs is in opt/run.
     """
-    config = invocation.load({"output": output})
+    config = with_mirror(invocation.load({"output": output}))
     if table is not None:
         return _check(invocation, config, what, table)
     from adaptc.serve.emitter import complete_targets

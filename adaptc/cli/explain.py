@@ -12,6 +12,7 @@ import click
 
 from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, print_json, print_text
+from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import printable
 from adaptc.core.quantities import written_plural, written_share
 
@@ -36,7 +37,7 @@ def explain(invocation: Invocation, name: str, output: Path | None, levels: tupl
     """
     from adaptc.report.explain import explain as explain_file
 
-    explanation = explain_file(invocation.load({"output": output}), name, levels)
+    explanation = explain_file(with_mirror(invocation.load({"output": output})), name, levels)
     if invocation.format == "json":
         print_json(_record(explanation))
     else:

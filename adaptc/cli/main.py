@@ -73,8 +73,8 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "unit": Entry("adaptc.cli.unit:unit", "Print a systemd unit for a daemon."),
     },
     "adaptc itself": {
-        "version": Entry("adaptc.cli.version:version", "Print the versions of adaptc and its libraries."),
-        "completion": Entry("adaptc.cli.version:completion", "Print the completion script of a shell."),
+        "version": Entry("adaptc.cli.about:version", "Print the versions of adaptc and its libraries."),
+        "completion": Entry("adaptc.cli.about:completion", "Print the completion script of a shell."),
     },
 }
 COMMANDS: dict[str, Entry] = {name: entry for group in GROUPS.values() for name, entry in group.items()}

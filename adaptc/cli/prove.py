@@ -95,7 +95,7 @@ def _print_text(proof: Proof, invocation: Invocation, _config: Config, report: P
     print_text(table(rows), invocation)
     if proof.paints:
         print_text(table(list(paint_rows(proof)), right=range(2, 6)), invocation)
-    print_text(f"{_sentence(proof)}; see {report}", invocation)
+    print_text(f"{proof_sentence(proof)}; see {report}", invocation)
 
 
 def paint_rows(proof: Proof) -> Iterator[list[str]]:
@@ -117,7 +117,8 @@ def _cell(verdicts: list[Verdict]) -> str:
     return "not proven" if any(verdict.reason is not None for verdict in verdicts) else "ok"
 
 
-def _sentence(proof: Proof) -> str:
+def proof_sentence(proof: Proof) -> str:
+    """Return the result in a sentence."""
     differing = sum(bool(verdict.differences) for verdict in proof.verdicts)
     unproven = sum(verdict.reason is not None for verdict in proof.verdicts)
     parts = [f"{number:,} {what}" for number, what in ((differing, "differ"), (unproven, "not proven")) if number]
@@ -126,48 +127,54 @@ def _sentence(proof: Proof) -> str:
 
 
 def _print_json(proof: Proof, _invocation: Invocation, _config: Config, report: Path) -> None:
+    print_json({**proof_record(proof), "report": str(report)})
+
+
+def proof_record(proof: Proof) -> dict[str, Any]:
+    """Return a proof for JSON."""
     import dataclasses
 
-    print_json(
-        {
-            "kept": proof.is_kept,
-            "pages": list(proof.pages),
-            "levels": list(proof.levels),
-            "verdicts": [
-                {
-                    "page": verdict.case.page,
-                    "level": verdict.case.level,
-                    "width": verdict.case.width,
-                    "promise": verdict.case.promised,
-                    "kept": verdict.is_kept,
-                    "differences": [dataclasses.asdict(each) for each in verdict.differences],
-                    "unproven": verdict.reason,
-                }
-                for verdict in proof.verdicts
-            ],
-            **(
-                {"line": proof.line, "paints": [dataclasses.asdict(each) for each in proof.paints]}
-                if proof.line
-                else {}
-            ),
-            "diagnostics": diagnostic_records(proof.diagnostics()),
-            "report": str(report),
-        }
-    )
+    paints = {"line": proof.line, "paints": [dataclasses.asdict(each) for each in proof.paints]}
+    return {
+        "kept": proof.is_kept,
+        "pages": list(proof.pages),
+        "levels": list(proof.levels),
+        "verdicts": [
+            {
+                "page": verdict.case.page,
+                "level": verdict.case.level,
+                "width": verdict.case.width,
+                "promise": verdict.case.promised,
+                "kept": verdict.is_kept,
+                "differences": [dataclasses.asdict(each) for each in verdict.differences],
+                "unproven": verdict.reason,
+            }
+            for verdict in proof.verdicts
+        ],
+        **(paints if proof.line else {}),
+        "diagnostics": diagnostic_records(proof.diagnostics()),
+    }
 
 
 def _print_for_ci(proof: Proof, invocation: Invocation, config: Config, _report: Path) -> None:
+    problems = tuple(proof_problems(proof, config))
+    summary = Summary(problems, proof_passed(proof), proof_sentence(proof), "prove", "kept", fails=not proof.is_kept)
+    click.echo(FORMATS[invocation.format](summary))
+
+
+def proof_problems(proof: Proof, config: Config) -> Iterator[Problem]:
+    """Yield the problems for CI systems."""
     from adaptc.compile.engine.proof.verdict import diagnostic_of
 
-    def problems() -> Iterator[Problem]:
-        for verdict in proof.verdicts:
-            if not verdict.is_kept:
-                name = file_name(config.docroot or Path(), verdict.case.page)
-                yield Problem(diagnostic_of(verdict), name, f"{verdict.case.level} at {verdict.case.width}")
+    for verdict in proof.verdicts:
+        if not verdict.is_kept:
+            name = file_name(config.docroot or Path(), verdict.case.page)
+            yield Problem(diagnostic_of(verdict), name, f"{verdict.case.level} at {verdict.case.width}")
 
-    kept = Counter(f"{each.case.level} at {each.case.width}" for each in proof.verdicts if each.is_kept)
-    summary = Summary(tuple(problems()), kept, _sentence(proof), "prove", "kept")
-    click.echo(FORMATS[invocation.format](summary))
+
+def proof_passed(proof: Proof) -> Counter[str]:
+    """Return how many verdicts are good, by level and width."""
+    return Counter(f"{each.case.level} at {each.case.width}" for each in proof.verdicts if each.is_kept)
 
 
 _PRINTERS: dict[str, Any] = {"text": _print_text, "json": _print_json}

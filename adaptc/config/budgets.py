@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
 
-from adaptc.config.schema import Schema, TableReading, number, read_table, refuse, size
+from adaptc.config.schema import InvalidSetting, Schema, TableReading, number, read_table, refuse, size
+from adaptc.config.schema import table as any_table
 from adaptc.config.toml import TomlSource, nearest, shown
+
+# Groups of media types, as in reports: adaptc.report.figures.GROUPS
+TYPES = ("pages", "styles", "scripts", "images", "fonts", "other")
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The limits of a level, ``None`` for none: means over the pages, any one page, growth in percent."""
+    """The limits of a level, ``None`` for none: means over the pages, any one page, growth in percent.
+
+    ``types`` are pairs of a group of media types and the bytes in files of it that any page may load. ``paths`` are
+    pairs of a pattern of paths, as in ``site.exclude``, and limits for the pages that match.
+    """
 
     level: str
     mean_requests: float | None = None
@@ -20,11 +30,40 @@ class Budget:
     page_bytes: float | None = None
     growth: float | None = None
     page_growth: float | None = None
+    types: tuple[tuple[str, float], ...] = ()
+    paths: tuple[tuple[str, Budget], ...] = ()
+
+    @property
+    def limits_growth(self) -> bool:
+        """Whether there are limits that need a baseline."""
+        limits = (self.growth, self.page_growth, *(budget.page_growth for _, budget in self.paths))
+        return any(limit is not None for limit in limits)
 
 
 _SIZE = size('a size, such as "200kB"')
 _NUMBER = number(0)
-_SCHEMA: Schema = {name: _SIZE if name.endswith("_bytes") else _NUMBER for name in Budget.__slots__ if name != "level"}
+_PLAIN: Schema = {
+    field.name: _SIZE if field.name.endswith("_bytes") else _NUMBER
+    for field in fields(Budget)
+    if field.name not in ("level", "types", "paths")
+}
+_OF_PAGES: Schema = {
+    **{name: check for name, check in _PLAIN.items() if name.startswith("page_")},
+    "types": dict.fromkeys(TYPES, _SIZE),
+}
+
+
+def _paths(value: Any, base: Path) -> Mapping[str, Mapping[str, Any]]:
+    rows = {}
+    for pattern, limits in any_table(value, base).items():
+        reading = read_table(TomlSource(f"paths.{pattern}", any_table(limits, base)), _OF_PAGES)
+        if reading.problems:
+            raise InvalidSetting(f"has a mistake: {reading.problems[0]}")
+        rows[pattern] = reading.values
+    return rows
+
+
+_SCHEMA: Schema = {**_PLAIN, "types": _OF_PAGES["types"], "paths": _paths}
 
 
 def read_budgets(source: TomlSource, levels: Collection[str] | None = None) -> tuple[Budget, ...]:
@@ -34,10 +73,14 @@ def read_budgets(source: TomlSource, levels: Collection[str] | None = None) -> t
     """
     readings = {level: _read_budget(source, level, levels) for level in source.values}
     refuse(problem for reading in readings.values() for problem in reading.problems)
-    return tuple(
-        Budget(level, **{key: float(limit) for key, limit in reading.values.items()})
-        for level, reading in readings.items()
-    )
+    return tuple(_budget(level, reading.values) for level, reading in readings.items())
+
+
+def _budget(level: str, values: Mapping[str, Any]) -> Budget:
+    plain = {key: float(limit) for key, limit in values.items() if key in _PLAIN}
+    types = tuple((group, float(limit)) for group, limit in values.get("types", {}).items())
+    paths = tuple((pattern, _budget(level, limits)) for pattern, limits in values.get("paths", {}).items())
+    return Budget(level, **plain, types=types, paths=paths)
 
 
 def _read_budget(source: TomlSource, level: str, levels: Collection[str] | None) -> TableReading:

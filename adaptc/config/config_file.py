@@ -355,8 +355,11 @@ def _is_set(values: Mapping[str, Any], key: str) -> bool:
 
 
 def _suggest(key: str, _known: Collection[str]) -> str:
-    """Suggest a key: the same name in another table first, then one that is spelt alike."""
-    leaf = key.rpartition(".")[2]
+    """Suggest a key: one of the same table that is nearly the same, the same name in another table, one spelt alike."""
+    table, _, leaf = key.rpartition(".")
+    plural = f"{table}.{leaf}s" if not leaf.endswith("s") else f"{table}.{leaf[:-1]}"
+    if plural in FIELDS:
+        return f", did you mean {plural}?"
     same_leaf = [known for known in FIELDS if known.rpartition(".")[2] == leaf]
     if same_leaf:
         return f", did you mean {same_leaf[0]}?"

@@ -270,7 +270,8 @@ KINDS: dict[str, Kind] = {
     "setup-weak-levels": Kind(W, "{reason}"),
     "setup-headers": Kind(
         W,
-        "add_header {name} has no effect on the trees: move the lines to a file, and name it in serve.nginx_headers",
+        "add_header {name} has no effect any more, since nginx drops it where adaptc's lines are: move it into the "
+        "server block, or to a file that serve.nginx_headers names",
     ),
     "setup-type": Kind(W, "knows no media type for .{extension} ({count} files): add {fix}"),
     "setup-override": Kind(E, "is ignored or refused: the server must have {fix} for {docroot}"),
@@ -308,6 +309,7 @@ KINDS: dict[str, Kind] = {
     "tree-foreign": Kind(E, "is foreign: {because}"),
     "tree-recipe": Kind(E, "was built by another recipe: {because}"),
     "budget-exceeded": Kind(E, "{level}: {what} is {got}, the budget is {limit}"),
+    "budget-unchecked": Kind(W, "{level}: growth has a limit, and was not compared: {reason}"),
     "budget-growth": Kind(
         E, "{level}: {what} grew by {growth} since the baseline ({before} to {now}), more than {limit}"
     ),

@@ -25,9 +25,10 @@ from adaptc.config.rulebook import Level, load_levels
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, dictionary_coding, dictionary_path, name_of_dictionary
-from adaptc.core.urls import is_at_or_below, quote_path
+from adaptc.core.urls import NOWHERE, is_at_or_below, quote_path
 from adaptc.serve.capacity.rungs import ladder_names
 from adaptc.site.apache_configuration import repeated_directives
+from adaptc.site.host_files import inherited_fields
 
 CLASSES = ("poor", "normal", "rich")
 REJECT = "0"  # the level of Abdelzaher and Bhatti that answers with 503
@@ -59,7 +60,8 @@ class Policy:
     server apply to them. ``dictionaries`` are the names of dictionaries by level. ``version_levels`` are those whose
     style sheets and scripts may be dictionaries of their later versions. ``repeated`` are directories of the docroot
     with the lines of Apache that do for their copies what .htaccess files do for them: fields of answers, redirects to
-    HTTPS.
+    HTTPS. ``hidden_fields`` are the arguments of lines ``add_header`` of nginx's block ``http`` that the site's server
+    has as long as it has none of its own.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Policy:
     version_levels: tuple[str, ...] = ()
     repeated: tuple[tuple[str, tuple[str, ...]], ...] = ()
     ladder: tuple[str, ...] = ()
+    hidden_fields: tuple[tuple[str, ...], ...] = ()
 
     @property
     def uses_dictionaries(self) -> bool:
@@ -313,6 +316,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
         faithful if config.codings.dictionaries and config.codings.versions_back else (),
         repeated_directives(config, Path(built.docroot), built.directories) if built.docroot else (),
         ladder,
+        inherited_fields(config.site.server_config, Path(built.docroot)),
     )
 
 
@@ -335,7 +339,9 @@ def identifier(title: str) -> str:
 
 
 def _title(config: Config, built: Built) -> str:
-    return urlsplit(config.site.base_url or "").hostname or Path(built.docroot).name or "site"
+    """Return the host of the site; one that was made up names no site."""
+    host = urlsplit(config.site.base_url or "").hostname
+    return (None if host == urlsplit(NOWHERE).hostname else host) or Path(built.docroot).name or "site"
 
 
 def _indexes(config: Config, built: Built) -> tuple[str, ...]:

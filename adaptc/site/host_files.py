@@ -420,11 +420,32 @@ def _names(within: Iterable[Section]) -> str:
     return patterns[-1]
 
 
+def inherited_fields(file: Path | None, docroot: Path) -> tuple[tuple[str, ...], ...]:
+    """Return the arguments of the lines ``add_header`` that the server of a docroot has from nginx's block ``http``.
+
+    Nothing where a configuration is not one of nginx, or where that server has lines of its own, which hide the others.
+    """
+    if file is None or not file.is_file() or not is_nginx(file):
+        return ()
+    lines = list(nginx_directives(file))
+    elsewhere = _other_hosts(lines, docroot)
+    added = [line for line in lines if line.name == "add_header" and elsewhere.isdisjoint(line.within)]
+    names = [[section.name for section in line.within] for line in added]
+    if ["http", "server"] in names or ["server"] in names:
+        return ()
+    return tuple(line.args for line, within in zip(added, names, strict=True) if within == ["http"])
+
+
+def _other_hosts(lines: Iterable[Directive], docroot: Path) -> set[Section]:
+    """Return the virtual hosts that are not those of a docroot."""
+    roots = {line.within: line.args[0] for line in lines if line.name in ("documentroot", "root") and line.args}
+    return {within[-1] for within, root in roots.items() if _is_host(within) and not _is_above(root, docroot)}
+
+
 def _server_rules(file: Path, docroot: Path) -> Iterator[Found]:
     """Yield what a server's configuration says of a docroot: Apache's or nginx's; other virtual hosts do not count."""
     lines = list(nginx_directives(file) if is_nginx(file) else directives_with_includes(file))
-    roots = {line.within: line.args[0] for line in lines if line.name in ("documentroot", "root") and line.args}
-    elsewhere = {within[-1] for within, root in roots.items() if _is_host(within) and not _is_above(root, docroot)}
+    elsewhere = _other_hosts(lines, docroot)
     for line in lines:
         if elsewhere.isdisjoint(line.within):
             yield from _nginx_rules(line) if is_nginx(file) else _located_rules(line, docroot)
@@ -503,6 +524,14 @@ def host_rules(config: Config, docroot: Path, paths: Iterable[str], *, is_export
             files.append((name, rules))
         fallbacks.update(_page(each, known, config.url_prefix) or "" for each in found if isinstance(each, str))
     return HostRules(tuple(files), frozenset(fallbacks - {""}), config.url_prefix)
+
+
+def server_fields(file: Path | None, docroot: Path) -> tuple[tuple[str, str], ...]:
+    """Return the fields that a server's configuration gives every answer for a docroot, none with variables."""
+    found = list(_server_rules(file, docroot)) if file is not None and file.is_file() else []
+    rules = [each for each in found if isinstance(each, HeaderRule) and _is_for_everything(each)]
+    fields = [(name, value) for rule in rules for name, value in rule.fields]
+    return tuple((name, value) for name, value in fields if value and not re.search(r"\$|%\{", value))
 
 
 class HostTypes(dict[str, str]):

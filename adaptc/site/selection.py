@@ -223,7 +223,19 @@ def _nginx_directives(file: Path, root: Path, opened: tuple[Path, ...]) -> Itera
 
 def _included(words: list[str], root: Path) -> list[Path]:
     names = sorted(glob(str(root / words[1]))) if words[0] == "include" and len(words) > 1 else []
-    return [Path(name) for name in names if Path(name).is_file()]
+    return [Path(name) for name in names if Path(name).is_file() and not _is_emitted(Path(name))]
+
+
+def _is_emitted(file: Path) -> bool:
+    """Whether adaptc wrote a file of nginx: it says nothing of the site."""
+    try:
+        with file.open("rb") as content:
+            return content.read(len(_EMITTED)) == _EMITTED
+    except OSError:
+        return False
+
+
+_EMITTED = b"# adaptc: "
 
 
 def translated(pattern: str) -> str:

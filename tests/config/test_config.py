@@ -138,6 +138,7 @@ patience = 0
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
+        ("[build]\nlevel = 1", "adaptc.toml:2: unknown key build.level, did you mean build.levels?"),
         ("[build]\nefort = 1", "adaptc.toml:2: unknown key build.efort, did you mean build.effort?"),
         ('effort = "max"', "adaptc.toml:1: unknown key effort, did you mean build.effort?"),
         ("[sites]\na = 1", "adaptc.toml:1: unknown key sites, did you mean site?"),

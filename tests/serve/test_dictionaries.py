@@ -231,8 +231,8 @@ def test_what_is_emitted_passes(public: BuiltSite, server: str, settings: dict[s
 MISTAKES = {
     "any dictionary": ("nginx-http.conf", "{{ directory | arg }}", '"dcz-{{ p.dictionaries["lossless"] }}"'),
     "no coding": ("nginx-http.conf", '{{ ("~" ~ accepts["dcz"]) | arg }}', '"~."'),
-    "no use": ("nginx-server.conf", "add_header Use-As-Dictionary", "#"),
-    "no link": ("nginx-location.conf", "add_header Link", "#"),
+    "no use": ("nginx-fields.conf", "add_header Use-As-Dictionary", "#"),
+    "no link": ("nginx-fields.conf", "add_header Link", "#"),
     "a link from every page": ("apache.conf", "$1'\") | path }}", "/p1.html'\") | path }}"),
     "always a link": ("nginx-http.conf", '{{ ("~" ~ offered_is_held) | arg }} "";', ""),
     "no Vary": ("apache.conf", "Header merge Vary Available-Dictionary", "#"),

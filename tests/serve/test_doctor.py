@@ -180,14 +180,20 @@ def test_a_file_cache_that_remembers_too_long(site: BuiltSite) -> None:
 @pytest.mark.servers
 def test_header_fields_that_would_be_lost(site: BuiltSite) -> None:
     policy = "add_header Content-Security-Policy \"default-src 'self'\";"
-    for place in ("http", "inside"):
-        (line,) = emit_and_examine(site, nginx_file(site, **{place: policy}), "nginx")
-        assert "add_header Content-Security-Policy has no effect on the trees: move the lines to a file" in line
+    (line,) = emit_and_examine(site, nginx_file(site, http=policy), "nginx")
+    assert (
+        "add_header Content-Security-Policy has no effect any more, since nginx drops it where adaptc's lines are"
+        in line
+    )
+    assert emit_and_examine(site, nginx_file(site, inside=policy), "nginx") == []
+    assert emit_and_examine(site, nginx_file(site, http="add_header X-Other 1;", inside=policy), "nginx") == []
+    file = nginx_file(site, http=policy)
+    assert emit_and_examine(site, file, "nginx", site__server_config=str(file)) == []
     elsewhere = f"server {{ listen 127.0.0.1:1; {policy} }}"
     assert emit_and_examine(site, nginx_file(site, http=elsewhere), "nginx") == []
     (site.root / "headers.conf").write_text(policy)
     named = {"serve__nginx_headers": str(site.root / "headers.conf")}
-    assert emit_and_examine(site, nginx_file(site, inside=policy), "nginx", **named) == []
+    assert emit_and_examine(site, nginx_file(site, http=policy), "nginx", **named) == []
 
 
 # ---- media types

@@ -131,7 +131,7 @@ def test_what_is_emitted_passes(built: BuiltSite, kind: str) -> None:
 
 
 MISTAKES = {
-    "no use": ("nginx-location.conf", "add_header Use-As-Dictionary", "#"),
+    "no use": ("nginx-fields.conf", "add_header Use-As-Dictionary", "#"),
     "one use for all": ("nginx-http.conf", "p.version_use(versions)", 'p.version_use("/*")'),
     "no slashes": ("nginx-http.conf", "directory in held_directories %}", "directory in held_directories[:1] %}"),
     "no use, Apache": ("apache.conf", "Header set Use-As-Dictionary {{ p.version_use", "# {{ p.version_use"),

@@ -84,6 +84,11 @@ def test_a_build_says_what_it_read_and_the_option_wins(
     assert said.out.startswith("built as published at http://site.invalid/repo/")
     assert "missing-target" not in said.out + said.err
     assert run(["check"]) == 0
+    assert run(["emit", "nginx"]) == 0
+    served = (tmp_path / "opt" / "serve" / "nginx-server.conf").read_text()
+    assert 'location "/repo/" {' in served
+    assert "$ad_site_uri" in served  # named for the docroot, not for a host that was made up
+    assert run(["explain", "/repo/guide/"]) == 0
     capsys.readouterr()
     assert run(["build", "site", "--effort", "fast", "-j", "1", "--base-url", "https://example.org/"]) == 0
     said = capsys.readouterr()

@@ -269,9 +269,49 @@ def test_growth(site: BuiltSite, command: Callable[..., int], capsys: pytest.Cap
     assert command("--baseline", "opt") == 0
 
 
+def test_growth_without_a_baseline_is_told(
+    site: BuiltSite, command: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    configured(site, "[budgets.full]\npage_growth = 5\n[budgets.lossless]\npage_bytes = '1MB'\n")
+    assert command() == 0
+    said = "warning: level full: growth has a limit, and was not compared: there is no --baseline [budget-unchecked]"
+    assert said in capsys.readouterr().err
+    assert command("--format", "github") == 0
+    assert capsys.readouterr().out.startswith("::notice title=adaptc check::fresh")
+    shutil.copy(site.output / "manifest.json", site.root / "old.json")
+    assert command("--baseline", "old.json") == 0
+    assert "budget-unchecked" not in capsys.readouterr().err
+    other = site.clean("other")
+    other.build(build__levels=("lossless",))
+    assert command("--baseline", str(other.output)) == 0
+    assert "the baseline lacks the level [budget-unchecked]" in capsys.readouterr().err
+
+
+def test_budgets_of_types_and_paths(
+    site: BuiltSite, command: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    configured(site, "[budgets.full]\npage_bytes = '1MB'\n[budgets.full.types]\nstyles = 10\nimages = 10\n")
+    assert command() == 1
+    printed = capsys.readouterr()
+    for page in ("index.html", "deep/index.html"):
+        assert f"{page}: error: level full: what this page loads of styles is" in printed.err
+    assert printed.out.splitlines()[-1].endswith("; 2 over budget")
+    configured(
+        site,
+        "[budgets.full]\npage_bytes = 10\ntypes = {styles = 10}\n"
+        "[budgets.full.paths.'deep/*']\npage_bytes = '1MB'\ntypes = {styles = '1MB'}\n",
+    )
+    assert command() == 1
+    printed = capsys.readouterr()
+    assert "deep/index.html" not in printed.err
+    assert printed.out.splitlines()[-1].endswith("; 2 over budget")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        ("[budgets.full.types]\nstyle = 1\n", "adaptc.toml:2: unknown key types.style, did you mean styles?"),
+        ("[budgets.full.paths]\na = {mean_bytes = 1}\n", "paths.a: unknown key mean_bytes"),
         ("[budgets.fulll]\n", "adaptc.toml:1: level fulll is not built, did you mean full?"),
         ("[budgets.full]\nmean_byte = 1\n", "adaptc.toml:2: unknown key mean_byte, did you mean mean_bytes?"),
         ("[budgets.full]\ngrowth = -1\n", "adaptc.toml:2: growth must be a number of at least 0, not -1"),

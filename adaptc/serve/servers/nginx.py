@@ -57,6 +57,7 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "steps": steps,
         "next_codings": sorted({name for _, rows in steps for _, name in rows}),
         "chain": chain,
+        "vary": f"${policy.name}_vary" if policy.formats else argument(policy.vary),
         "own_chain": plain,
         "held_directories": list(_held_directories(policy)),
         "version_patterns": list(_version_patterns(policy)),
@@ -345,19 +346,29 @@ def _seconds(time: str) -> int:
 
 
 def _dropped_headers(installation: Installation) -> Iterator[Diagnostic]:
-    """Yield the site's add_header lines: nginx drops them in locations that have their own, as those of adaptc do."""
-    directives = installation.setup.directives
-    ours = next((line for line in directives if _includes_server_part(line)), None)
-    if ours is None or installation.policy.serve.nginx_headers is not None:
+    """Yield the site's add_header lines that have no effect: nginx drops them in servers and locations with others.
+
+    Those of adaptc are in the server block, or in each location that includes them (``serve.nginx_location``).
+    """
+    directives, policy = installation.setup.directives, installation.policy
+    part = "nginx-server.conf" if policy.serve.nginx_location else "nginx-location.conf"
+    ours = [line for line in directives if _includes(line, part)]
+    own = [
+        line for line in directives if line.name == "add_header" and line.args and not installation.is_own(line.file)
+    ]
+    if policy.serve.nginx_headers is not None:
         return
-    for line in directives:
-        if line.name == "add_header" and line.args and not installation.is_own(line.file) and _applies_to(line, ours):
-            yield diagnose("setup-headers", Location(line.file, line.line), name=line.args[0])
+    for place in ours:
+        if any(line.within == place.within and line.file == place.file for line in own):
+            continue  # nginx drops those of outer blocks without adaptc, too
+        for line in own:
+            is_repeated = line.args in policy.hidden_fields
+            if not is_repeated and line.within != place.within and _applies_to(line, place):
+                yield diagnose("setup-headers", Location(line.file, line.line), name=line.args[0])
 
 
-def _includes_server_part(directive: Directive) -> bool:
-    args = directive.args
-    return directive.name == "include" and len(args) == 1 and args[0].endswith("nginx-server.conf")
+def _includes(directive: Directive, name: str) -> bool:
+    return directive.name == "include" and len(directive.args) == 1 and directive.args[0].endswith(name)
 
 
 def _applies_to(directive: Directive, ours: Directive) -> bool:

@@ -27,8 +27,9 @@ from adaptc.serve.policy import CONF_DIRECTORY, Policy, policy_of
 from adaptc.serve.server import Instance, Server
 from adaptc.serve.verify.http_client import Address, Request
 from adaptc.serve.verify.scenario import BEST, Case, Scenario, Target, headers_of
+from adaptc.site.host_files import server_fields
 
-CSP = "Content-Security-Policy"
+CSP = "content-security-policy"
 
 
 @dataclass(frozen=True)
@@ -88,10 +89,11 @@ class Workspace:
             yield _address(server)
 
     def _instance(self, name: str, policy: Policy, includes: tuple[Path, ...]) -> Instance:
-        headers = ((CSP, self.config.site.csp),) if self.config.site.csp else ()
+        headers = dict(server_fields(self.config.site.server_config, Path(policy.docroot)))
+        headers |= {CSP: self.config.site.csp} if self.config.site.csp else {}
         modules = launcher_of(self.server).modules(policy)
         index, docroot = self.config.site.index, Path(policy.docroot)
-        return Instance(self.root / name, docroot, policy.prefix, index, includes, headers, modules)
+        return Instance(self.root / name, docroot, policy.prefix, index, includes, tuple(headers.items()), modules)
 
 
 def _address(server: Running) -> Address:

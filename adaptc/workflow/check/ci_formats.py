@@ -35,7 +35,7 @@ class Problem:
 class Summary:
     """What a command found: the problems, the number of what is well by group, and the result in a sentence.
 
-    ``well`` is what is said of what has no problem.
+    ``well`` is what is said of what has no problem; the command ``fails`` where it does not end with 0.
     """
 
     problems: Sequence[Problem]
@@ -43,6 +43,7 @@ class Summary:
     sentence: str
     command: str = "check"
     well: str = "fresh"
+    fails: bool = True
 
 
 def file_name(folder: Path, path: str) -> str:
@@ -102,7 +103,8 @@ _PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", ","
 
 def workflow_commands(summary: Summary) -> str:
     """Return a command for each problem, the sentence first: GitHub shows ten annotations of a step at most."""
-    lines = [_command("error" if summary.problems else "notice", f"title=adaptc {summary.command}", summary.sentence)]
+    name = "error" if summary.problems and summary.fails else "notice"
+    lines = [_command(name, f"title=adaptc {summary.command}", summary.sentence)]
     for problem in summary.problems:
         diagnostic = problem.diagnostic
         properties = [f"file={problem.file.translate(_PROPERTY)}"] if problem.file else []

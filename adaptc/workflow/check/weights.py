@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from adaptc.config.budgets import Budget
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.quantities import written_bytes, written_count
+from adaptc.report.collector import group_of
 from adaptc.report.manifest import Manifest, PageCost, read_manifest
+from adaptc.site.selection import translated
 
 MEASURES = ("requests", "bytes")
 
@@ -24,10 +29,14 @@ class Weight:
 
 @dataclass(frozen=True, slots=True)
 class LevelWeights:
-    """The mean of a level as the manifest has it (over page views, where there are logs), and each page by path."""
+    """The mean of a level as the manifest has it (over page views, where there are logs), and each page by path.
+
+    ``types`` has the bytes of each page by group of media types, where they were asked for.
+    """
 
     mean: Weight
     pages: Mapping[str, Weight]
+    types: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def measure_name(measure: str, path: str | None) -> str:
@@ -42,18 +51,46 @@ def written_amount(measure: str, amount: float) -> str:
     return written_count(int(amount) if amount == int(amount) else amount)
 
 
-def read_weights(path: Path) -> dict[str, LevelWeights]:
-    """Return the weights by level of a manifest, or of the output directory ``path``. Raises ``UsageError``."""
+def read_weights(path: Path, *, typed: bool = False) -> dict[str, LevelWeights]:
+    """Return the weights by level of a manifest, or of the output directory ``path``, ``typed`` with those of types.
+
+    Raises ``UsageError``.
+    """
     try:
         manifest = read_manifest(path)
     except OSError as error:
         raise UsageError(f"manifest {path} cannot be read ({error.strerror})") from None
-    return {level.name: LevelWeights(_weight(level.mean), _pages(manifest, level.name)) for level in manifest.levels}
+    return {
+        level.name: LevelWeights(
+            _weight(level.mean), _pages(manifest, level.name), _types(manifest, level.name) if typed else {}
+        )
+        for level in manifest.levels
+    }
 
 
 def _pages(manifest: Manifest, level: str) -> dict[str, Weight]:
     resources = manifest.resources.items()
     return {path: _weight(resource.pages[level]) for path, resource in resources if level in resource.pages}
+
+
+def _types(manifest: Manifest, level: str) -> dict[str, Counter[str]]:
+    """Return the bytes that each page loads at a level, by group of media types."""
+    rows = manifest.values["resources"]
+    pages = ((number, row) for number, row in enumerate(rows) if "page" in row["levels"].get(level, ()))
+    return {row["path"]: _loaded(rows, level, number) for number, row in pages}
+
+
+def _loaded(rows: Sequence[Mapping[str, Any]], level: str, page: int) -> Counter[str]:
+    found, waiting, seen = Counter[str](), [page], {page}
+    while waiting:
+        row = rows[waiting.pop()]
+        built = row["levels"].get(level, {})
+        sizes = [file["size"] for file in built.get("files", {}).values()]
+        found[group_of(row["media_type"])] += min(sizes, default=row["source"]["size"])
+        others = set(built.get("references", row.get("references", ()))) - seen
+        seen |= others
+        waiting += others
+    return found
 
 
 def _weight(cost: PageCost) -> Weight:
@@ -106,28 +143,55 @@ def _grown_measures(level: str, path: str | None, before: Weight, now: Weight) -
 def exceeded(budget: Budget, weights: LevelWeights) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each weight of a level that is above its budget."""
     for measure in MEASURES:
-        yield from _over(budget, "mean", measure, weights.mean, None)
+        name, limit = measure_name(measure, None), getattr(budget, f"mean_{measure}")
+        yield from _over(budget, None, measure, name, getattr(weights.mean, measure), limit)
         for path, page in weights.pages.items():
-            yield from _over(budget, "page", measure, page, path)
+            limit = _limit(budget, path, f"page_{measure}")
+            yield from _over(budget, path, measure, measure_name(measure, path), getattr(page, measure), limit)
+    for path, types in weights.types.items():
+        for group, limit in {**dict(budget.types), **dict(_of_path(budget, path).types)}.items():
+            what = f"what this page loads of {group}"
+            yield from _over(budget, path, "bytes", what, types.get(group, 0), limit)
 
 
-def _over(budget: Budget, scope: str, measure: str, weight: Weight, path: str | None) -> Iterator[Diagnostic]:
-    limit, amount = getattr(budget, f"{scope}_{measure}"), getattr(weight, measure)
+def _of_path(budget: Budget, path: str) -> Budget:
+    """Return the limits of the first pattern that matches a page."""
+    matching = (limits for pattern, limits in budget.paths if re.fullmatch(translated(pattern), path))
+    return next(matching, Budget(budget.level))
+
+
+def _limit(budget: Budget, path: str, key: str) -> float | None:
+    """Return a limit of a page: that of its pattern counts instead of that of the level."""
+    own: float | None = getattr(_of_path(budget, path), key) if budget.paths else None
+    whole: float | None = getattr(budget, key)
+    return whole if own is None else own
+
+
+def _over(
+    budget: Budget, path: str | None, measure: str, what: str, amount: float, limit: float | None
+) -> Iterator[Diagnostic]:
     if limit is not None and amount > limit:
         yield diagnose(
             "budget-exceeded",
             Location(path) if path else None,
             level=f"level {budget.level}",
-            what=measure_name(measure, path),
+            what=what,
             got=written_amount(measure, amount),
             limit=written_amount(measure, limit),
         )
 
 
+def unlimited(budget: Budget, before: Mapping[str, LevelWeights] | None) -> Iterator[Diagnostic]:
+    """Yield a diagnostic where growth has a limit, and nothing to be compared with."""
+    if budget.limits_growth and (before is None or budget.level not in before):
+        missing = "there is no --baseline" if before is None else "the baseline lacks the level"
+        yield diagnose("budget-unchecked", level=f"level {budget.level}", reason=missing)
+
+
 def outgrown(budget: Budget, rows: Iterable[Growth]) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each growth of a level or a page beyond its budget."""
     for row in rows:
-        limit = budget.growth if row.path is None else budget.page_growth
+        limit = budget.growth if row.path is None else _limit(budget, row.path, "page_growth")
         if row.level == budget.level and limit is not None and row.percent > limit:
             yield diagnose(
                 "budget-growth",

@@ -1,4 +1,4 @@
-"""``adaptc version`` and ``adaptc completion``: what adaptc tells about itself to people and to their shells."""
+"""About adaptc itself: ``version``, which a bug report needs, and ``completion``, by which shells complete commands."""
 
 from __future__ import annotations
 
