@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, 
 from adaptc.cli.site_options import overrides, site_options, with_mirror
 from adaptc.config.config import ALL_PAGES, MIRRORS, PROVED_PAGES
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose, printable
+from adaptc.report.manifest import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -192,6 +194,7 @@ def _build(invocation: Invocation, config: Config, display: _RunOptions) -> Exit
     from adaptc.workflow.api import build as run
 
     collect_seldom()
+    is_first = not (config.output / MANIFEST).exists()
     with watching(invocation) as progress:
         result = run(config, progress, display.screenshots, requires_pages=not display.allow_empty, isolated=False)
     said = (*display.notes, *(display.crawl.diagnostics if display.crawl is not None else ()), *result.diagnostics)
@@ -204,6 +207,10 @@ def _build(invocation: Invocation, config: Config, display: _RunOptions) -> Exit
         print_text(f"{note.message}\n", invocation)
     print_diagnostics(said[len(display.notes) :], invocation)
     _show(invocation, result, config)
+    if is_first and display.crawl is None and not os.environ.get("ADAPTC_EMBEDDED"):
+        from adaptc.cli.init import setting_lines
+
+        print_text("\n".join(setting_lines(config.docroot, Path(), config.site.base_url)), invocation)
     return exit_code(said)
 
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+import shutil
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from adaptc.cli.command import Invocation, command
 from adaptc.cli.render import print_json, print_text
-from adaptc.core.diagnostics import UsageError
+from adaptc.core.diagnostics import UsageError, printable
 
-# Where generators put a site; the first that holds a page is taken.
-_USUAL_DOCROOTS = ("public", "_site", "dist", "site", "htdocs", "www", "html", "build", "output")
-
+if TYPE_CHECKING:
+    from adaptc.site.setting import Setting
 
 # For a crowd: all levels down to text, and everything by which daemons can choose among them
 _CROWD = ("full", "lossless", "moderate", "extreme", "text")
@@ -36,27 +37,44 @@ PROFILES: dict[str, dict[str, Any]] = {
 @click.option("--docroot", metavar="DIR", help="The site; by default the first of the usual folders with a page.")
 @click.option("--output", metavar="DIR", default="opt", show_default=True, help="Where builds go.")
 @click.option("--profile", type=click.Choice([*PROFILES]), help="Settings for a purpose; crowd: for the worst day.")
-def init(invocation: Invocation, docroot: str | None, output: str, profile: str | None) -> None:
+@click.option("--schema", is_flag=True, help="Print the JSON schema of adaptc.toml, for editors; write nothing.")
+def init(invocation: Invocation, docroot: str | None, output: str, profile: str | None, schema: bool) -> None:
     """Write a commented adaptc.toml.
 
-    It is written to the working directory, or where --config says. An existing file is never overwritten.
+    It is written to the working directory, or where --config says. An existing file is never overwritten. What the
+    files there say of generator, host and address is set in it, with the reason.
     """
+    from adaptc.site.setting import usual_docroot
+
+    if schema:
+        from adaptc.config.json_schema import json_schema
+
+        print_json(json_schema())
+        return
     path = invocation.config or Path("adaptc.toml")
     site = docroot or usual_docroot(path.parent)
+    found = list(_settings_found(path.parent, site))
+    settings = {name: value for name, value, _ in found}
+    settings |= _profile_settings(profile, path.parent / site if site else None)
+    text = profiled(starting_text(site, output), settings)
+    head = "".join(f"# {name} = {toml_value(value)}: {reason}\n" for name, value, reason in found)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(profiled(starting_text(site, output), _settings(profile, path.parent / site if site else None)))
+            file.write(f"# Set below by what was found here:\n{head}\n{text}" if found else text)
     except FileExistsError as error:
         raise UsageError(f"{path} exists already; it is left as it is") from error
     except FileNotFoundError as error:
         raise UsageError(f"{path.parent} is not a directory") from error
     if invocation.format == "json":
-        print_json({"file": str(path), "docroot": site, "output": output})
+        reasons = [{"setting": name, "value": value, "reason": reason} for name, value, reason in found]
+        print_json({"file": str(path), "docroot": site, "output": output, "found": reasons})
     else:
+        for name, value, reason in found:
+            print_text(printable(f"{name} = {toml_value(value)}: {reason}"), invocation)
         print_text(f"wrote {path}; next: adaptc build" + ("" if site else " DOCROOT"), invocation)
 
 
-def _settings(profile: str | None, docroot: Path | None) -> dict[str, Any]:
+def _profile_settings(profile: str | None, docroot: Path | None) -> dict[str, Any]:
     """Return the settings of a profile; for a site that a framework rendered its ladder has ``unhydrated``, too."""
     from adaptc.config.config import Config
     from adaptc.site.published import find_app
@@ -70,9 +88,58 @@ def _settings(profile: str | None, docroot: Path | None) -> dict[str, Any]:
     return {key: levels if value == _CROWD else value for key, value in settings.items()}
 
 
-def usual_docroot(base: Path) -> str | None:
-    """Return the first of the usual folders below ``base`` that holds an index page, or None."""
-    return next((name for name in _USUAL_DOCROOTS if (base / name / "index.html").is_file()), None)
+def _settings_found(project: Path, docroot: str | None) -> Iterator[tuple[str, Any, str]]:
+    """Yield settings that the surroundings of a site ask for: name, value, reason."""
+    from adaptc.config.config import Config
+    from adaptc.core.urls import NOWHERE
+    from adaptc.site.published import find_base_url
+    from adaptc.site.setting import look_around, named_domain
+
+    folder = project / docroot if docroot else None
+    setting = look_around(folder, project)
+    if folder is not None and folder.is_dir():
+        read = find_base_url(folder, Config().site.index)
+        domain = named_domain(folder, project)
+        if read is not None and not read.startswith(NOWHERE):
+            yield "site.base_url", read, "the addresses of its pages"
+        elif read is None and domain is not None:
+            yield "site.base_url", f"https://{domain}/", "CNAME"
+    if setting.sends_files and setting.host is not None:
+        why = f"{setting.host.name} ({setting.host.reason}) sends files as they are"
+        yield "build.levels", ("full", "web"), why
+        yield "cost.preset", "static-host", f"{setting.host.name} speaks HTTP/2"
+
+
+# ---- what a site is, for people
+
+
+def setting_lines(docroot: Path | None, project: Path, base_url: str | None = None) -> Iterator[str]:
+    """Yield what is known of a site, and the commands that would gain most."""
+    from adaptc.browser.chromium import find_chromium
+    from adaptc.core.urls import NOWHERE
+    from adaptc.site.setting import first_commands, look_around
+
+    setting = look_around(docroot, project)
+    yield from _known(setting, base_url if base_url is None or not base_url.startswith(NOWHERE) else None)
+    if docroot is not None:
+        yield "what gains most, to paste:"
+        has_browser = find_chromium("") is not None
+        name = str(docroot)
+        for found in first_commands(
+            name, setting, has_browser=has_browser, finds=lambda name: bool(shutil.which(name))
+        ):
+            yield f"  {found.name}"
+            yield f"      {found.reason}"
+
+
+def _known(setting: Setting, base_url: str | None) -> Iterator[str]:
+    parts = [f"made by {each.name} ({each.reason})" for each in [setting.generator] if each]
+    parts += [f"published by {each.name} ({each.reason})" for each in [setting.host] if each]
+    parts += [f"at {base_url}"] if base_url else []
+    if parts:
+        yield printable("; ".join(parts))
+    if setting.needs_scripts:
+        yield f"its pages may need scripts: {setting.needs_scripts}; --browser lets a build see what they show"
 
 
 def starting_text(docroot: str | None, output: str) -> str:

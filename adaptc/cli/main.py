@@ -37,6 +37,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "watch": Entry("adaptc.cli.watch:watch", "Keep the trees fresh while files change."),
         "check": Entry("adaptc.cli.check:check", "Say whether trees are fresh and within budgets."),
         "prove": Entry("adaptc.cli.prove:prove", "Say what levels do not keep of pages, with a browser."),
+        "ci": Entry("adaptc.cli.ci:ci", "Build, check, weigh and prove a site in one run."),
         "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
         "preview": Entry("adaptc.cli.preview:preview", "Show two levels side by side in a browser."),
         "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
@@ -127,16 +128,37 @@ def _print_version(context: click.Context, _parameter: click.Parameter, value: b
         context.exit()
 
 
-@click.group("adaptc", cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    "adaptc", cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @global_options
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_print_version, help="Print the version."
 )
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Build smaller representations of a static site and the server rules that pick them.
 
-    "adaptc help COMMAND" shows the options of a command.
+    "adaptc help COMMAND" shows the options of a command. "adaptc" alone says what it would do with the site in the
+    working directory.
     """
+    if context.invoked_subcommand is None:
+        click.echo("\n".join(_what_it_would_do()) or context.get_help())
+
+
+def _what_it_would_do() -> list[str]:
+    """Return what is known of the site in the working directory, and what to do with it; nothing without a site."""
+    from pathlib import Path
+
+    from adaptc.cli.init import setting_lines
+    from adaptc.site.setting import usual_docroot
+
+    here = Path()
+    docroot = usual_docroot(here) or ("." if (here / "index.html").is_file() else None)
+    if docroot is None:
+        return []
+    found = [f"the site in {docroot} (nothing was written; adaptc --help lists the commands)"]
+    return [*found, *setting_lines(Path(docroot), here)]
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

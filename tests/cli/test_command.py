@@ -15,7 +15,7 @@ import pytest
 
 from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.crawl_options import GROUPS
-from adaptc.cli.init import starting_text, toml_value, usual_docroot
+from adaptc.cli.init import starting_text, toml_value
 from adaptc.cli.main import COMMANDS, cli, run
 from adaptc.cli.render import (
     diagnostic_lines,
@@ -33,6 +33,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, Severity, UsageError, 
 from adaptc.core.version import VERSION
 from adaptc.serve.calibrate.profile import profile_of, write_profile
 from adaptc.serve.capacity.utilization import Cost
+from adaptc.site.setting import usual_docroot
 from adaptc.workflow.configuration import load_config
 
 Output = Callable[[], tuple[str, str]]
@@ -333,6 +334,37 @@ def test_init_finds_the_site_of_a_generator(folder: Path) -> None:
     run(["init", "--output", 'o"\\ü'])
     config = load_config()
     assert (config.docroot, config.output) == (Path("_site"), Path('o"\\ü'))
+
+
+def test_init_sets_what_it_found_with_reasons(folder: Path, output: Output) -> None:
+    (folder / "site").mkdir()
+    (folder / "site/index.html").write_text("<!DOCTYPE html><title>a</title><p>words")
+    (folder / "site/CNAME").write_text("herons.example\n")
+    assert run(["init"]) is ExitCode.DONE
+    assert 'site.base_url = "https://herons.example/": CNAME' in output()[0]
+    config = load_config()
+    assert config.site.base_url == "https://herons.example/"
+    assert config.build.levels == ("full", "web")
+    assert config.cost.preset == "static-host"
+    text = (folder / "adaptc.toml").read_text()
+    assert '# build.levels = ["full", "web"]: GitHub Pages (CNAME) sends files as they are' in text
+
+
+def test_the_program_alone_says_what_it_would_do(folder: Path, output: Output) -> None:
+    assert run([]) is ExitCode.DONE
+    assert "Usage: adaptc" in output()[0]
+    (folder / "mkdocs.yml").write_text("site_name: Herons\n")
+    (folder / "netlify.toml").write_text("")
+    (folder / "site").mkdir()
+    (folder / "site/index.html").write_text("<!DOCTYPE html><title>a</title><p>words")
+    before = sorted(folder.rglob("*"))
+    assert run([]) is ExitCode.DONE
+    said = output()[0]
+    assert said.startswith("the site in site (nothing was written;")
+    assert "made by MkDocs (mkdocs.yml); published by Netlify (netlify.toml)" in said
+    assert "  adaptc build site -o opt --level full --level web" in said
+    assert "adaptc export web adapted site --encodings none" in said
+    assert sorted(folder.rglob("*")) == before
 
 
 def test_every_key_stands_in_the_starting_text_and_is_sound(folder: Path) -> None:

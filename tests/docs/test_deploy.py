@@ -110,7 +110,7 @@ def _action_steps() -> list[dict[str, Any]]:
     assert set(action) == {"name", "description", "inputs", "outputs", "runs"}
     assert all(set(one) == {"description", "default"} for one in action["inputs"].values())
     steps: list[dict[str, Any]] = action["runs"]["steps"]
-    assert all(set(one) <= {"name", "if", "uses", "with", "shell", "env", "run"} for one in steps)
+    assert all(set(one) <= {"id", "name", "if", "uses", "with", "shell", "env", "run"} for one in steps)
     assert all(one.get("shell") == "bash" for one in steps if "run" in one)
     return steps
 
@@ -121,6 +121,7 @@ def _run_action(place: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     given = {**defaults, **inputs}
     surroundings = {"RUNNER_TEMP": str(place), "GITHUB_STEP_SUMMARY": str(place / "summary.md")}
     surroundings |= {"GITHUB_ACTION_PATH": str(RECIPES / "action"), "GITHUB_REPOSITORY": "me/site"}
+    surroundings |= {"GITHUB_OUTPUT": str(place / "output.txt")}
     failed = None
     for one in _action_steps():
         if "run" not in one or (failed and not one.get("if", "").startswith("always()")):
@@ -137,22 +138,59 @@ def _run_action(place: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     return failed or done
 
 
+# A stand-in for gh: a folder of comments, of which it lists those that begin with the marker
+GH = """#!/bin/sh
+echo "$@" >> gh.args
+mkdir -p comments
+case "$*" in
+*--jq*) cd comments && grep -lFx -- "$MARKER" * 2> /dev/null ;;
+*PATCH*) cp "${6#body=@}" "comments/${4##*/}" ;;
+*) cp "${6#body=@}" "comments/$(ls comments | wc -l)" ;;
+esac
+exit 0
+"""
+
+
 def test_the_action_builds_checks_comments_and_exports(place: Path) -> None:
-    (place / "bin/gh").write_text('#!/bin/sh\necho "$@" > comment.args\n')
+    (place / "bin/gh").write_text(GH)
     (place / "bin/gh").chmod(0o755)
-    done = _run_action(place, comment="true", dest="www")
+    done = _run_action(place, comment="true", dest="www", prove="0")
     assert done.returncode == 0, done.stderr
     assert sorted(path.name for path in (place / "www").iterdir()) == ["index.html", "one.css"]
     assert (place / "www/one.css").stat().st_size < (place / "public/one.css").stat().st_size
     assert "web" in (place / "summary.md").read_text()
-    assert (place / "comment.args").read_text().startswith("pr comment 7 --repo me/site --body-file")
+    assert "repos/me/site/issues/7/comments" in (place / "gh.args").read_text()
+    shutil.copytree(place / "public", place / "other")
+    for site in ("other", "public"):  # another site has a comment of its own, and the same site replaces its own
+        assert _run_action(place, comment="true", dest=f"www-{site}", prove="0", site=site).returncode == 0
+    comments = sorted((place / "comments").iterdir())
+    assert [file.read_text().splitlines()[0] for file in comments] == [
+        "<!-- adaptc ci: public -->",
+        "<!-- adaptc ci: other -->",
+    ]
+    assert (place / "output.txt").read_text().splitlines() == ["slug=public", "slug=other", "slug=public"]
+
+
+def test_the_action_compares_with_the_last_push(place: Path) -> None:
+    """The step that keeps the manifest ran on the branch; the caches of GitHub bring it to the pull request."""
+    (place / "adaptc.toml").write_text("[budgets.web]\npage_growth = 20\n")
+    (place / "bin/gh").write_text(GH)
+    (place / "bin/gh").chmod(0o755)
+    assert _run_action(place, prove="0").returncode == 0
+    assert (place / "opt/baseline-public.json").is_file()
+    (place / "public/index.html").write_text(FILES["index.html"] + "<p>" + " ".join(map(str, range(300))))
+    done = _run_action(place, prove="0", comment="true")
+    assert done.returncode == 1
+    assert "::error file=public/index.html,title=budget-growth::" in done.stdout
+    (comment,) = (place / "comments").iterdir()
+    assert "| index.html | web | bytes |" in comment.read_text()
 
 
 def test_the_action_fails_where_a_budget_is_exceeded_and_says_so_in_the_summary(place: Path) -> None:
     (place / "adaptc.toml").write_text("[budgets.web]\npage_bytes = 10\n")
-    (place / "bin/gh").write_text("#!/bin/sh\n")
+    (place / "bin/gh").write_text(GH)
     (place / "bin/gh").chmod(0o755)
-    done = _run_action(place)
+    done = _run_action(place, prove="0")
     assert done.returncode == 1
     assert "::error" in done.stdout
     assert "web" in (place / "summary.md").read_text()
@@ -180,11 +218,57 @@ def test_github_annotates_what_is_not_fresh(place: Path) -> None:
 
 
 def test_gitlab(place: Path) -> None:
-    (job,) = read("gitlab-ci.yml").values()
+    jobs = read("gitlab-ci.yml")
+    job, baseline = jobs["trees"], jobs["baseline"]
     assert set(job) == {"image", "variables", "cache", "before_script", "script", "artifacts"}
-    run(place, ["bash", "-e", "-c", "\n".join([*job["before_script"], *job["script"]])])
+    (place / "adaptc.toml").write_text("[budgets.full]\npage_growth = 20\n[browser]\nprogram = '/none'\n")
+    script = ["bash", "-e", "-c", "\n".join([*job["before_script"], *job["script"]])]
+    run(place, script)
     report = (place / job["artifacts"]["reports"]["junit"]).read_text()
-    assert 'failures="0"' in report
+    assert "budget-unchecked" in report
+    run(place, ["bash", "-e", "-c", "\n".join(baseline["script"])])
+    assert (place / baseline["cache"]["paths"][0]).is_file()
+    run(place, script)
+    assert 'failures="0"' in (place / job["artifacts"]["reports"]["junit"]).read_text()
+    (place / "public/index.html").write_text(FILES["index.html"] + "<p>" + " ".join(map(str, range(300))))
+    assert shell(place, script).returncode == 1
+    assert "budget-growth" in (place / "summary.md").read_text()
+
+
+def test_forgejo(place: Path) -> None:
+    (job,) = read("forgejo.yml")["jobs"].values()
+    *_, keep, ci = (one["run"] for one in job["steps"] if "run" in one)
+    (place / "adaptc.toml").write_text("[browser]\nprogram = '/none'\n")
+    for _ in range(2):
+        run(place, ["bash", "-e", "-c", keep])
+        assert run(place, ["bash", "-e", "-c", ci]).startswith("::notice title=adaptc ci::")
+    assert (place / "baseline.json").is_file()
+
+
+def test_the_release_is_of_the_version_that_its_tag_names() -> None:
+    from adaptc.core.version import VERSION
+
+    workflow = yaml.load((ROOT / ".github/workflows/release.yml").read_text(), _Strict)
+    (check,) = (one["run"] for one in workflow["jobs"]["build"]["steps"] if one.get("name", "").startswith("The tag"))
+    for tag, code in ((f"v{VERSION}", 0), ("v0.0.0", 1)):
+        surroundings = {"GITHUB_REF_NAME": tag, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        given = {**os.environ, **surroundings}
+        assert subprocess.run(["bash", "-c", check], cwd=ROOT, env=given, check=False).returncode == code
+    for name, job in workflow["jobs"].items():
+        assert ("id-token" in job.get("permissions", {})) == (name in ("python", "npm"))
+
+
+def test_the_hook_runs_a_command_that_there_is() -> None:
+    (hook,) = yaml.load((ROOT / ".pre-commit-hooks.yaml").read_text(), _Strict)
+    program, command = hook["entry"].split()
+    assert program == "adaptc" and cli.get_command(click.Context(cli), command)
+    assert not hook["pass_filenames"]
+
+
+def test_the_image_is_made_of_files_that_there_are() -> None:
+    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    assert 'ENTRYPOINT ["adaptc"]' in lines
+    assert (ROOT / "requirements.lock").is_file() and any("-r requirements.lock" in line for line in lines)
 
 
 def test_a_push_publishes(place: Path) -> None:

@@ -1,0 +1,312 @@
+"""``adaptc ci``: builds, checks, weighs and proves a site in one run, for pipelines: one exit code, one summary."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from adaptc.cli.check import Outcome, check_problems, check_record, check_sentence, checked
+from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.prove import LINE_NAMES, paint_rows, proof_passed, proof_problems, proof_record, proof_sentence
+from adaptc.cli.render import (
+    diagnostic_records,
+    exit_code,
+    print_diagnostics,
+    print_json,
+    print_text,
+    watching,
+)
+from adaptc.cli.site_options import overrides, site_options, with_mirror
+from adaptc.config.config import PROVED_PAGES
+from adaptc.core.diagnostics import Severity, UsageError, printable
+from adaptc.workflow.check.ci_formats import FORMATS, Problem, Summary, file_name
+
+if TYPE_CHECKING:
+    from adaptc.config.config import Config
+    from adaptc.workflow.api import BuildResult
+    from adaptc.workflow.check.weights import LevelWeights
+    from adaptc.workflow.prove import Proof
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_SUMMARY_OF_GITHUB = "GITHUB_STEP_SUMMARY"
+# Rows of each table of the summary
+_MOST_ROWS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What came of each step; no ``proof``, and why, where none was made."""
+
+    name: str
+    build: BuildResult
+    check: Outcome
+    proof: Proof | None
+    unproven: str
+    weights: Mapping[str, LevelWeights]
+    before: Mapping[str, LevelWeights] | None
+
+    @property
+    def has_built(self) -> bool:
+        return exit_code(self.build.diagnostics) is ExitCode.DONE
+
+    @property
+    def is_well(self) -> bool:
+        return self.has_built and self.check.is_well and (self.proof is None or self.proof.is_kept)
+
+
+@command("ci", formats=("text", "json", *FORMATS))
+@site_options
+@click.option("--baseline", type=_FILE, metavar="FILE", help="Compare pages with this older manifest.")
+@click.option(
+    "--prove",
+    "pages",
+    type=click.IntRange(0),
+    metavar="N",
+    help=f"Prove N pages in a browser, 0 for none.  [default: {PROVED_PAGES} where there is one]",
+)
+@click.option(
+    "--line", type=click.Choice(LINE_NAMES), help="Measure how soon proven pages are shown on this line, too."
+)
+@click.option("--name", metavar="NAME", help="Call the site NAME in the summary.  [default: DOCROOT]")
+@click.option(
+    "--markdown",
+    type=_FILE,
+    metavar="FILE",
+    help=f"Write the summary to FILE.  [default: appended to ${_SUMMARY_OF_GITHUB}]",
+)
+@click.option("--sarif", type=_FILE, metavar="FILE", help="Write the problems to FILE, for code scanners.")
+@click.option("--junit", type=_FILE, metavar="FILE", help="Write the problems to FILE, as tests.")
+@click.option("--trend", type=_FILE, metavar="FILE", help="Append the means of the levels to FILE, a line of JSON.")
+def ci(
+    invocation: Invocation,
+    baseline: Path | None,
+    pages: int | None,
+    line: str | None,
+    name: str | None,
+    markdown: Path | None,
+    sarif: Path | None,
+    junit: Path | None,
+    trend: Path | None,
+    **site: Any,
+) -> ExitCode:
+    """Build, check, weigh and prove a site in one run.
+
+    For pipelines: what build, check and prove do, with a summary in Markdown for pull requests. Ends with 0 when all is
+    well, and with 1 when something was not built, is not fresh, exceeds a budget or breaks a promise. A baseline that
+    does not exist yet is told, and no mistake.
+    """
+    title = name or site["docroot"] or "site"
+    try:
+        config = invocation.load(overrides(site), repeats=False)
+        config = with_mirror(config if config.docroot is not None else invocation.load(overrides(site)))
+        run = _run(invocation, config, title, baseline, pages, line)
+    except UsageError as error:
+        _write_summary(f"{marker(title)}\n### adaptc: {_cell(title)}\n\n{_cell(str(error))}\n", markdown)
+        raise
+    summary = _summary(run, config)
+    for file, form in ((sarif, "sarif"), (junit, "junit")):
+        if file is not None:
+            file.write_text(FORMATS[form](summary) + "\n", "utf-8")
+    _write_summary("\n".join(_markdown(run)) + "\n", markdown)
+    if trend is not None:
+        with trend.open("a", encoding="utf-8") as rows:
+            rows.write(json.dumps(_means(run)) + "\n")
+    _print(run, invocation, summary)
+    return ExitCode.DONE if run.is_well else ExitCode.WITH_ERRORS
+
+
+def marker(name: str) -> str:
+    """Return the comment by which a pipeline finds the summary of a site again, to replace it."""
+    return f"<!-- adaptc ci: {name.replace('--', '- -')} -->"
+
+
+def _run(
+    invocation: Invocation, config: Config, name: str, baseline: Path | None, pages: int | None, line: str | None
+) -> _Run:
+    from adaptc.core.interpreter import collect_seldom
+    from adaptc.workflow.api import build
+    from adaptc.workflow.check.weights import read_weights
+
+    collect_seldom()
+    older = baseline if baseline is not None and baseline.exists() else None
+    before = read_weights(older) if older is not None else None  # a mistake is found before work begins
+    with watching(invocation) as progress:
+        built = build(config, progress, requires_pages=True, isolated=False)
+    outcome = checked(invocation, config, True, False, older)
+    proof, unproven = _proof(invocation, config, pages, line)
+    return _Run(name, built, outcome, proof, unproven, read_weights(config.output), before)
+
+
+def _proof(invocation: Invocation, config: Config, pages: int | None, line: str | None) -> tuple[Proof | None, str]:
+    """Prove pages, if there is a browser. Raises ``UsageError`` where none is found, and the user asked for it."""
+    from adaptc.browser.chromium import find_chromium
+
+    if pages == 0:
+        return None, "not asked for"
+    if pages is None and find_chromium(config.browser.program) is None:
+        return None, "there is no Chromium"
+    if pages is None and find_spec("playwright") is None:
+        return None, "Playwright is not installed (adaptc[browser])"
+    from adaptc.workflow.prove import prove, write_report
+
+    with watching(invocation) as progress:
+        proof = prove(config, (), (), pages or PROVED_PAGES, progress, line)
+    write_report(config, proof, None)
+    return proof, ""
+
+
+# ---- what is printed and written
+
+
+def _summary(run: _Run, config: Config) -> Summary:
+    folder = config.docroot or Path()
+    failures = [each for each in run.build.diagnostics if each.severity is Severity.ERROR]
+    problems = [
+        *(
+            Problem(each, file_name(folder, each.location.path) if each.location else None, "build")
+            for each in failures
+        ),
+        *check_problems(run.check, config),
+        *(proof_problems(run.proof, config) if run.proof is not None else ()),
+    ]
+    passed = {**run.check.verdict.fresh, **(proof_passed(run.proof) if run.proof is not None else {})}
+    return Summary(tuple(problems), passed, "; ".join(_sentences(run)), "ci", "well", fails=not run.is_well)
+
+
+def _sentences(run: _Run) -> Iterator[str]:
+    yield f"built {len(run.build.built):,}" if run.build.built else "up to date"
+    yield check_sentence(run.check)
+    yield proof_sentence(run.proof) if run.proof is not None else f"not proven: {run.unproven}"
+
+
+def _print(run: _Run, invocation: Invocation, summary: Summary) -> None:
+    if invocation.format in FORMATS:
+        click.echo(FORMATS[invocation.format](summary))
+        return
+    if invocation.format == "json":
+        print_json(
+            {
+                "well": run.is_well,
+                "name": run.name,
+                "built": len(run.build.built),
+                "removed": run.build.removed,
+                "diagnostics": diagnostic_records(run.build.diagnostics),
+                "report": str(run.build.report),
+                "check": check_record(run.check),
+                "proof": proof_record(run.proof) if run.proof is not None else None,
+                "unproven": run.unproven or None,
+                "levels": _means(run)["levels"],
+            }
+        )
+        return
+    told = {problem.diagnostic for problem in summary.problems}
+    print_diagnostics([*(problem.diagnostic for problem in summary.problems), *_others(run, told)], invocation)
+    for sentence in _sentences(run):
+        print_text(sentence, invocation)
+
+
+def _others(run: _Run, told: set[Any]) -> Iterator[Any]:
+    return (each for each in run.build.diagnostics if each not in told)
+
+
+def _means(run: _Run) -> dict[str, Any]:
+    means = {level: {"requests": each.mean.requests, "bytes": each.mean.bytes} for level, each in run.weights.items()}
+    return {"time": int(time.time()), "name": run.name, "levels": means}
+
+
+def _write_summary(text: str, file: Path | None) -> None:
+    if file is not None:
+        file.write_text(text, "utf-8")
+    elif named := os.environ.get(_SUMMARY_OF_GITHUB):
+        with open(named, "a", encoding="utf-8") as summary:
+            summary.write(text + "\n")
+
+
+# ---- the summary in Markdown
+
+
+def _markdown(run: _Run) -> Iterator[str]:
+    yield marker(run.name)
+    yield f"### adaptc: {_cell(run.name)}: {'well' if run.is_well else '**not well**'}"
+    yield ""
+    rows = [
+        ("build", run.has_built, f"{len(run.build.built):,} files built" if run.build.built else "up to date"),
+        ("check and budgets", run.check.is_well, check_sentence(run.check)),
+        (
+            "proof",
+            None if run.proof is None else run.proof.is_kept,
+            run.unproven if run.proof is None else proof_sentence(run.proof),
+        ),
+    ]
+    signs = {True: "✅", False: "❌", None: "➖"}
+    yield from _table(("step", "", ""), [(step, signs[well], text) for step, well, text in rows])
+    yield from _weights(run)
+    yield from _problem_list(run)
+    if run.proof is not None and run.proof.paints:
+        head, *paints = paint_rows(run.proof)
+        yield from _table(head, paints)
+
+
+def _weights(run: _Run) -> Iterator[str]:
+    """Yield the means of levels, next to those of the baseline, and the pages that grew most."""
+    from adaptc.core.quantities import written_bytes
+    from adaptc.workflow.check.weights import written_amount
+
+    rows = []
+    for level, each in run.weights.items():
+        old = run.before.get(level) if run.before is not None else None
+        grown = "" if old is None or not old.mean.bytes else f"{100 * (each.mean.bytes / old.mean.bytes - 1):+.1f} %"
+        rows.append((level, f"{each.mean.requests:.1f}", written_bytes(each.mean.bytes), grown))
+    told = "since the baseline" if run.before is not None else "(no baseline)"
+    yield from _table(("level", "requests a page", "bytes a page", told), rows)
+    pages = [row for row in run.check.growth if row.path is not None][:_MOST_ROWS]
+    cells = [
+        (
+            row.path or "",
+            row.level,
+            row.measure,
+            written_amount(row.measure, row.before),
+            written_amount(row.measure, row.now),
+            f"+{row.percent:.1f} %",
+        )
+        for row in pages
+    ]
+    if cells:
+        yield from _table(("page that grew", "level", "", "before", "now", ""), cells)
+
+
+def _problem_list(run: _Run) -> Iterator[str]:
+    failures = [each for each in run.build.diagnostics if each.severity is Severity.ERROR]
+    findings = (finding.diagnostic() for finding in run.check.verdict.findings)
+    proof = run.proof.diagnostics() if run.proof is not None else []
+    problems = [*failures, *run.check.budgets, *findings, *proof, *run.check.unchecked]
+    for problem in problems[:_MOST_ROWS]:
+        yield f"- {_cell(str(problem))}"
+    if len(problems) > _MOST_ROWS:
+        yield f"- and {len(problems) - _MOST_ROWS:,} more"
+    if problems:
+        yield ""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield "| --- " * len(head) + "|"
+    for row in rows:
+        yield f"| {' | '.join(map(_cell, row))} |"
+    yield ""
+
+
+def _cell(text: str) -> str:
+    """Return text that is shown as it is: names of files come from others."""
+    safe = printable(" ".join(text.split()))
+    for character in "\\`*_[]<>|#@":
+        safe = safe.replace(character, f"\\{character}" if character != "@" else "@\u2060")
+    return safe
