@@ -19,6 +19,7 @@ ELSEWHERE = {
     "auto": "daemons/test_switch_daemon.py",
     "calibrate": "serve/test_calibrate.py",
     "capacity": "cli/test_capacity.py",
+    "ci": "cli/test_ci.py",
     "classify": "daemons/test_classify_daemon.py",
     "control": "daemons/test_control_daemon.py",
     "crawl": "crawl/test_again.py",

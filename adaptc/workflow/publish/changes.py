@@ -12,7 +12,8 @@ from adaptc.core.fs import TEMPORARY
 from adaptc.core.remote import RemoteFile
 from adaptc.core.urls import quote_path
 from adaptc.workflow.publish.objects import SiteObject
-from adaptc.workflow.publish.target import PRIVATE, Entry
+from adaptc.workflow.publish.target import PRIVATE as OWN_FOLDER
+from adaptc.workflow.publish.target import Entry
 
 _LISTED = 5  # names in an error
 
@@ -96,7 +97,7 @@ def purge_paths(names: Iterable[str], prefix: str, index_names: Collection[str])
     """Return the URL paths of objects, for a CDN; that of a directory for its index, too. ``prefix`` is decoded."""
     paths = set()
     for name in names:
-        if not name.startswith(PRIVATE):
+        if not name.startswith(OWN_FOLDER):
             paths.add(quote_path(f"{prefix}/{name}"))
             directory, _, last = f"{prefix}/{name}".rpartition("/")
             if last in index_names:
