@@ -35,10 +35,9 @@ from adaptc.daemons.status import DaemonStatus, daemon_statuses
 from adaptc.workflow.api import engine_of
 from adaptc.workflow.watch import event_loop
 from adaptc.workflow.watch.builder_session import BuildOutcome
-from adaptc.workflow.watch.event_loop import Watcher, WatcherContext
+from adaptc.workflow.watch.event_loop import FileObserver, Watcher, WatcherContext
 from adaptc.workflow.watch.invalidation import Invalidator
 from adaptc.workflow.watch.journal import Journal, StatusFile
-from adaptc.workflow.watch.observer import FileObserver
 from adaptc.workflow.watch.state_machine import (
     BuildBest,
     BuildChanged,

@@ -6,7 +6,7 @@ Assets are sent first, then pages, then come removals, with a record from which 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
@@ -16,17 +16,108 @@ from typing import TypeVar
 from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.trees.output import output_lock
 from adaptc.config.config import Config
-from adaptc.core.diagnostics import Diagnostic, Location, RemoteError, UsageError, diagnose
+from adaptc.core import media
+from adaptc.core.diagnostics import Diagnostic, Location, RemoteError, UsageError, diagnose, printable
 from adaptc.core.digest import digest_bytes, digest_file
-from adaptc.core.fs import write_atomic
+from adaptc.core.fs import TEMPORARY, write_atomic
 from adaptc.core.model import PRIVATE
 from adaptc.core.remote import CONNECTIONS, Remote, RemoteFile
+from adaptc.core.urls import quote_path
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.export.export import docroot_of, sendable, staleness
 from adaptc.workflow.export.items import export_items
-from adaptc.workflow.publish.changes import Changes, find_changes, purge_paths, refuse_foreign
 from adaptc.workflow.publish.objects import SiteObject, layout_of, site_objects
+from adaptc.workflow.publish.target import PRIVATE as OWN_FOLDER
 from adaptc.workflow.publish.target import Entry, Lease, Record, hold_lease, read_record
+
+_LISTED = 5  # names in an error
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The steps of a publication, in their order.
+
+    ``stale`` are encodings of files that the site still has in another form: a server must not send them any more.
+    ``assets`` and then ``pages`` are sent; obsolete pages, and then what they needed, are removed. ``kept`` counts the
+    objects that are as they should be, and ``drafts`` are what a killed publisher left in a file system.
+    """
+
+    drafts: tuple[str, ...]
+    stale: tuple[str, ...]
+    assets: tuple[SiteObject, ...]
+    pages: tuple[SiteObject, ...]
+    obsolete_pages: tuple[str, ...]
+    obsolete_assets: tuple[str, ...]
+    kept: int
+
+    @property
+    def sent(self) -> tuple[SiteObject, ...]:
+        """All objects to send, assets first."""
+        return (*self.assets, *self.pages)
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """All names to remove."""
+        return (*self.stale, *self.obsolete_pages, *self.obsolete_assets)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all that is sent or removed."""
+        return (*(each.name for each in self.sent), *self.removed)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not (self.drafts or self.sent or self.removed)
+
+
+def find_changes(
+    objects: Iterable[SiteObject],
+    entries: Mapping[str, Entry],
+    listing: Mapping[str, RemoteFile],
+    *,
+    removes: bool,
+) -> Changes:
+    """Compare ``objects`` with the target; with ``removes``, what was published before and is gone is obsolete."""
+    wanted = {each.name: each for each in objects}
+    pending = [
+        each
+        for each in wanted.values()
+        if not entries.get(each.name, Entry("")).is_current(each.fingerprint, listing.get(each.name))
+    ]
+    gone = [name for name in entries if name not in wanted and name in listing]
+    paths = {each.path for each in wanted.values()}
+    stale = {name for name in gone if entries[name].encodes in paths}
+    obsolete = sorted(set(gone) - stale) if removes else []
+    return Changes(
+        tuple(name for name in listing if os.path.basename(name).startswith(TEMPORARY)),
+        tuple(sorted(stale)),
+        tuple(each for each in pending if not each.is_page),
+        tuple(each for each in pending if each.is_page),
+        tuple(name for name in obsolete if media.by_name(name) in media.PAGES),
+        tuple(name for name in obsolete if media.by_name(name) not in media.PAGES),
+        len(wanted) - len(pending),
+    )
+
+
+def refuse_foreign(url: str, changes: Changes, entries: Mapping[str, Entry], listing: Mapping[str, RemoteFile]) -> None:
+    """Raise ``UsageError`` if an object that publishing did not write would be overwritten."""
+    foreign = [each.name for each in changes.sent if each.name in listing and each.name not in entries]
+    if foreign:
+        listed = ", ".join(map(printable, foreign[:_LISTED])) + (", ..." if len(foreign) > _LISTED else "")
+        raise UsageError(f"{url} holds files that adaptc publish did not write: {listed}; --adopt overwrites them")
+
+
+def purge_paths(names: Iterable[str], prefix: str, index_names: Collection[str]) -> list[str]:
+    """Return the URL paths of objects, for a CDN; that of a directory for its index, too. ``prefix`` is decoded."""
+    paths = set()
+    for name in names:
+        if not name.startswith(OWN_FOLDER):
+            paths.add(quote_path(f"{prefix}/{name}"))
+            directory, _, last = f"{prefix}/{name}".rpartition("/")
+            if last in index_names:
+                paths.add(quote_path(f"{directory}/"))
+    return sorted(paths)
 
 
 @dataclass(frozen=True, slots=True)
