@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -13,6 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.servers import web
+from tests.servers.chromium import shared_chromium
+
+from adaptc.core.interpreter import collect_seldom
 
 # Builds write, and wait for the disk to have, thousands of small files: in memory that takes no time
 _MEMORY, _ENOUGH = "/dev/shm", 6 << 30
@@ -43,9 +47,11 @@ def _program(*names: str) -> str:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> str:
-    """Return the path of the browser."""
-    return _program(*CHROMIUM_NAMES)
+def chromium() -> Iterator[str]:
+    """Return the path of the browser. Tests of a process that look at pages share one, which goes on running."""
+    path = _program(*CHROMIUM_NAMES)
+    with shared_chromium(path):
+        yield path
 
 
 @pytest.fixture
@@ -72,6 +78,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("servers") and (missing := web.missing()):
         verdict = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         verdict(f"not installed: {' '.join(missing)}")
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage as seldom as the program does, and never at the thousands of tests that were collected."""
+    gc.collect()
+    collect_seldom()
 
 
 def pytest_configure() -> None:

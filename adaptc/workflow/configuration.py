@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,10 +50,19 @@ def _with_profile(config: Config) -> Config:
 
 def known_levels(config: Config) -> dict[str, Level]:
     """Return the levels that ship and those of ``[levels]``, by name. Raises ``UsageError``."""
+    return _levels(config.levels) if config.levels.values else dict(_shipped_levels())
+
+
+def _levels(overrides: TomlSource) -> dict[str, Level]:
     from adaptc.compile.pipeline import KNOWN_PASSES
     from adaptc.config.rulebook import load_levels
 
-    return load_levels(config.levels, KNOWN_PASSES)
+    return load_levels(overrides, KNOWN_PASSES)
+
+
+@cache
+def _shipped_levels() -> Mapping[str, Level]:
+    return _levels(TomlSource())
 
 
 def configured_levels(config: Config) -> tuple[Level, ...]:

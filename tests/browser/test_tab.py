@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from tests.servers.chromium import own_chromium
 from tests.sites.shown import URL, site, visit
 from tests.waiting import PATIENCE
 
@@ -448,6 +449,22 @@ def test_the_browser_has_a_network_of_its_own_where_the_system_has_them(chromium
 
     assert in_chromium(chromium, work) is bool(_unshare())
     assert in_chromium(chromium, work, reaches_loopback=True) is False
+
+
+def test_the_browser_ends_with_the_work(chromium: str) -> None:
+    started = []
+
+    async def work(browser: Chromium) -> str:
+        started.append(await browser.start())
+        async with browser.tab(site({"index.html": "<body>words"}), 300, 200) as tab:
+            await tab.load(URL)
+            return await text(tab)
+
+    with own_chromium():
+        assert [in_chromium(chromium, work) for _ in range(2)] == ["words"] * 2
+    first, second = started
+    assert first is not second
+    assert not first.is_connected() and not second.is_connected()
 
 
 def test_pages_done_are_said_in_the_thread_of_the_caller(chromium: str) -> None:
