@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from tests.samples.access_logs import line, write_log
+from tests.servers.command import run_adaptc
 from tests.sites.popular import PAGES, WORDS, PopularSite
 
 import adaptc
@@ -186,9 +186,8 @@ def test_wrong_settings(site: PopularSite, text: str, problem: str) -> None:
 # ---- adaptc popular
 
 
-def run(*arguments: str, cwd: Path, text: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "adaptc.cli", "popular", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, input=text, cwd=cwd, check=False)
+def run(*arguments: str, cwd: Path, text: str = "") -> CompletedProcess[str]:
+    return run_adaptc("popular", *arguments, cwd=cwd, text=text)
 
 
 def test_the_command_lists_the_popular_pages_of_the_site(site: PopularSite) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from tests.places import DOCS, ROOT, TESTS
+from tests.servers.command import run_adaptc
 
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 # What needs a browser, a server, a network or does not end, by a word of it, and the test that runs it
@@ -70,9 +70,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "adaptc.cli", "-C", os.fspath(folder), *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def run(folder: Path, *words: str) -> CompletedProcess[str]:
+    return run_adaptc("-C", os.fspath(folder), *words)
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs"])

@@ -6,14 +6,13 @@ import errno
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
+from tests.servers.command import run_adaptc
 from tests.sites.built import BuiltSite
-from tests.waiting import PATIENCE
 
 from adaptc.compile.engine.reporting import Silent
 from adaptc.config.config_file import LAST_BUILD
@@ -374,9 +373,8 @@ def test_a_level_that_was_not_built(site: BuiltSite) -> None:
 # ---- the command
 
 
-def run(site: BuiltSite, *arguments: str, name: str = "export") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "adaptc.cli", "-C", os.fspath(site.root), name, *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+def run(site: BuiltSite, *arguments: str, name: str = "export") -> CompletedProcess[str]:
+    return run_adaptc("-C", os.fspath(site.root), name, *arguments)
 
 
 def test_the_command_says_what_it_did(site: BuiltSite) -> None:

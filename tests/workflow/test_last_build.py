@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
+
+from tests.servers.command import run_adaptc
 
 from adaptc.workflow.configuration import load_config
 
@@ -22,9 +23,8 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "adaptc.cli", "-C", os.fspath(folder), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+def run(folder: Path, *arguments: str) -> CompletedProcess[str]:
+    return run_adaptc("-C", os.fspath(folder), *arguments)
 
 
 def build(folder: Path, *options: str) -> None:

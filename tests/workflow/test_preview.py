@@ -11,10 +11,12 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from tests.servers.browser import Browser
+from tests.servers.command import run_adaptc
 from tests.sites.built import BuiltSite
 from tests.waiting import PATIENCE, wait_until
 
@@ -215,10 +217,8 @@ def test_what_the_page_is_told(server: PreviewServer) -> None:
 # ---- the command
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-P", "-m", "adaptc.cli", "preview", *arguments], capture_output=True, text=True, timeout=60
-    )
+def run(*arguments: str) -> CompletedProcess[str]:
+    return run_adaptc("preview", *arguments)
 
 
 def test_an_output_without_a_build(tmp_path: Path) -> None:
