@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 from itertools import count
 
 import pytest
@@ -34,43 +36,53 @@ addEventListener('keydown', (e) => { if (e.key === 'Escape') n.className = '' })
 </script>"""
 
 
-def performances(program: str, *servers: Server | str, robot: Robot = ROBOT) -> list[Performance]:
-    """Act on the first server, and do the same on the others."""
+def performances(
+    program: str, *servers: Server | str, robot: Robot = ROBOT, acts: tuple[Act, ...] | None = None
+) -> list[Performance]:
+    """Do ``acts`` on each server; or act on the first as the robot chooses, and do the same on the others."""
 
     async def work(browser: Chromium) -> list[Performance]:
         found: list[Performance] = []
         for server in servers:
             served = site({"index.html": server}) if isinstance(server, str) else server
-            found.append(await perform(browser, served, URL, 1280, robot, found[0].acts if found else None))
+            found.append(await perform(browser, served, URL, 1280, robot, found[0].acts if found else acts))
         return found
 
     return in_chromium(program, work)
 
 
-def messages(program: str, level: str, page: str = PAGE, robot: Robot = ROBOT) -> list[str]:
-    original, acted = performances(program, page, level, robot=robot)
+@pytest.fixture(scope="module")
+def original(chromium: str) -> Callable[[Robot], Performance]:
+    """What a robot does on the page, which is the same each time, and takes seconds."""
+    return cache(lambda robot: performances(chromium, PAGE, robot=robot)[0])
+
+
+def messages(program: str, level: str, original: Performance, robot: Robot = ROBOT) -> list[str]:
+    (acted,) = performances(program, level, robot=robot, acts=original.acts)
     return [each.message for each in acted_differences([original], acted)]
 
 
-def test_actions_are_the_same_in_each_run_and_other_ones_by_another_seed(chromium: str) -> None:
-    runs = [performances(chromium, PAGE)[0] for _ in range(2)]
+def test_actions_are_the_same_in_each_run_and_other_ones_by_another_seed(
+    chromium: str, original: Callable[[Robot], Performance]
+) -> None:
+    runs = [original(ROBOT), *performances(chromium, PAGE)]
     assert runs[0] == runs[1]
     assert len(runs[0].acts) == ROBOT.count
     assert {act.kind for act in runs[0].acts} >= {"click", "hover", "type", "scroll"}
     assert performances(chromium, PAGE, robot=Robot(14))[0].acts != runs[0].acts
 
 
-def test_what_actions_do_is_seen(chromium: str) -> None:
-    views = [view for view in performances(chromium, PAGE, robot=LONG)[0].views if view is not None]
+def test_what_actions_do_is_seen(original: Callable[[Robot], Performance]) -> None:
+    views = [view for view in original(LONG).views if view is not None]
     texts = " ".join(view.text for view in views)
     assert all(words in texts for words in ("Other", "row 0.", "noneab", "two"))
     assert {view.names for view in views} != {("0", "0")}
     assert any(view.departure == f"{URL}?q=ab+12" or view.departure == f"{URL}?q=" for view in views)
 
 
-def test_the_same_page_differs_in_nothing(chromium: str) -> None:
+def test_the_same_page_differs_in_nothing(chromium: str, original: Callable[[Robot], Performance]) -> None:
     level = PAGE.replace("<title>t", "<title>other").replace("<p id=late>late", "<p id=late>la<!-- a comment -->te")
-    assert messages(chromium, level) == []
+    assert messages(chromium, level, original(ROBOT)) == []
 
 
 FAULTS = {
@@ -88,10 +100,10 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_faults_are_found(chromium: str, name: str) -> None:
+def test_faults_are_found(chromium: str, original: Callable[[Robot], Performance], name: str) -> None:
     before, after, words = FAULTS[name]
     assert before in PAGE
-    (message,) = messages(chromium, PAGE.replace(before, after), robot=LONG)
+    (message,) = messages(chromium, PAGE.replace(before, after), original(LONG), LONG)
     assert words in message
     assert re.match(r"(?:after \d+ actions, the last: \w+|before any action)", message)
 
@@ -128,6 +140,7 @@ def test_open_shadow_roots_are_acted_on(chromium: str) -> None:
       connectedCallback() { const root = this.attachShadow({mode: 'open'})
         root.innerHTML = '<button>In</button><p>shut</p>'
         root.querySelector('button').onclick = () => { root.querySelector('p').textContent = 'opened' } } })</script>"""
-    assert "opened" in str(performances(chromium, page, robot=Robot(6))[0].views[-1])
-    (message,) = messages(chromium, page.replace("'opened'", "'shut'"), page, Robot(6))
+    (opened,) = performances(chromium, page, robot=Robot(6))
+    assert "opened" in str(opened.views[-1])
+    (message,) = messages(chromium, page.replace("'opened'", "'shut'"), opened, Robot(6))
     assert "“" in message or "text" in message

@@ -92,7 +92,7 @@ class Trials:
         own = TomlSource(levels.name, {**levels.values, _LEVEL: candidate.values}, levels.lines)
         chosen = replace(self.config.build, levels=("full", _LEVEL))
         config = replace(self.config, build=chosen, levels=own)
-        result = build(config, self.progress, requires_pages=True)
+        result = build(config, self.progress, requires_pages=True, isolated=False)
         self.diagnostics |= dict.fromkeys(each for each in result.diagnostics if each.id == "log-without-pages")
         means = {level.level: _mean(level) for level in result.figures.levels}
         self.full = means["full"]
