@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.places import ROOT
 from tests.servers import web
 from tests.servers.chromium import shared_chromium
 
@@ -43,7 +44,7 @@ def _keep_bytecode() -> None:
     """
     if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
         sys.dont_write_bytecode = False
-        sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(tempfile.gettempdir(), "adaptc-bytecode")
+        sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = os.fspath(ROOT / ".pytest_cache/bytecode")
 
 
 _keep_bytecode()
