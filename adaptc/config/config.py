@@ -157,8 +157,8 @@ class ServeConfig:
     the flag is set and nothing says otherwise; None: the lowest of the ladder that keeps the words, without a flag the
     lowest that promises the same page. ``ladder`` are the levels between which daemons choose, highest quality first,
     () for those with a number and then ``text``. ``status`` is the address and port of a status page of its own.
-    With ``classes_need_flag`` classes act while the flag is set, else always. ``freshness`` is one of ``FRESHNESS``,
-    ``access`` of ``ACCESS``.
+    With ``classes_need_flag`` classes act while the flag is set, else always. ``shared_seconds`` is how long shared
+    caches may hold a degraded answer, 0 for never. ``freshness`` is one of ``FRESHNESS``, ``access`` of ``ACCESS``.
     """
 
     emit: tuple[str, ...] = ()
@@ -174,6 +174,7 @@ class ServeConfig:
     buckets: bool = False
     reject: bool = False
     retry_after: int = 10
+    shared_seconds: int = 0
     freshness: str = "watched"
     access: str = "server"
     status: str | None = None

@@ -205,6 +205,7 @@ FIELDS: dict[str, Check] = {
     "serve.buckets": flag,
     "serve.reject": flag,
     "serve.retry_after": schema.whole(0),
+    "serve.shared_seconds": schema.whole(0),
     "serve.freshness": one_of(*FRESHNESS),
     "serve.access": one_of(*ACCESS),
     "serve.status": schema.listener,

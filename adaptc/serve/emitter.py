@@ -36,7 +36,7 @@ from adaptc.serve.patterns import (
     accepts_format,
     literal,
 )
-from adaptc.serve.policy import CLASSES, CONF_DIRECTORY, Policy, policy_of
+from adaptc.serve.policy import CLASSES, CONF_DIRECTORY, LABELS, PRIVATE, Policy, policy_of
 from adaptc.serve.server import EmittedFile, Server
 from adaptc.serve.servers import all_servers, server_named
 
@@ -214,6 +214,8 @@ def _variables(server: Server, policy: Policy) -> dict[str, Any]:
         "dollar": policy.dollar,
         "conf": f"{policy.output}/{CONF_DIRECTORY}",
         "classes": CLASSES,
+        "private": PRIVATE,
+        "labels": LABELS,
         "tokens": TOKENS,
         "codings_re": "|".join(CODINGS),
         "accepts": {coding: accepts(coding) for coding in (*policy.codings, DICTIONARY_TOKEN)},

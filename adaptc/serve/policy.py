@@ -35,6 +35,9 @@ REJECT = "0"  # the level of Abdelzaher and Bhatti that answers with 503
 OFF = "off"  # no level: the original
 IDLE = "idle"  # the flag is not set, and the client's class alone counts
 NO_ACTION = "none"  # a client that asked for something unknown
+PRIVATE = "private, no-cache"  # Cache-Control of a degraded answer that no shared cache may hold
+STALE_IF_ERROR = 86400  # seconds
+LABELS = ("Surrogate-Key", "Cache-Tag")  # fields with the label of an answer: Fastly, Varnish; Cloudflare, Akamai
 STATE_DIRECTORY = "run"
 CONF_DIRECTORY = "serve"
 # Copies of these do not exist; the rules name the paths only in case that some appear, so not all need be there.
@@ -125,6 +128,29 @@ class Policy:
         """
         pattern = re.sub(r"([{}()*+?:\\])", r"\\\\\1", _quoted(self.prefix))
         return f'match="{pattern}/*", match-dest=("document" "")'
+
+    @property
+    def shared_fields(self) -> Mapping[str, str]:
+        """The fields of a degraded answer that shared caches may hold, but for its label; empty where none may.
+
+        Browsers ask each time. A cache may send the answer for ``shared_seconds`` in all: caches that read the targeted
+        fields (RFC 9213; Surrogate-Control of Edge Architecture) ask again after half of them, in the background (RFC
+        5861), so that no reader waits. While the server does not answer they may go on for a day.
+        """
+        seconds = self.serve.shared_seconds
+        if not seconds:
+            return {}
+        late = seconds // 2
+        targeted = f"max-age={seconds - late}, stale-while-revalidate={late}, stale-if-error={STALE_IF_ERROR}"
+        return {
+            "Cache-Control": f"max-age=0, s-maxage={seconds}",
+            "CDN-Cache-Control": targeted,
+            "Surrogate-Control": targeted,
+        }
+
+    def label(self, level: str) -> str:
+        """Return the label by which caches can be asked to forget what they hold of a level."""
+        return f"{self.name}-{level}"
 
     @property
     def index(self) -> str:

@@ -95,6 +95,20 @@ def test_classes_by_hints_and_by_wish(served: ServedSite) -> None:
         assert "x-adapt" not in server.get("/", x_server_actions="none").headers
 
 
+def test_shared_caches_may_hold_what_anybody_gets(served: ServedSite) -> None:
+    with running(
+        served, flag=False, classes=True, normal_level="poorer", poor_level="poorer", shared_seconds=60
+    ) as server:
+        for target in ("/", "/news/", "/index.html"):
+            shared = server.get(target, accept_encoding="br").headers
+            assert (shared["x-adapt"], shared["cache-control"]) == ("poorer/br", "max-age=0, s-maxage=60")
+            assert shared["cache-tag"].endswith("-poorer")
+            for fields in ({"save_data": "on"}, {"x_server_actions": ".poor"}):
+                own = server.get(target, **fields).headers
+                assert own["cache-control"] == "private, no-cache"
+                assert "cache-tag" not in own
+
+
 def test_own_files_answer_in_every_mode(served: ServedSite) -> None:
     with running(served) as server:
         own = served.site.output / "poorer" / "id" / "_adaptc" / "0a1b.css"

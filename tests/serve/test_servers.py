@@ -247,6 +247,24 @@ def test_the_sites_own_caching_stays_where_the_page_is_the_same(ladder: ServedSi
         assert poor.headers["cache-control"] == "private, no-cache"
 
 
+def test_shared_caches_may_hold_what_anybody_gets(ladder: ServedSite) -> None:
+    with ladder.start(
+        flag=False, classes=True, normal_level="poorer", poor_level="poorer", shared_seconds=61
+    ) as server:
+        shared = server.get("/index.html").headers
+        assert shared["cache-control"] == "max-age=0, s-maxage=61"
+        assert shared["cdn-cache-control"] == "max-age=31, stale-while-revalidate=30, stale-if-error=86400"
+        assert shared["surrogate-control"] == shared["cdn-cache-control"]
+        assert shared["surrogate-key"] == shared["cache-tag"]
+        assert shared["cache-tag"].endswith("-poorer")
+        for fields in ({"save_data": "on"}, {"x_server_actions": ".poor"}):
+            own = server.get("/index.html", **fields).headers
+            assert (own["x-adapt"], own["cache-control"]) == ("poorer/id", "private, no-cache")
+            assert not {"cdn-cache-control", "surrogate-control", "surrogate-key", "cache-tag"} & own.keys()
+        same = server.get("/index.html", x_server_actions=".lossless").headers
+        assert not {"cache-control", "cdn-cache-control", "cache-tag"} & same.keys()
+
+
 def test_compression_on_the_fly_does_not_compress_twice(served: ServedSite) -> None:
     own = {
         "apache": "AddOutputFilterByType DEFLATE text/html\nAddOutputFilterByType BROTLI_COMPRESS text/html",

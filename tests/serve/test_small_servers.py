@@ -181,6 +181,21 @@ def test_own_files_excluded_paths_and_degraded_levels(served: ServedSite) -> Non
 
 
 @pytest.mark.servers
+def test_shared_caches_may_hold_a_degraded_answer(served: ServedSite) -> None:
+    with running(served, level="poorer", flag=False, shared_seconds=60) as server:
+        fields = server.get("/").headers
+        assert (fields["x-adapt"], fields["cache-control"]) == ("poorer/id", "max-age=0, s-maxage=60")
+        assert fields["cdn-cache-control"] == "max-age=30, stale-while-revalidate=30, stale-if-error=86400"
+        assert fields["cache-tag"] == fields["surrogate-key"]
+        assert fields["cache-tag"].endswith("-poorer")
+        assert "x-adaptc-none" not in fields
+        own = served.site.output / "poorer" / "id" / "_adaptc" / "0a1b.css"
+        own.parent.mkdir(parents=True)
+        own.write_text("p{}")
+        assert "cache-tag" not in server.get("/_adaptc/0a1b.css").headers
+
+
+@pytest.mark.servers
 def test_lighttpd_serves_below_a_prefix(tmp_path: Path) -> None:
     served = ServedSite(BuiltSite(tmp_path).write({"index.html": PAGE}), "lighttpd", {})
     (tmp_path / "www").mkdir()

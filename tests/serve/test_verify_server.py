@@ -85,6 +85,15 @@ def test_levels_classes_and_rejection_pass(site: BuiltSite, server: str) -> None
 
 @pytest.mark.servers
 @pytest.mark.parametrize("server", SERVERS)
+def test_answers_that_shared_caches_may_hold_pass(site: BuiltSite, server: str) -> None:
+    levels = {"levels__full": {"promise": "words"}}
+    tally = verify(site, server, race=0, **EVERYTHING, serve__shared_seconds=60, serve__poor_level="full", **levels)
+    assert messages(tally) == set()
+    assert tally.requests["full", "class"] > 100
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("server", SERVERS)
 def test_classes_that_act_without_the_flag_pass(site: BuiltSite, server: str) -> None:
     tally = verify(site, server, race=0, **EVERYTHING, serve__classes_need_flag=False, serve__poor_level="lossless")
     assert messages(tally) == set()

@@ -397,7 +397,7 @@ def test_the_command_names_what_is_missing(site: BuiltSite) -> None:
 # ---- adaptc web
 
 
-def run_web(site: BuiltSite, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_web(site: BuiltSite, *arguments: str) -> CompletedProcess[str]:
     return run(site, *arguments, "--no-browser", "--effort", "fast", name="web")
 
 

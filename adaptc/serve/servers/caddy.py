@@ -10,7 +10,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import DICTIONARY_TOKEN, IDENTITY, TOKENS
 from adaptc.core.urls import hashed_path, plain_path
 from adaptc.serve.patterns import held_directories, token_pattern
-from adaptc.serve.policy import Policy
+from adaptc.serve.policy import LABELS, Policy
 from adaptc.serve.server import EmittedFile, Server, always
 
 # The path of the request, which Caddy shall expand
@@ -32,6 +32,7 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "hashed_path": f"{hashed_path()}$",
         "plain_path": f"{plain_path()}$",
         "dictionary": policy.dictionaries.get(policy.level),
+        "extra": [*(name for name in policy.shared_fields if name != "Cache-Control"), *LABELS],
         "index_paths": " ".join(argument(PATH + index) for index in policy.indexes),
         "tokens": {**TOKENS, DICTIONARY_TOKEN: DICTIONARY_TOKEN},
         "directories": {IDENTITY: IDENTITY, **{coding: f"{{adaptc_{coding}}}" for coding in (*held, *policy.codings)}},

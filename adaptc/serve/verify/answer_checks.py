@@ -13,7 +13,7 @@ from adaptc.core.media import HTML
 from adaptc.core.model import MEDIA_TYPES, TOKENS, is_dictionary, is_negotiable, token_of
 from adaptc.core.urls import quote_path
 from adaptc.formats.codings import CodingError, decode
-from adaptc.serve.policy import Policy
+from adaptc.serve.policy import LABELS, PRIVATE, Policy
 from adaptc.serve.verify.cases import pattern_of_versions
 from adaptc.serve.verify.http_client import Response
 from adaptc.serve.verify.negotiation import ORIGINAL, Version
@@ -40,7 +40,6 @@ OF_ONE_ANSWER = frozenset(
         *("vary", "cache-control"),
     }
 )
-PRIVATE = "private, no-cache"
 NONE = "none"
 UNADAPTED = ("", "-")  # X-Adapt of an original
 
@@ -233,14 +232,22 @@ class AnswerChecker:
         return "" if is_held or not all(map(os.path.isfile, files)) else link(self.policy, name)
 
     def _caching(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
-        actual, baseline = response.header("cache-control"), self.baselines.get(case.path)
+        baseline = self.baselines.get(case.path)
         old = baseline.headers.get("cache-control", "") if baseline is not None else ""
         if version.level in self.policy.degraded:
-            wanted = (PRIVATE, f"{old}, {PRIVATE}")  # of two values the stricter one counts (RFC 9111, section 4.2.1)
+            is_anybodys = "X-Server-Actions" not in case.request.headers and case.requested in (None, "normal")
+            fields = self.policy.shared_fields
+            labels = dict.fromkeys(LABELS if fields else (), self.policy.label(version.level))
+            wanted = dict.fromkeys([*fields, *labels], "") | {"Cache-Control": PRIVATE}
+            if is_anybodys:
+                wanted |= {**fields, **labels}
         else:
-            wanted = (old if baseline is not None else actual,)
-        if actual not in wanted:
-            yield wrong_header(case, "Cache-Control", actual, wanted[0] or NONE)
+            wanted = {} if baseline is None else {"Cache-Control": old}
+        for name, value in wanted.items():
+            # of two values the stricter one counts (RFC 9111, section 4.2.1)
+            either = (value, f"{old}, {value}") if name == "Cache-Control" else (value,)
+            if response.header(name) not in either:
+                yield wrong_header(case, name, response.header(name), value or NONE)
         if version.level != ORIGINAL and "last-modified" in response.headers:
             yield wrong_header(case, "Last-Modified", response.header("last-modified"), NONE)
 
