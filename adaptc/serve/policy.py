@@ -12,7 +12,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -148,6 +148,24 @@ class Policy:
             "Surrogate-Control": targeted,
         }
 
+    def behind_front(self) -> Policy:
+        """Return the policy of a server behind ``serve.front``: it sends the level that it is asked for.
+
+        Without a wish it sends the original. It knows neither flag nor buckets: the front would keep an answer of before
+        a switch for one of after it.
+        """
+        serve = replace(
+            self.serve,
+            flag=False,
+            buckets=False,
+            reject=False,
+            classes=True,
+            hints=False,
+            expose=True,
+            nginx_file_cache=False,
+        )
+        return replace(self, serve=serve, class_levels={name: name for name in self.levels})
+
     def label(self, level: str) -> str:
         """Return the label by which caches can be asked to forget what they hold of a level."""
         return f"{self.name}-{level}"
@@ -226,7 +244,7 @@ class Policy:
         if level == IDLE:
             return self.class_levels["poor"] if asked == "poor" and self.acts_without_flag else OFF
         if asked not in self.class_levels:
-            return level
+            return OFF if self.class_levels else level  # behind a front only levels are known
         return max(level, self.class_levels[asked], key=self.levels.index)
 
     def trees(self) -> Iterator[tuple[str, str, str]]:

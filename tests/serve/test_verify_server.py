@@ -94,6 +94,15 @@ def test_answers_that_shared_caches_may_hold_pass(site: BuiltSite, server: str) 
 
 @pytest.mark.servers
 @pytest.mark.parametrize("server", SERVERS)
+def test_servers_behind_varnish_pass(site: BuiltSite, server: str) -> None:
+    """They send what they are asked for, and nobody else a level."""
+    tally = verify(site, server, race=0, **EVERYTHING, serve__front="varnish", serve__shared_seconds=60)
+    assert messages(tally) == set()
+    assert tally.requests["full", "class"] > 100
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("server", SERVERS)
 def test_classes_that_act_without_the_flag_pass(site: BuiltSite, server: str) -> None:
     tally = verify(site, server, race=0, **EVERYTHING, serve__classes_need_flag=False, serve__poor_level="lossless")
     assert messages(tally) == set()

@@ -49,7 +49,8 @@ class Workspace:
             self.config.serve, docroot=docroot or _docroot(self.config), output=output, state=output / "run"
         )
         with last_build(self.config.output) as state:
-            return policy_of(state, replace(self.config, serve=serve))
+            policy = policy_of(state, replace(self.config, serve=serve))
+        return policy.behind_front() if serve.front and not self.server.is_front else policy
 
     def linked(self, levels: tuple[str, ...]) -> Path:
         """Return an output whose trees are links to the real ones."""

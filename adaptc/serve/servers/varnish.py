@@ -1,0 +1,63 @@
+"""Varnish 7, in front of a server that sends from the trees: it chooses the level, and keeps answers by level.
+
+A string of VCL between ``{"`` and ``"}`` has no escapes and may hold any text but its end.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_network
+from typing import Any
+
+from adaptc.core.diagnostics import UsageError
+from adaptc.core.model import DICTIONARY_TOKEN
+from adaptc.serve.patterns import asks, literal
+from adaptc.serve.policy import Policy
+from adaptc.serve.server import EmittedFile, Server, always
+
+# The header fields of a request, after X-Adaptc-, in which VCL keeps what it has found out
+INTERNAL = ("Level", "Bucket", "Class", "Asked", "Address", "Takes")
+# What turns an address into the keys of its markers (``adaptc.daemons.classify.tables``), the widest network first
+KEYS = (
+    r"^(?|(\d+\.\d+)\.|((?:[0-9a-f]+:){0,2}(?::|[0-9a-f]+:))).*$",
+    r"^(?|(\d+\.\d+\.\d+)\.\d+$|((?:[0-9a-f]+:){0,3}(?::|[0-9a-f]+:))).*$",
+    r"^(.*)$",
+)
+
+
+def _variables(policy: Policy) -> dict[str, Any]:
+    serve = policy.serve
+    if serve.front != SERVER.name:
+        raise UsageError('serve.front: say serve.front = "varnish", so that the server behind leaves the choice to it')
+    if policy.degraded and not serve.shared_seconds:
+        raise UsageError("serve.shared_seconds: say for how many seconds Varnish may keep a degraded answer")
+    asked = asks(policy.trees_asked, policy.codings)
+    return {
+        "by_address": serve.buckets or serve.classes,
+        "proxies": [ip_network(text, strict=False) for text in serve.trusted_proxies],
+        "adds_address": serve.client_header.lower() == "x-forwarded-for",
+        "excluded": "|".join(f"^{literal(policy.prefix + path)}(?:[/?]|$)" for path in policy.excluded),
+        "asked": asked,
+        "asked_alone": f"(?s)^.*?{asked}.*$",
+        "keys": KEYS,
+        "internal": INTERNAL,
+        "takes": [*policy.codings, *([DICTIONARY_TOKEN] if policy.uses_dictionaries else [])],
+    }
+
+
+def long_string(text: str) -> str:
+    """Return ``text`` as a string of VCL. Raises ``ValueError`` for what would end it."""
+    if '"}' in text:
+        raise ValueError("a quotation mark before a brace, which ends a string of VCL")
+    return f'{{"{text}"}}'
+
+
+SERVER = Server(
+    name="varnish",
+    title="Varnish 7",
+    files=(EmittedFile("varnish.vcl", is_included=always),),
+    variables=_variables,
+    filters=lambda _policy: {"arg": long_string},
+    is_front=True,
+    programs=("varnishd",),
+    packages="varnish (Debian, Ubuntu, Fedora)",
+)
