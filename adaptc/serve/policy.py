@@ -151,8 +151,8 @@ class Policy:
     def behind_front(self) -> Policy:
         """Return the policy of a server behind ``serve.front``: it sends the level that it is asked for.
 
-        Without a wish it sends the original. It knows neither flag nor buckets: the front would keep an answer of before
-        a switch for one of after it.
+        Without a wish it sends the original. It knows neither flag nor buckets: else the front would keep an answer from
+        before a switch for one after it.
         """
         serve = replace(
             self.serve,
