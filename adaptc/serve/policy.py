@@ -151,7 +151,7 @@ class Policy:
     def behind_front(self) -> Policy:
         """Return the policy of a server behind ``serve.front``: it sends the level that it is asked for.
 
-        Without a wish it sends the original. It knows neither flag nor buckets: else the front would keep an answer from
+        Without a wish it sends the original. It knows neither flag nor buckets: else the front would keep answers of
         before a switch for one after it.
         """
         serve = replace(
