@@ -6,6 +6,7 @@
 (() => {
   "use strict"
   const settings = SETTINGS
+  CHOICE
   const isPage = typeof document === "object"
   const own = isPage ? document.currentScript && document.currentScript.src : location.href
   if (!own || !self.caches || (isPage && !navigator.serviceWorker)) return
@@ -23,8 +24,6 @@
   // ---- which class a visitor is of
 
   const isFresh = (state) => state !== null && Date.now() - state.at < settings.expire * 1000
-  const isSlow = (line) =>
-    Boolean(line) && (line.saveData || /2g$/.test(line.effectiveType) || line.downlink < 0.4 || line.rtt >= 1400)
   const levelOf = (state) => {
     const believed = isFresh(state) ? state.believed : null
     return settings.levels[isSlow(navigator.connection) ? "poor" : believed] || ""
@@ -65,7 +64,7 @@
       since(Math.max(...objects.map((entry) => entry.responseEnd))),
     ]
   }
-  // Whether the host sends about.html for /about, as this page shows; others send nothing or a directory there
+  // Whether this page shows that the host sends about.html for /about
   const isCleanAddress = (path) => /[^/]$/.test(path) && !path.slice(path.lastIndexOf("/")).includes(".")
   const observe = async () => {
     const workers = navigator.serviceWorker
@@ -91,12 +90,6 @@
   const NETWORK = "" // the level of pages that the worker leaves to the network
   const levels = new Map() // by client, of those that this run of the worker has seen
 
-  const mayBePage = (path) => /(^|\/|\.html?|\/[^/.]*|^[^/.]*)$/i.test(path)
-  const nameOfPage = (path, state) => {
-    if (/(^|\/)$/.test(path)) return `${path}${settings.index}.txt`
-    if (/\.html?$/i.test(path)) return `${path}.txt`
-    return state?.isClean && !settings.twins.includes(path) ? `${path}.html.txt` : null
-  }
   // Return the answer for a file at a level; null where it is not there, or is another type
   const at = async (event, level, name, type) => {
     const found = await fetch(`${root}_adaptc/levels/${level}/${name}`, { redirect: "manual" }).catch(() => null)
@@ -113,7 +106,7 @@
   const answerPage = async (event, path, search) => {
     const state = await remembered(stateKey).catch(() => null)
     const level = levelOf(state)
-    const name = nameOfPage(path, state)
+    const name = nameOfPage(path, state?.isClean)
     const found = level && name && (await at(event, level, name + search, PAGE))
     const client = event.resultingClientId
     levels.set(client, found ? level : NETWORK)
@@ -125,9 +118,8 @@
     const client = event.clientId
     if (!levels.has(client)) levels.set(client, (await remembered(clientKey(client)).catch(() => null)) || NETWORK)
     const level = levels.get(client)
-    const kind = path.slice(path.lastIndexOf(".") + 1).toLowerCase()
     const type = TYPES[event.request.destination]
-    const isThere = level !== NETWORK && settings.kinds[level].includes(kind)
+    const isThere = level !== NETWORK && mayBeObject(path, level)
     const found = isThere && (await at(event, level, path + search, type))
     // without no-store Chromium shows the object on a page of another level, too, from its memory
     return found ? answer(found, { "cache-control": "no-store" }) : fetch(event.request)

@@ -11,6 +11,7 @@ import click
 from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
+from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.proof.paints import PagePaint
@@ -40,6 +41,11 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     help="Add lower levels, and a service worker that picks one for visitors on slow lines, or who save data. "
     "--no-ladder removes the worker of an earlier export from their browsers.",
 )
+@click.option(
+    "--edge",
+    type=click.Choice(["cloudflare"]),
+    help="With --ladder: a script that the host runs for each request picks the level, instead of a service worker.",
+)
 def export(
     invocation: Invocation,
     level: str,
@@ -48,6 +54,7 @@ def export(
     output: Path | None,
     encodings: str,
     ladder: bool | None,
+    edge: str | None,
 ) -> ExitCode:
     """Write the whole site at LEVEL into DEST.
 
@@ -56,9 +63,11 @@ def export(
     """
     from adaptc.workflow.export.export import export_site
 
+    if edge is not None and not ladder:
+        raise UsageError("--edge goes with --ladder")
     config = with_mirror(invocation.load({"docroot": docroot, "output": output}))
     with watching(invocation) as progress:
-        done = export_site(config, level, dest, encodings, progress, ladder=ladder)
+        done = export_site(config, level, dest, encodings, progress, ladder=ladder, edge=edge)
     if invocation.format == "json":
         print_json(_record(done, level))
     else:

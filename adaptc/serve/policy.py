@@ -131,22 +131,8 @@ class Policy:
 
     @property
     def shared_fields(self) -> Mapping[str, str]:
-        """The fields of a degraded answer that shared caches may hold, but for its label; empty where none may.
-
-        Browsers ask each time. A cache may send the answer for ``shared_seconds`` in all: caches that read the targeted
-        fields (RFC 9213; Surrogate-Control of Edge Architecture) ask again after half of them, in the background (RFC
-        5861), so that no reader waits. While the server does not answer they may go on for a day.
-        """
-        seconds = self.serve.shared_seconds
-        if not seconds:
-            return {}
-        late = seconds // 2
-        targeted = f"max-age={seconds - late}, stale-while-revalidate={late}, stale-if-error={STALE_IF_ERROR}"
-        return {
-            "Cache-Control": f"max-age=0, s-maxage={seconds}",
-            "CDN-Cache-Control": targeted,
-            "Surrogate-Control": targeted,
-        }
+        """The fields of a degraded answer that shared caches may hold, but for its label; empty where none may."""
+        return shared_fields(self.serve.shared_seconds)
 
     def behind_front(self) -> Policy:
         """Return the policy of a server behind ``serve.front``: it sends the level that it is asked for.
@@ -261,6 +247,24 @@ class Policy:
             for asked in ("", NO_ACTION, *self.asked):
                 for name in CLASSES:
                     yield level, asked, name, self.tree(level, asked or name)
+
+
+def shared_fields(seconds: int) -> dict[str, str]:
+    """Return the fields of a degraded answer that shared caches may hold for ``seconds``, none for 0.
+
+    Browsers ask each time. Caches that read the targeted fields (RFC 9213; Surrogate-Control of Edge Architecture) ask
+    again after half of the time, in the background (RFC 5861), so that no reader waits. While the server does not
+    answer they may go on for a day.
+    """
+    if not seconds:
+        return {}
+    late = seconds // 2
+    targeted = f"max-age={seconds - late}, stale-while-revalidate={late}, stale-if-error={STALE_IF_ERROR}"
+    return {
+        "Cache-Control": f"max-age=0, s-maxage={seconds}",
+        "CDN-Cache-Control": targeted,
+        "Surrogate-Control": targeted,
+    }
 
 
 # ---- the last build

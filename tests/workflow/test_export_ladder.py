@@ -7,8 +7,10 @@ import hashlib
 import http.server
 import json
 import os
+import subprocess
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,8 +18,10 @@ from typing import Any
 
 import pytest
 
+from tests.servers import web
 from tests.servers.browser import Browser
 from tests.sites.built import BuiltSite
+from tests.waiting import wait_until
 
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import UsageError
@@ -442,3 +446,132 @@ def test_the_worker_of_the_site_itself_is_left_alone(tmp_path: Path, browser: Br
         assert visitor.visit("about.html") == "full"
         own = "navigator.serviceWorker.getRegistration().then((found) => found.active.scriptURL)"
         assert visitor.wait(own) == f"{visitor.host.url}own.js"
+
+
+# ---- at the edge
+
+
+def edge(site: BuiltSite, **settings: Any) -> str:
+    config = site.config(build__levels=LEVELS, **settings)
+    done = export_site(config, "full", site.root / "public", "none", Silent(), ladder=True, edge="cloudflare")
+    assert not done.diagnostics
+    return read(site, "_worker.js").decode()
+
+
+def test_a_script_at_the_edge_takes_the_place_of_the_worker(site: BuiltSite) -> None:
+    script = edge(site)
+    assert len(zlib.compress(script.encode())) < 2500
+    assert read(site, "index.html") == PAGE.encode()
+    assert read(site, f"{LADDER}/index.html.txt") == site.read("index.html", "extreme")
+    assert json.loads(read(site, "_routes.json"))["exclude"] == ["/_adaptc/*"]
+    assert "adaptc-ladder.js" not in names(site)
+    export(site)
+    assert not {"_worker.js", "_routes.json"} & names(site)
+
+
+def test_a_site_with_a_script_of_its_own_keeps_it(site: BuiltSite) -> None:
+    site.write({"_worker.js": "export default {}"}).build(build__levels=LEVELS)
+    with pytest.raises(UsageError, match=r"_worker\.js of its own"):
+        edge(site)
+
+
+# What the script decides: rules, address, country and header fields, and the level of the answer ("": the site itself)
+DECISIONS: list[tuple[str, str, str, str, dict[str, str], str]] = [
+    ("", "/", "192.0.2.1", "DE", {}, ""),
+    ("extreme", "/", "192.0.2.1", "DE", {}, "extreme"),
+    ("extreme", "/about", "192.0.2.1", "DE", {}, "extreme"),
+    ("extreme", "/deep/", "192.0.2.1", "DE", {}, "extreme"),
+    ("extreme", "/site.css", "192.0.2.1", "DE", {}, "extreme"),
+    ("extreme", "/note.bin", "192.0.2.1", "DE", {}, ""),
+    ("extreme", "/nothing.html", "192.0.2.1", "DE", {}, ""),
+    ("extreme", "/_adaptc/levels/extreme/index.html.txt", "192.0.2.1", "DE", {}, ""),
+    ("off extreme:100%", "/", "192.0.2.1", "DE", {}, "extreme"),
+    ("extreme:0%", "/", "192.0.2.1", "DE", {}, ""),
+    ("IN=extreme", "/", "192.0.2.1", "IN", {}, "extreme"),
+    ("IN=extreme", "/", "192.0.2.1", "DE", {}, ""),
+    ("extreme /deep/=off", "/deep/", "192.0.2.1", "DE", {}, ""),
+    ("extreme /deep/=off", "/about.html", "192.0.2.1", "DE", {}, "extreme"),
+    ("off", "/", "192.0.2.1", "DE", {"Save-Data": "on"}, "extreme"),
+    ("", "/", "192.0.2.1", "DE", {"ECT": "2g"}, "extreme"),
+    ("", "/", "192.0.2.1", "DE", {"Downlink": "0.2"}, "extreme"),
+    ("", "/", "192.0.2.1", "DE", {"Downlink": "10", "RTT": "50", "ECT": "4g"}, ""),
+    ("no-such-level", "/", "192.0.2.1", "DE", {}, ""),
+    ("../../etc =: % extreme:x%", "/", "192.0.2.1", "DE", {}, ""),
+]
+
+
+def test_what_the_edge_decides(site: BuiltSite, browser: Browser) -> None:
+    script = edge(site, serve__shared_seconds=60).replace("export default", "const adapter =")
+    with hosted(site.root / "public") as host:
+        visitor = Visitor(browser, host)
+        visitor.visit("404.html")
+        run = f"""(async () => {{
+            {script}
+            const got = []
+            for (const [rules, path, client, country, headers] of {json.dumps(DECISIONS)}) {{
+                const request = new Request(new URL(path, location), {{ headers }})
+                const answer = await answerOf(request, {{ rules, client, country, ask: (name) => fetch(name) }})
+                const field = (name) => answer && answer.headers.get(name)
+                got.push([field("x-adapt") || "", field("content-type"), field("cache-control")])
+            }}
+            return got
+        }})()"""
+        got = visitor.wait(run)
+    assert [level for level, *_ in got] == [row[-1] for row in DECISIONS]
+    assert got[1] == ["extreme", "text/html", "max-age=0, s-maxage=60"]
+    assert got[4][1] == "text/css"
+    assert {row[2] for row, wanted in zip(got, DECISIONS, strict=True) if wanted[4] and row[0]} == {"private, no-cache"}
+
+
+# Paths, and the file and the level that the rules of WORKERD choose
+AT_THE_EDGE = (
+    ("/", "index.html", "extreme"),
+    ("/about", "about.html", "extreme"),
+    ("/site.css", "site.css", "extreme"),
+    ("/deep/", "deep/index.html", None),
+    ("/note.bin", "note.bin", None),
+)
+WORKERD = """using Workerd = import "/workerd/workerd.capnp";
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = (
+      modules = [(name = "worker", esModule = embed "public/_worker.js")],
+      compatibilityDate = "2025-01-01",
+      bindings = [(name = "ASSETS", service = "assets"), (name = "ADAPTC_LEVEL", text = "extreme /deep/=off")])),
+    (name = "assets", external = (address = "127.0.0.1:%d", http = ()))],
+  sockets = [(name = "http", address = "127.0.0.1:%d", http = (), service = "main")]);
+"""
+
+
+@pytest.mark.npm
+def test_the_edge_in_its_real_runtime(site: BuiltSite) -> None:
+    """workerd is what Cloudflare runs: 500 requests, each answered at the level of the rules."""
+    edge(site)
+    subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent", "workerd"], cwd=site.root, check=True)
+    with hosted(site.root / "public") as host:
+        port = web.free_port()
+        (site.root / "edge.capnp").write_text(WORKERD % (int(host.url.rstrip("/").rpartition(":")[2]), port))
+        command = ["node_modules/.bin/workerd", "serve", "edge.capnp"]
+        with subprocess.Popen(command, cwd=site.root) as running:
+            server = web.Server(port, running.pid, site.root)
+            try:
+                wait_until(lambda: answers(server))
+                for number in range(500):
+                    path, wanted = [("/", "extreme"), ("/about", "extreme"), ("/deep/", None), ("/note.bin", None)][
+                        number % 4
+                    ]
+                    reply = server.get(path)
+                    assert (reply.status, reply.headers.get("x-adapt")) == (200, wanted)
+                    name = {"/": "index.html", "/about": "about.html", "/deep/": "deep/index.html"}.get(path)
+                    if name is not None:
+                        assert reply.body == site.read(name, "extreme" if wanted else "full")
+                        assert reply.headers["content-type"].startswith("text/html")
+            finally:
+                running.terminate()
+
+
+def answers(server: web.Server) -> bool:
+    try:
+        return server.get("/").status == 200
+    except OSError:
+        return False

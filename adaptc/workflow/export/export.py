@@ -38,13 +38,21 @@ class Export:
 
 
 def export_site(
-    config: Config, level: str, destination: Path, encodings: str, progress: Progress, *, ladder: bool | None = None
+    config: Config,
+    level: str,
+    destination: Path,
+    encodings: str,
+    progress: Progress,
+    *,
+    ladder: bool | None = None,
+    edge: str | None = None,
 ) -> Export:
     """Write the whole site at ``level`` to ``destination``.
 
     ``encodings`` is a key of ``LAYOUTS``. With ``ladder`` the lower levels go along, and a service worker that picks
-    one for each visitor; with False what removes such a worker, with None that only where the last export had one.
-    Raises ``UsageError``, ``Busy`` while a build runs, and ``OSError`` when the destination cannot be written.
+    one for each visitor, or with ``edge``, one of ``EDGES``, a script of that host; with False what removes such a
+    worker, with None that only where the last export had one. Raises ``UsageError``, ``Busy`` while a build runs, and
+    ``OSError`` when the destination cannot be written.
     """
     manifest = last_manifest(config.output)
     manifest.require_level(level)
@@ -57,7 +65,9 @@ def export_site(
         items, left_out = export_items(manifest, docroot, level, layout)
         if ladder or ladder is False or had_ladder(record, layout):
             ladder_items = LadderItems(config, manifest, docroot, layout)
-            added, unregistered = ladder_items.added_to(items, level) if ladder else ladder_items.withdrawn_from(items)
+            added, unregistered = (
+                ladder_items.added_to(items, level, edge) if ladder else ladder_items.withdrawn_from(items)
+            )
             items, left_out = added, [*left_out, *unregistered]
         if config.site.csp_hashes:
             from adaptc.workflow.export.policies import with_hashes

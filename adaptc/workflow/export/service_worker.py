@@ -1,4 +1,6 @@
-"""``adaptc export --ladder``: the lower levels next to the exported one, and a service worker that picks one of them.
+"""``adaptc export --ladder``: the lower levels next to the exported one, and what picks one of them.
+
+That is a service worker, or with ``--edge`` a script that the host runs for each request.
 
 The site itself is the level of the export, and works without the worker. Pages of the other levels are published as
 plain text, so that nobody finds a page twice, and the worker can tell a page from what a host sends in the place of a
@@ -28,6 +30,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.model import CODINGS, IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.urls import SiteAddress, is_at_or_below, quote_path
 from adaptc.report.manifest import Manifest
+from adaptc.serve.policy import shared_fields
 from adaptc.site.host_files import addresses_of, read_headers, splat_pattern
 from adaptc.workflow.api import build_spec
 from adaptc.workflow.export.destination import ExportRecord, Item
@@ -40,6 +43,10 @@ if TYPE_CHECKING:
 # The script of pages, which is the service worker as well
 SCRIPT = "adaptc-ladder.js"
 LEVELS = f"{OWN_DIRECTORY}levels/"
+# The hosts that run a script for each request: the names of the script in what is published. Cloudflare Pages does not
+# run it, nor count a request, for what ``_routes.json`` excludes.
+EDGES = {"cloudflare": "_worker.js"}
+_ROUTES = ("_routes.json", b'{"version":1,"include":["/*"],"exclude":["/_adaptc/*"]}\n')
 _PAGES, _PAGE_SUFFIX = ("html", "htm"), ".txt"
 # What the worker answers besides pages. Fonts are the same at each level that has them.
 _KINDS = frozenset({media.CSS, media.JS, media.SVG, media.PNG, media.JPEG, media.GIF, media.WEBP, media.AVIF})
@@ -47,29 +54,28 @@ _KINDS = frozenset({media.CSS, media.JS, media.SVG, media.PNG, media.JPEG, media
 
 @dataclass(frozen=True, slots=True)
 class Ladder:
-    """The levels of an export by class of visitors; ``root`` is that of the site itself, for all others."""
+    """The levels of an export by class of visitors; ``root`` is that of the site itself, for all others.
+
+    ``names`` are the levels next to the root, highest quality first.
+    """
 
     root: str
     by_class: Mapping[str, str]
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The levels next to the root, in the order of classes."""
-        return tuple(dict.fromkeys(self.by_class.values()))
+    names: tuple[str, ...]
 
 
-def read_ladder(config: Config, manifest: Manifest, root: str) -> Ladder:
+def read_ladder(config: Config, manifest: Manifest, root: str, *, whole: bool = False) -> Ladder:
     """Return the levels of each class: those of ``[serve]``, for poor visitors else the best one that is not the same.
 
-    Raises ``UsageError`` where there is no level for poor visitors, or one that was not built.
+    With ``whole`` all levels go along that are not the same, or those of ``serve.ladder``. Raises ``UsageError`` where
+    there is no level for poor visitors, or one that was not built.
     """
     from adaptc.workflow.configuration import known_levels
 
     serve, known = config.serve, known_levels(config)
-    lower = [level.name for level in manifest.levels if level.number is not None and level.name in known]
-    lower = [name for name in lower if known[name].promise != "same"]
+    lower = [row for row in manifest.levels if row.name in known and known[row.name].promise != "same"]
     chosen = {
-        "poor": serve.poor_level or next(iter(lower), None),
+        "poor": serve.poor_level or next((row.name for row in lower if row.number is not None), None),
         "normal": serve.normal_level,
         "rich": serve.rich_level,
     }
@@ -81,7 +87,10 @@ def read_ladder(config: Config, manifest: Manifest, root: str) -> Ladder:
             "--ladder: there is no level for visitors on slow lines; build one (adaptc build --level moderate), "
             "or name it as serve.poor_level"
         )
-    return Ladder(root, by_class)
+    names = set(by_class.values())
+    if whole:
+        names |= {row.name for row in lower if row.name != root and row.name in (serve.ladder or manifest.level_names)}
+    return Ladder(root, by_class, tuple(name for name in manifest.level_names if name in names))
 
 
 # ---- files
@@ -148,11 +157,7 @@ def ladder_script(config: Config, manifest: Manifest, ladder: Ladder) -> bytes:
     from adaptc.daemons.classify.settings import CHECKS, ClassifySettings
 
     rules = read_settings(ClassifySettings, CHECKS, config.daemons.below("classify"))
-    settings = {
-        "levels": dict(ladder.by_class),
-        "kinds": {level: kinds_of(manifest, ladder, level) for level in ladder.names},
-        "twins": _twins(manifest),
-        "index": next(iter(config.site.index), "index.html"),
+    settings = _choice(config, manifest, ladder) | {
         "poor": [rules.poor_first, rules.poor_last],
         "rich": [rules.rich_first, rules.rich_last],
         "alpha": rules.alpha,
@@ -160,18 +165,41 @@ def ladder_script(config: Config, manifest: Manifest, ladder: Ladder) -> bytes:
         "patience": rules.patience,
         "expire": rules.expire,
     }
-    return _script("ladder.js", json.dumps(settings, separators=(",", ":")))
+    return _script("ladder.js", settings)
+
+
+def _choice(config: Config, manifest: Manifest, ladder: Ladder) -> dict[str, object]:
+    return {
+        "levels": dict(ladder.by_class),
+        "kinds": {level: kinds_of(manifest, ladder, level) for level in ladder.names},
+        "twins": _twins(manifest),
+        "index": next(iter(config.site.index), "index.html"),
+    }
+
+
+def edge_script(config: Config, manifest: Manifest, ladder: Ladder, edge: str) -> bytes:
+    """Return the script that the host ``edge`` runs for each request."""
+    settings = _choice(config, manifest, ladder) | {
+        "names": ladder.names,
+        "root": f"{quote_path(config.url_prefix)}/",
+        "shared": {name.lower(): value for name, value in shared_fields(config.serve.shared_seconds).items()},
+    }
+    return _script("ladder-edge.js", settings, f"edge-{edge}.js")
 
 
 def withdrawn_script() -> bytes:
     """Return what removes the script and the service worker of an earlier export."""
-    return _script("ladder-withdrawn.js", "{}")
+    return _script("ladder-withdrawn.js", {})
 
 
-def _script(name: str, settings: str) -> bytes:
+def _script(name: str, settings: Mapping[str, object], adapter: str = "") -> bytes:
     from adaptc.formats.script.minify import minify_script
 
-    text = (resources.files("adaptc.templates") / name).read_text("utf-8").replace("SETTINGS", settings, 1)
+    templates = resources.files("adaptc.templates")
+    text = (templates / name).read_text("utf-8")
+    for word, part in (("CHOICE", "ladder-choice.js"), ("ADAPTER", adapter)):
+        text = text.replace(f"{word}\n", (templates / part).read_text("utf-8") if part else "", 1)
+    text = text.replace("SETTINGS", json.dumps(settings, separators=(",", ":")), 1)
     return (minify_script(text) or text).encode("ascii")
 
 
@@ -237,24 +265,29 @@ class LadderItems:
         with last_build(config.output) as state:
             self._pinned = pinned_of(state.decisions())
 
-    def added_to(self, items: list[Item], root: str) -> tuple[list[Item], list[Diagnostic]]:
+    def added_to(self, items: list[Item], root: str, edge: str | None) -> tuple[list[Item], list[Diagnostic]]:
         """Return an export of the level ``root`` with the levels below it and the script, and the diagnostics.
 
-        Raises ``UsageError`` where there is no level for poor visitors, or the site has files of these names.
+        ``edge`` is one of ``EDGES``, None for a service worker. Raises ``UsageError`` where there is no level for poor
+        visitors, or the site has files of these names.
         """
-        ladder = read_ladder(self.config, self.manifest, root)
-        taken = [path for path in self.manifest.resources if path == SCRIPT or path.startswith(LEVELS)]
+        ladder = read_ladder(self.config, self.manifest, root, whole=edge is not None)
+        scripts = (SCRIPT,) if edge is None else (EDGES[edge], _ROUTES[0])
+        taken = [path for path in self.manifest.resources if path in scripts or path.startswith(LEVELS)]
         if taken:
             raise UsageError(f"--ladder: the site has a file {taken[0]} of its own")
+        if edge is not None:
+            script = self._file(EDGES[edge], edge_script(self.config, self.manifest, ladder, edge))
+            return [*items, *self._of_levels(items, ladder), self._file(*_ROUTES), script], []
         pages, diagnostics = self._registered([item for item in items if item.is_page], root)
         others = [item for item in items if not item.is_page]
-        script = self._script(ladder_script(self.config, self.manifest, ladder))
+        script = self._file(SCRIPT, ladder_script(self.config, self.manifest, ladder))
         # the worker last: what it asks for is there then
         return [*others, *self._of_levels(items, ladder), *pages, script], diagnostics
 
     def withdrawn_from(self, items: list[Item]) -> tuple[list[Item], list[Diagnostic]]:
         """Return an export with what removes the worker of an earlier one."""
-        return [*items, self._script(withdrawn_script())], [diagnose("ladder-withdrawn", name=SCRIPT)]
+        return [*items, self._file(SCRIPT, withdrawn_script())], [diagnose("ladder-withdrawn", name=SCRIPT)]
 
     def _of_levels(self, items: list[Item], ladder: Ladder) -> list[Item]:
         rules, exclude = self._ruled_paths(), self.config.serve.exclude
@@ -280,9 +313,9 @@ class LadderItems:
         file = self.docroot / name
         return file.read_text("utf-8", "replace") if file.is_file() else ""
 
-    def _script(self, content: bytes) -> Item:
+    def _file(self, name: str, content: bytes) -> Item:
         file = Path(self.store.object_path(self.store.put(content)))
-        return Item(SCRIPT, (self.layout.name(SCRIPT, IDENTITY), file), (), origin=None, is_page=True)
+        return Item(name, (self.layout.name(name, IDENTITY), file), (), origin=None, is_page=True)
 
     # ---- pages of the root
 
