@@ -91,7 +91,7 @@ def _knobs(policy: Policy, servers: Sequence[Server]) -> state_directory.Knobs:
     serve = policy.serve
     faithful = tuple(name for name in policy.levels if name not in policy.degraded)
     names = tuple(dict.fromkeys(server.host or server.name for server in servers))
-    buckets = serve.buckets and any(server.is_complete and server.paste is None for server in servers)
+    buckets = serve.buckets and any("buckets" not in server.lacks and server.paste is None for server in servers)
     return state_directory.Knobs(
         names, policy.name, policy.prefix, serve.flag, buckets, serve.reject and buckets, serve.classes,
         serve.classes_need_flag, serve.expose, policy.level, policy.levels, policy.ladder, faithful, policy.state,
@@ -108,9 +108,7 @@ def status_url(policy: Policy, servers: Sequence[str]) -> str:
 
 def complete_targets(front: str | None) -> tuple[str, ...]:
     """Return the targets that can follow every setting of ``[serve]``; of those in front of others only ``front``."""
-    servers = (
-        server for server in all_servers() if server.is_complete and (not server.is_front or server.name == front)
-    )
+    servers = (server for server in all_servers() if not server.lacks and (not server.is_front or server.name == front))
     return (*(server.name for server in servers), ACTIONS)
 
 
@@ -168,7 +166,7 @@ def render(server: Server, policy: Policy) -> dict[str, str]:
     a path that its configuration cannot express, or a mistake in a template.
     """
     if policy.serve.front and not server.is_front:
-        if not server.is_complete or server.paste is not None:
+        if "classes" in server.lacks or server.paste is not None:
             raise UsageError(f"serve.front: {server.title} cannot be asked for a level; use Apache or nginx")
         policy = policy.behind_front()
     files = [file for file in server.files if file.is_needed(policy)]
@@ -216,8 +214,7 @@ def lua_string(text: str) -> str:
 
 
 def _variables(server: Server, policy: Policy) -> dict[str, Any]:
-    if not server.is_complete:
-        _refuse_daemons(server, policy)
+    _refuse_lacking(server, policy)
     common = {
         "p": policy,
         "dollar": policy.dollar,
@@ -243,13 +240,15 @@ def _variables(server: Server, policy: Policy) -> dict[str, Any]:
     return common | dict(server.variables(policy))
 
 
-def _refuse_daemons(server: Server, policy: Policy) -> None:
+def _refuse_lacking(server: Server, policy: Policy) -> None:
     """Refuse settings that a server cannot follow: ignoring them would let people wait for levels to change."""
-    wanted = [key for key in ("buckets", "classes", "reject") if getattr(policy.serve, key)]
-    wanted += ["freshness"] if policy.is_strict else []
-    if wanted:
-        title = server.title
-        raise UsageError(f"serve.{wanted[0]}: {title} supports only flag, level and coding; use Apache or nginx")
+    is_set = {key: getattr(policy.serve, key) for key in ("buckets", "classes", "reject")} | {
+        "freshness": policy.is_strict
+    }
+    if wanted := [key for key in server.lacks if is_set[key]]:
+        raise UsageError(
+            f"serve.{wanted[0]}: {server.title} does not support {' or '.join(server.lacks)}; use Apache or nginx"
+        )
 
 
 # ---- action tables: the alternatives of each page for poor and for rich clients

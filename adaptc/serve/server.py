@@ -133,11 +133,11 @@ class Server:
     """A server that ``adaptc emit NAME`` writes configuration for.
 
     ``variables`` are those of its templates in addition to the common ones, ``filters`` the filters: ``arg`` quotes an
-    argument that may contain variables of the server, ``path`` one that contains none. ``is_complete`` tells whether
-    the server can follow every setting of ``[serve]``; others refuse buckets, classes, rejecting and strict freshness.
+    argument that may contain variables of the server, ``path`` one that contains none. ``lacks`` are the
+    settings of ``[serve]`` that it cannot follow and refuses, of buckets, classes, reject and strict freshness.
     ``host`` is the name of the server that reads the files, if it is another. With ``is_front`` it holds answers of the
-    servers behind it, and chooses for them. Raises of ``variables`` and filters:
-    ``UsageError`` for a setting, ``ValueError`` for a text that cannot be expressed in the server's configuration.
+    servers behind it, and chooses for them. Raises of ``variables`` and filters: ``UsageError`` for a setting,
+    ``ValueError`` for a text that cannot be expressed in the server's configuration.
     """
 
     name: str
@@ -146,7 +146,7 @@ class Server:
     filters: Callable[[Policy], Mapping[str, Filter]]
     variables: Callable[[Policy], Mapping[str, Any]] = no_variables
     tests: Mapping[str, Callable[[str], bool]] = field(default_factory=dict)
-    is_complete: bool = True
+    lacks: tuple[str, ...] = ()
     is_front: bool = False
     uses_class_map: bool = False
     host: str | None = None

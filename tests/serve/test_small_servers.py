@@ -21,6 +21,7 @@ from tests.sites.served import POORER, ServedSite
 
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import UsageError
+from adaptc.serve import state_directory
 from adaptc.serve.emitter import emit, lua_string
 
 LINES = "<p>words</p>\n\n" * 99
@@ -228,13 +229,76 @@ def test_an_export_is_served_with_its_encodings(kind: str, tmp_path: Path) -> No
 # ---- what they cannot express
 
 
-@pytest.mark.parametrize("kind", SERVERS)
 @pytest.mark.parametrize("key", ["buckets", "classes", "reject"])
-def test_settings_that_only_apache_and_nginx_take(kind: str, key: str, tmp_path: Path) -> None:
+def test_settings_that_caddy_does_not_take(key: str, tmp_path: Path) -> None:
     site = BuiltSite(tmp_path).write({"index.html": PAGE})
     site.build()
-    with pytest.raises(UsageError, match=f"serve.{key}: .* supports only flag, level and coding"):
-        emit(site.config(**{f"serve__{key}": True}), [kind])
+    with pytest.raises(UsageError, match=rf"serve\.{key}: Caddy does not support"):
+        emit(site.config(**{f"serve__{key}": True}), ["caddy"])
+
+
+@pytest.fixture
+def lighttpd(tmp_path: Path) -> ServedSite:
+    return ServedSite(BuiltSite(tmp_path).write({"index.html": PAGE}), "lighttpd", POORER)
+
+
+@pytest.mark.servers
+def test_lighttpd_knows_classes(lighttpd: ServedSite) -> None:
+    settings = {"classes": True, "poor_level": "poorer", "trusted_proxies": ["127.0.0.1"], "shared_seconds": 60}
+    with running(lighttpd, flag=False, **settings) as server:
+        asked = {
+            ".poorer": "poorer/id",
+            ".gz, .full": "full/id",
+            ".full .poorer": "full/id",
+            ".poor": "poorer/id",
+            ".nope .full": "full/id",
+            "none": None,
+            ".full/../..": None,
+        }
+        served_to = {word: server.get("/", x_server_actions=word).headers.get("x-adapt") for word in asked}
+        assert served_to == asked
+        hints = [{"save_data": "on"}, {"ect": "slow-2g"}, {"downlink": "0.3"}, {"rtt": "1400"}, {"sec_ch_ect": '"2g"'}]
+        for fields in hints:
+            poor = server.get("/", **fields).headers
+            assert (poor["x-adapt"], poor["x-class"], poor["cache-control"]) == (
+                "poorer/id",
+                "poor",
+                "private, no-cache",
+            )
+        assert server.get("/", ect="4g", downlink="10", rtt="350", save_data="off").headers["x-class"] == "normal"
+        for key in ("10.9", "2001:db8:1:"):
+            (lighttpd.state / "c" / "poor").mkdir(parents=True, exist_ok=True)
+            (lighttpd.state / "c" / "poor" / key).touch()
+        (lighttpd.state / "c" / "rich").mkdir(exist_ok=True)
+        (lighttpd.state / "c" / "rich" / "10.9.8.7").touch()
+        settle(lighttpd)
+        addresses = {"10.9.1.1": "poor", "10.9.8.7": "rich", "192.0.2.1": "normal", "2001:db8:1:2::3": "poor"}
+        got = {address: server.get("/", x_forwarded_for=address).headers["x-class"] for address in addresses}
+        assert got == addresses
+
+
+@pytest.mark.servers
+def test_lighttpd_knows_buckets_and_rejects(lighttpd: ServedSite) -> None:
+    settings = {
+        "buckets": True,
+        "reject": True,
+        "retry_after": 7,
+        "trusted_proxies": ["127.0.0.1"],
+        "level": "lossless",
+    }
+    with running(lighttpd, flag=False, **settings) as server:
+        assert server.get("/").headers["x-adapt"] == "lossless/id"
+        half = {bucket: "full" if int(bucket, 16) < 128 else "poorer" for bucket in state_directory.BUCKETS}
+        state_directory.write_buckets(lighttpd.state, half, "lossless")
+        settle(lighttpd)
+        levels = [server.get("/", x_forwarded_for=f"10.0.{number}.7").headers["x-adapt"] for number in range(200)]
+        assert 60 < levels.count("full/id") < 140
+        assert levels.count("full/id") + levels.count("poorer/id") == 200
+        state_directory.write_buckets(lighttpd.state, dict.fromkeys(state_directory.BUCKETS, "0"), "lossless")
+        settle(lighttpd)
+        busy = server.get("/")
+        assert (busy.status, busy.headers["retry-after"], busy.headers["cache-control"]) == (503, "7", "no-store")
+        assert busy.headers["x-adapt"] == "0/-"
 
 
 def test_caddy_takes_no_prefix(tmp_path: Path) -> None:

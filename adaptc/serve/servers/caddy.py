@@ -80,6 +80,6 @@ SERVER = Server(
     files=(EmittedFile("Caddyfile", is_included=always),),
     variables=_variables,
     filters=lambda _policy: {"arg": argument, "raw": raw},
-    is_complete=False,
+    lacks=("buckets", "classes", "reject", "freshness"),
     programs=("caddy",),
 )

@@ -1,4 +1,4 @@
-"""lighttpd: a line for its configuration and a script for mod_magnet, which chooses by flag, level and coding only."""
+"""lighttpd: a line for its configuration and a script for mod_magnet, which chooses."""
 
 from __future__ import annotations
 
@@ -22,6 +22,6 @@ SERVER = Server(
     title="lighttpd",
     files=(EmittedFile("lighttpd.conf", is_included=always), EmittedFile("lighttpd.lua")),
     filters=lambda _policy: {"arg": argument},
-    is_complete=False,
+    lacks=("freshness",),
     programs=("lighttpd",),
 )
