@@ -46,6 +46,62 @@ def test_by_default_a_log_may_mix_common_and_combined_with_more_fields_after_the
     assert parsed(f"{COMMON} 1234") == parsed(COMMON)
 
 
+CLOUDFRONT = (
+    "2000-10-10\t20:55:36\tFRA2\t2326\t127.0.0.1\tGET\td111.cloudfront.net\t/docs/\t200\thttps://example.org/a\t"
+    "Mozilla/5.0%20(X11)\ta=1\t-\tHit\tSOf4==\texample.org\thttps\t23\t0.001"
+)
+CLOUDFLARE = (
+    '{"ClientIP":"127.0.0.1","ClientRequestMethod":"GET","ClientRequestURI":"/docs/?a=1","EdgeStartTimestamp":'
+    '"2000-10-10T20:55:36Z","EdgeResponseBytes":2326,"EdgeResponseStatus":200,"ClientRequestReferer":"",'
+    '"ClientRequestUserAgent":"curl/8"}'
+)
+FASTLY = (
+    '{"timestamp": "2000-10-10T20:55:36+0000", "client_ip": "127.0.0.1", "host": "example.org", "url": "/docs/", '
+    '"request_method": "GET", "request_referer": "", "request_user_agent": "curl/8", "response_state": "HIT", '
+    '"response_status": 200, "response_body_size": 2326}'
+)
+CADDY = (
+    '{"level":"info","ts":971211336.0,"logger":"http.log.access","msg":"handled request",'
+    '"request":{"remote_ip":"127.0.0.1","proto":"HTTP/2.0","method":"GET","host":"example.org","uri":"/docs/?a=1","headers":{"User-Agent":["curl/8"]}},'
+    '"duration":0.001,"size":2326,"status":200}'
+)
+
+
+@pytest.mark.parametrize("line", [CLOUDFLARE, FASTLY, CADDY], ids=["Cloudflare", "Fastly", "Caddy"])
+def test_objects_of_json_are_known_by_the_names_of_their_members(line: str) -> None:
+    assert parsed(line) == Entry("127.0.0.1", TIME, "GET", "/docs/", 200, 2326, "", "curl/8")
+    assert compile_format().request(line) == parsed(line)[:6]
+    assert compile_format("combined").parse(line) is None
+
+
+@pytest.mark.parametrize("unit", [1, 10**3, 10**6, 10**9])
+def test_a_time_of_json_may_have_any_unit(unit: int) -> None:
+    assert parsed(CLOUDFLARE.replace('"2000-10-10T20:55:36Z"', str(int(TIME) * unit))).time == TIME
+
+
+def test_a_standard_log_of_cloudfront(tmp_path: Path) -> None:
+    assert (
+        parsed(CLOUDFRONT)[:6]
+        == parsed(CLOUDFRONT, "cloudfront")[:6]
+        == ("127.0.0.1", TIME, "GET", "/docs/", 200, 2326)
+    )
+    (tmp_path / "log").write_text(f"#Version: 1.0\n#Fields: date time x-edge-location\n{CLOUDFRONT}\n")
+    tally = LogTally()
+    assert len(list(read_log(str(tmp_path / "log"), compile_format(), tally))) == 1
+    assert (tally.skipped, tally.diagnostics) == (0, [])
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["{}", "{",
+     '{"uri": 1, "status": 200}', '{"uri": "/", "status": true}', '{"uri":' + "[" * 100_000, '{"status": 200}',
+     '{"uri": "/", "status": "9' + "9" * 5000 + '"}', "\t" * 30],
+)  # fmt: skip
+def test_what_is_no_request_of_a_cdn(line: str) -> None:
+    assert compile_format().parse(line) is None
+    assert compile_format().request(line) is None
+
+
 @pytest.mark.parametrize(
     "line", ["", "garbage", COMMON[:40], COMMON.replace("200", "ok"), f"{COMMON}x", COMMON + "9" * 40]
 )

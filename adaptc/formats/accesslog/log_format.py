@@ -52,6 +52,30 @@ NICKNAMES = {
     "vhost_combined": '%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"',
 }
 
+# Standard logs of CloudFront: fields separated by tabs, and lines that begin with # (W3C extended log file format)
+CLOUDFRONT = "cloudfront"
+
+
+def cloudfront_pieces() -> Iterator[Piece]:
+    """Yield the pieces of a standard log of CloudFront (version 1.0, whose fields later versions begin with)."""
+    fields = (
+        ("date time", Meaning.TIME),
+        ("x-edge-location", Meaning.OTHER),
+        ("sc-bytes", Meaning.SIZE),
+        ("c-ip", Meaning.CLIENT),
+        ("cs-method", Meaning.METHOD),
+        ("cs(Host)", Meaning.OTHER),
+        ("cs-uri-stem", Meaning.TARGET),
+        ("sc-status", Meaning.STATUS),
+        ("cs(Referer)", Meaning.REFERRER),
+        ("cs(User-Agent)", Meaning.USER_AGENT),
+    )
+    for source, meaning in fields:
+        yield Field(source, meaning, "%Y-%m-%d\t%H:%M:%S" if meaning is Meaning.TIME else "")
+        yield "\t"
+    yield Field("rest", Meaning.OTHER)
+
+
 _APACHE_MEANINGS = {
     "h": Meaning.CLIENT,
     "a": Meaning.CLIENT,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+import json
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -13,16 +14,18 @@ from typing import NamedTuple
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.urls import unquote_path
 from adaptc.formats.accesslog.log_format import (
+    CLOUDFRONT,
     GROUPS,
     NICKNAMES,
     VARIABLE,
     PatternBuilder,
     Piece,
     apache_pieces,
+    cloudfront_pieces,
     nginx_pieces,
 )
 
-# Common or combined, line by line, and whatever follows
+# Common or combined, and whatever follows, an object of JSON, or CloudFront's fields, line by line
 AUTO = "auto"
 _REQUEST = GROUPS[:6]
 _TAIL = ' "%{Referer}i" "%{User-Agent}i"'
@@ -69,7 +72,8 @@ class LineParser:
         """Return the first six fields of the ``Entry`` of a line, in less than two thirds of the time of ``parse``."""
         match = self._match(line)
         if match is None:
-            return None
+            entry = self._other(line)
+            return None if entry is None else entry[:6]
         client, time, method, target, status, size = match.group(*_REQUEST)
         return (
             client,
@@ -84,7 +88,7 @@ class LineParser:
         """Return the entry of a line (without line end), or ``None`` if it is not in the format."""
         match = self._match(line)
         if match is None:
-            return None
+            return self._other(line)
         client, time, method, target, status, size, referrer, agent = match.group(*GROUPS)
         return Entry(
             client,
@@ -96,6 +100,14 @@ class LineParser:
             _value(referrer),
             _value(agent),
         )
+
+    def _other(self, line: str) -> Entry | None:
+        """Return the entry of a line of a CDN, or of Caddy, whose format is known without being named."""
+        if self.format != AUTO:
+            return None
+        if line.startswith("{"):
+            return _json_entry(line)
+        return compile_format(CLOUDFRONT).parse(line) if "\t" in line else None
 
 
 def _no_time(_: str) -> None:
@@ -116,11 +128,14 @@ def _value(text: str | None) -> str:
 def compile_format(text: str = AUTO) -> LineParser:
     r"""Return the parser of a log format.
 
-    ``text`` is ``auto`` (common or combined, line by line), ``common``, ``combined``, ``vhost_combined``, or a format
-    string of Apache's LogFormat or nginx's log_format. Raises ``UsageError`` for anything else.
+    ``text`` is ``auto`` (line by line common or combined, JSON of a CDN or of Caddy, or CloudFront's), ``common``,
+    ``combined``, ``vhost_combined``, ``cloudfront``, or a format string of Apache's LogFormat or nginx's log_format.
+    Raises ``UsageError`` for anything else.
     """
     if text == AUTO:
         return _parser(text, list(apache_pieces(NICKNAMES["common"])), list(apache_pieces(_TAIL)))
+    if text == CLOUDFRONT:
+        return _parser(text, list(cloudfront_pieces()))
     if text in NICKNAMES:
         return _parser(text, list(apache_pieces(NICKNAMES[text])))
     if VARIABLE.search(text) and "%" not in text:
@@ -139,6 +154,76 @@ def _parser(text: str, pieces: Sequence[Piece], optional: Sequence[Piece] = ()) 
     missing = builder.missing()
     pattern += "".join(f"(?P<{name}>)" for name in missing)
     return LineParser(text, pattern, missing, builder.clock, unescape if builder.has_decoded_path else served_path)
+
+
+# ---- Lines that are objects of JSON: Logpush of Cloudflare, the default format of Fastly, access logs of Caddy
+#
+# The names of members by the fields of an entry, the first that is there counts. Caddy has those of the request in an
+# object of their own, and header fields as lists.
+
+_MEMBERS = (
+    ("ClientIP", "client_ip", "remote_ip", "remote_addr"),
+    ("EdgeStartTimestamp", "EdgeEndTimestamp", "timestamp", "ts", "time_iso8601", "time", "msec"),
+    ("ClientRequestMethod", "request_method", "method"),
+    ("ClientRequestURI", "ClientRequestPath", "request_uri", "uri", "url"),
+    ("EdgeResponseStatus", "response_status", "status"),
+    ("EdgeResponseBytes", "response_body_size", "body_bytes_sent", "bytes_sent", "size"),
+    ("ClientRequestReferer", "request_referer", "http_referer", "Referer"),
+    ("ClientRequestUserAgent", "request_user_agent", "http_user_agent", "User-Agent"),
+)
+
+
+def _json_entry(line: str) -> Entry | None:
+    try:
+        read = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    request = read.get("request")
+    inner = request if isinstance(request, dict) else {}
+    headers = inner.get("headers")
+    members = {**(headers if isinstance(headers, dict) else {}), **inner, **read}
+    found = [next((members[name] for name in names if name in members), None) for names in _MEMBERS]
+    client, time, method, target, status, size, referrer, agent = (
+        value[0] if isinstance(value, list) and value else value for value in found
+    )
+    if not isinstance(target, str) or _whole(status) is None:
+        return None
+    path = served_path(target)
+    return Entry(
+        _text(client),
+        _moment(time),
+        _text(method),
+        path,
+        _whole(status) or 0,
+        _whole(size) or 0,
+        _text(referrer),
+        _text(agent),
+    )
+
+
+def _text(value: object) -> str:
+    return _value(value) if isinstance(value, str) else ""
+
+
+def _whole(value: object) -> int | None:
+    """Return a number without its fraction, also one that is written as a string; ``None`` for anything else."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 18:
+        return int(value)
+    is_number = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e18
+    return int(value) if is_number else None  # type: ignore[call-overload]
+
+
+def _moment(value: object) -> float | None:
+    """Read a time: ISO 8601, or a number since 1970 in seconds, or thousandths, millionths or billionths of them."""
+    if isinstance(value, str) and not re.fullmatch(r"\d+(?:\.\d+)?", value, re.ASCII):
+        return iso_time(value)
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or len(str(value)) > 30:
+        return None
+    number = float(value)
+    for scale in (1e9, 1e6, 1e3):
+        if number >= 1e8 * scale:
+            return number / scale
+    return number
 
 
 # ---- The text of log fields as values: times, paths of request targets, unescaped strings

@@ -63,7 +63,7 @@ def read_log(name: str, parser: LineParser, tally: LogTally) -> Iterator[Entry]:
             entry = parse(line)
             if entry is not None:
                 yield entry
-            elif line:
+            elif line and not line.startswith("#"):  # W3C extended log file format: not a request
                 _skip(name, line, tally.lines - lines, tally.skipped - skipped, tally)
     if tally.skipped > skipped:
         count, all_lines = tally.skipped - skipped, tally.lines - lines
