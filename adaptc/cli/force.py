@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from adaptc.cli.command import Invocation, command
 from adaptc.cli.daemon_options import existing_output, output_option
 from adaptc.cli.render import print_text
-from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
-
-if TYPE_CHECKING:
-    from adaptc.config.config import Config
-    from adaptc.daemons.run_directory import RunDirectory
 
 
 @command("force")
@@ -34,45 +27,14 @@ def force(invocation: Invocation, level: str, output: Path | None, period: str) 
     adaptc auto only.
     """
     from adaptc.config.schema import seconds
-    from adaptc.daemons.run_directory import OFF, Override, RunDirectory, write_override
+    from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.status import force_level
 
-    config = invocation.load({"output": output})
-    run = RunDirectory.of(existing_output(config))
-    if level == OFF:
-        run.write(OFF, b"")
-        run.reset()
-        print_text("off: the server sends the original, until adaptc auto", invocation)
-        return
+    run = RunDirectory.of(existing_output(invocation.load({"output": output})))
     span = seconds(period)
-    if span is None or not 1 <= span <= 30 * 86400:
+    if span is None:
         raise UsageError(f"--for {period}: a time such as 30s, 10m or 2h, 30 days at most")
-    _refuse_unknown(config, run, level)
-    _require_daemon(run)
-    write_override(run, Override(level, time.time() + span))
-    print_text(f"{level} for {period}; adaptc auto ends it", invocation)
-
-
-def _refuse_unknown(config: Config, run: RunDirectory, level: str) -> None:
-    from adaptc.daemons.run_directory import OFF, ORIGINAL, REJECT
-    from adaptc.daemons.status import built_levels
-    from adaptc.serve.state_directory import read_knobs
-
-    knobs = read_knobs(run.path.parent)
-    if knobs is not None and level == REJECT and not knobs.reject:
-        raise UsageError("the emitted configuration rejects nobody: say reject = true and buckets = true in [serve]")
-    if knobs is not None and level in built_levels(run.path.parent) and level not in knobs.levels:
-        raise UsageError(f"the emitted configuration does not know level {level}: run adaptc emit, reload the server")
-    known = [ORIGINAL, REJECT, OFF, *built_levels(run.path.parent)]
-    if level not in known:
-        raise UsageError(f"{config.output} has no level {level}{nearest(level, known)}; there are {', '.join(known)}")
-
-
-def _require_daemon(run: RunDirectory) -> None:
-    """Raise ``UsageError`` when no daemon runs that would apply the override."""
-    from adaptc.daemons.status import daemon_statuses, has_mode_daemon
-
-    if not has_mode_daemon(daemon_statuses(run, time.time())):
-        raise UsageError(f"no daemon works in {run.path}: start adaptc switch or adaptc control first")
+    print_text(force_level(run, level, span), invocation)
 
 
 @command("auto")
@@ -82,15 +44,7 @@ def auto(invocation: Invocation, output: Path | None) -> None:
 
     What a daemon that died has left, flag and levels of buckets, is reset.
     """
-    from adaptc.core.fs import remove
-    from adaptc.daemons.run_directory import OFF, RunDirectory, clear_override
-    from adaptc.daemons.status import daemon_statuses, has_died
+    from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.status import let_decide
 
-    run = RunDirectory.of(existing_output(invocation.load({"output": output})))
-    was_off = remove(str(run.path / OFF))
-    was_forced = clear_override(run) or was_off
-    if has_died(daemon_statuses(run, time.time())):
-        run.reset()
-        print_text("the daemon died: flag and buckets were reset", invocation)
-    else:
-        print_text("automatic again" if was_forced else "nothing was forced", invocation)
+    print_text(let_decide(RunDirectory.of(existing_output(invocation.load({"output": output})))), invocation)

@@ -1,7 +1,8 @@
-"""``adaptc status``: what the daemons do, once or as a live table."""
+"""``adaptc status`` and ``adaptc dashboard``: what the daemons do, once, as a live table, or on a page."""
 
 from __future__ import annotations
 
+import secrets
 import sys
 import time
 from pathlib import Path
@@ -33,6 +34,7 @@ def status(invocation: Invocation, output: Path | None, watch: bool) -> None:
     now.
     """
     from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.status import status_record
 
     run = RunDirectory(existing_output(invocation.load({"output": output})) / "run")
     if invocation.format == "json":
@@ -43,33 +45,15 @@ def status(invocation: Invocation, output: Path | None, watch: bool) -> None:
         print_text(status_text(run, time.time()), invocation)
 
 
-def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
-    """Return the status for JSON."""
-    from adaptc.daemons.run_directory import read_override
-    from adaptc.daemons.status import daemon_statuses
-
-    override = read_override(run, now)
-    return {
-        "flag": run.flag.exists(),
-        "off": run.is_off,
-        "server": _knobs_text(run),
-        "override": {"level": override.level, "seconds": round(override.until - now)} if override else None,
-        "daemons": [
-            {**daemon.record, "daemon": daemon.name, "age": round(daemon.age, 1), "lives": daemon.is_alive}
-            for daemon in daemon_statuses(run, now)
-        ],
-    }
-
-
 def status_text(run: RunDirectory, now: float) -> str:
     """Return the status for people."""
     from adaptc.daemons.run_directory import read_override
-    from adaptc.daemons.status import daemon_statuses, has_mode_daemon
+    from adaptc.daemons.status import daemon_statuses, has_mode_daemon, obeyed
 
     lines = [
         "flag: " + ("set, the server sends levels" if run.flag.exists() else "none, the server sends the original")
     ]
-    lines.append(f"the server obeys: {_knobs_text(run)}")
+    lines.append(f"the server obeys: {obeyed(run)}")
     override, daemons = read_override(run, now), daemon_statuses(run, now)
     if run.is_off:
         lines.append("off: the kill switch is pulled; adaptc auto ends it")
@@ -78,20 +62,6 @@ def status_text(run: RunDirectory, now: float) -> str:
         lines.append(f"forced: {override.level} for another {override.until - now:.0f} s{warning}")
     rows = [row for daemon in daemons for row in _rows(daemon, now)]
     return "\n".join([*lines, "", table(rows)] if rows else [*lines, "no daemon ever worked here"])
-
-
-def _knobs_text(run: RunDirectory) -> str:
-    """Return what daemons can set in the emitted configuration."""
-    from adaptc.serve.state_directory import read_knobs
-
-    knobs = read_knobs(run.path.parent)
-    if knobs is None:
-        return "nothing is known; run adaptc emit"
-    parts = [f"the flag ({knobs.level})"] if knobs.flag else []
-    parts += [f"levels of buckets ({', '.join(knobs.ladder)})"] if knobs.buckets else ["no buckets for adaptc control"]
-    parts += ["level 0, which rejects"] if knobs.reject else []
-    classes = "classes while the flag is set" if knobs.classes_need_flag else "classes"
-    return ", ".join([*parts, *([classes] if knobs.classes else [])])
 
 
 def _rows(daemon: DaemonStatus, now: float) -> list[list[str]]:
@@ -124,3 +94,27 @@ def _watch(run: RunDirectory) -> None:
         while True:
             screen.update(Text(status_text(run, time.time())))
             time.sleep(0.5)
+
+
+@command("dashboard")
+@output_option
+@click.option("--port", type=click.IntRange(0, 65535), default=8902, show_default=True, help="On loopback; 0 for any.")
+@click.option(
+    "--knobs", is_flag=True, help="Let who has the token, which is printed, force levels, as adaptc force does."
+)
+@click.option("--token", envvar="ADAPTC_DASHBOARD_TOKEN", metavar="TEXT", help="The token; better in the environment.")
+def dashboard(invocation: Invocation, output: Path | None, port: int, knobs: bool, token: str | None) -> None:
+    """Show what the daemons do, on a page for browsers.
+
+    The page is at 127.0.0.1 only: forward the port by ssh to look at it from elsewhere. It shows what adaptc status
+    does, the course of its figures, and the last decisions with their reasons.
+    """
+    from adaptc.daemons.dashboard import Dashboard, serve_dashboard
+
+    folder = existing_output(invocation.load({"output": output}))
+    secret = (token or secrets.token_urlsafe(12)) if knobs or token else None
+    with serve_dashboard(Dashboard(folder, secret), port) as server:
+        print_text(f"http://127.0.0.1:{server.server_address[1]}/", invocation)
+        if secret is not None and token is None:
+            print_text(f"token: {secret}", invocation)
+        server.serve_forever()

@@ -1,15 +1,29 @@
-"""The last status of each daemon, and whether it is alive."""
+"""The last status of each daemon, and whether it is alive; what operators tell them."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
-from adaptc.daemons.run_directory import MODE_DAEMONS, RunDirectory
+from adaptc.core.fs import remove
+from adaptc.daemons.run_directory import (
+    MODE_DAEMONS,
+    OFF,
+    ORIGINAL,
+    REJECT,
+    Override,
+    RunDirectory,
+    clear_override,
+    read_override,
+    write_override,
+)
 from adaptc.report.manifest import MANIFEST, read_manifest
+from adaptc.serve.state_directory import read_knobs
 
 DAEMONS = ("switch", "control", "classify")
 WATCHER = "watch"
@@ -63,3 +77,75 @@ def built_levels(output: Path) -> list[str]:
         return []
     ranked = sorted(levels, key=lambda level: (level.number is None, level.number or 0))
     return [level.name for level in ranked]
+
+
+def status_record(run: RunDirectory, now: float) -> dict[str, Any]:
+    """Return the status for JSON."""
+    override = read_override(run, now)
+    return {
+        "flag": run.flag.exists(),
+        "off": run.is_off,
+        "server": obeyed(run),
+        "override": {"level": override.level, "seconds": round(override.until - now)} if override else None,
+        "daemons": [
+            {**daemon.record, "daemon": daemon.name, "age": round(daemon.age, 1), "lives": daemon.is_alive}
+            for daemon in daemon_statuses(run, now)
+        ],
+    }
+
+
+def obeyed(run: RunDirectory) -> str:
+    """Return what daemons can set in the emitted configuration."""
+    knobs = read_knobs(run.path.parent)
+    if knobs is None:
+        return "nothing is known; run adaptc emit"
+    parts = [f"the flag ({knobs.level})"] if knobs.flag else []
+    parts += [f"levels of buckets ({', '.join(knobs.ladder)})"] if knobs.buckets else ["no buckets for adaptc control"]
+    parts += ["level 0, which rejects"] if knobs.reject else []
+    classes = "classes while the flag is set" if knobs.classes_need_flag else "classes"
+    return ", ".join([*parts, *([classes] if knobs.classes else [])])
+
+
+# ---- what operators tell the daemons
+
+LONGEST = 30 * 86400.0  # seconds
+
+
+def force_level(run: RunDirectory, level: str, span: float) -> str:
+    """Have the daemons serve ``level`` for ``span`` seconds, or pull the kill switch; return what was done.
+
+    Raises ``UsageError`` for a level that there is not, or where no daemon would obey.
+    """
+    if level == OFF:
+        run.write(OFF, b"")
+        run.reset()
+        return "off: the server sends the original, until adaptc auto"
+    if not 1 <= span <= LONGEST:
+        raise UsageError("a level may be forced for a second to 30 days")
+    _refuse_unknown(run, level)
+    if not has_mode_daemon(daemon_statuses(run, time.time())):
+        raise UsageError(f"no daemon works in {run.path}: start adaptc switch or adaptc control first")
+    write_override(run, Override(level, time.time() + span))
+    return f"{level} for {span:g} s; adaptc auto ends it"
+
+
+def _refuse_unknown(run: RunDirectory, level: str) -> None:
+    output = run.path.parent
+    knobs, levels = read_knobs(output), built_levels(output)
+    if knobs is not None and level == REJECT and not knobs.reject:
+        raise UsageError("the emitted configuration rejects nobody: say reject = true and buckets = true in [serve]")
+    if knobs is not None and level in levels and level not in knobs.levels:
+        raise UsageError(f"the emitted configuration does not know level {level}: run adaptc emit, reload the server")
+    known = [ORIGINAL, REJECT, OFF, *levels]
+    if level not in known:
+        raise UsageError(f"{output} has no level {level}{nearest(level, known)}; there are {', '.join(known)}")
+
+
+def let_decide(run: RunDirectory) -> str:
+    """End what was forced, and reset what a daemon that died has left; return what was done. Raises ``OSError``."""
+    was_off = remove(str(run.path / OFF))
+    was_forced = clear_override(run) or was_off
+    if has_died(daemon_statuses(run, time.time())):
+        run.reset()
+        return "the daemon died: flag and buckets were reset"
+    return "automatic again" if was_forced else "nothing was forced"
