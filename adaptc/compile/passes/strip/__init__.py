@@ -39,12 +39,12 @@ def strip(editor: Editor, page: PageContext, view: DerivingView, options: Option
     if page.has_policy:
         report.actions.append(Action(NAME, KEPT, "images", "a Content-Security-Policy restricts the page"))
         return report
+    guarded = GuardedImages(editor, page)
     if options["decorations"]:
-        drop_blocks(editor, page, view, report)
+        drop_blocks(editor, page, view, report, guarded)
     if options["ads"]:
         strip_third_parties(editor, page, view, report)
     labelled = labelled_images(editor.tree, page, view)
-    guarded = GuardedImages(editor, page)
     removal = Selection(labelled, options, view)
     if removal.references:
         Images(editor, page, view, report, removal, guarded).run()
@@ -136,12 +136,12 @@ def _hide(element: Element, editor: Editor, boxes: Placeholders) -> None:
 _NO_BLOCKS = frozenset({"img", "picture", "source", "input", "svg", "image", "area", "html", "head", "body", "main"})
 
 
-def drop_blocks(editor: Editor, page: PageContext, view: DerivingView, report: Report) -> None:
+def drop_blocks(editor: Editor, page: PageContext, view: DerivingView, report: Report, guarded: GuardedImages) -> None:
     """Remove the blocks that their author drops (``data-adapt="drop"``); on a page with scripts they are hidden.
 
     A block stays whose inner parts are to be kept, or to which the page links. The images of one that stays go alone.
     """
-    levels, boxes = view.labelling.levels, Placeholders(editor, page, view)
+    levels, boxes = view.labelling.levels, Placeholders(editor, page, view, guarded)
     gone: list[Element] = []
     for element in editor.tree.select(f"[{ATTRIBUTE}]"):
         if element.tag in _NO_BLOCKS or is_isolated(element, editor.text) or not _is_dropped(element, levels):
