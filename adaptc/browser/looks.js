@@ -148,6 +148,8 @@
   for (const link of document.querySelectorAll('a[href]')) {
     const words = plain(link.textContent)
     if (words.length < REPEATED || !isVisible(link) || link.closest('nav,header,footer,pre,table')) continue
+    // a link in running text is none that stands there by itself
+    if (plain(link.closest('p,li,h1,h2,h3,h4,h5,h6,dd,dt,div,section,article,main,body').textContent).length > 1.2 * words.length) continue
     const key = `${link.href} ${words.toLowerCase()}`, top = link.getBoundingClientRect().top
     if (places.has(key) && top - places.get(key) < NEAR) note('repeated', link)
     places.set(key, top)

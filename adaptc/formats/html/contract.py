@@ -18,7 +18,7 @@ from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import is_limited_quirks, is_quirks
 from adaptc.formats.html.forms import Forms, control_type, find_forms
 from adaptc.formats.html.landmarks import Landmarks, content_links, content_nodes, find_landmarks, navigation_links
-from adaptc.formats.html.visible_text import fold_space, is_icons, rendered_texts, walk
+from adaptc.formats.html.visible_text import fold_space, is_ad_label, is_icons, rendered_texts, walk
 
 __all__ = [
     "CONTRACT_CHECKS", "ContractCheck", "FormContent", "PageContent", "article_violations", "content_violations",
@@ -321,9 +321,12 @@ def _missing(pieces: Iterator[str], text: str) -> Iterator[str]:
 
 
 def _article_pieces(root: Node, landmarks: Landmarks, repeats: frozenset[Element]) -> Iterator[str]:
-    """Yield the text nodes that a visitor reads, without white space; not icons, and not what repeats a card's link."""
+    """Yield the text nodes that a visitor reads, without white space; not icons, labels of
+    advertisements and what repeats a card's link."""
     for child in content_nodes(root, landmarks):
         if not isinstance(child, Text) or not repeats.isdisjoint(child.ancestors):
+            continue
+        if isinstance(child.parent, Element) and is_ad_label(child.parent):
             continue
         if (piece := "".join(child.data.split())) and not is_icons(piece):
             yield piece

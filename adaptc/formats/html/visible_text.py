@@ -106,6 +106,34 @@ def is_hidden(element: Element) -> bool:
     return "class" in attrs and _is_hidden_class(element)
 
 
+# What the slot of an advertisement is called over it, in the languages of large sites
+AD_LABELS = frozenset({
+    "advert", "adverts", "advertisement", "advertisements", "advertising", "advertisement feature",
+    "story continues below advertisement", "article continues below advertisement", "scroll to continue", "anzeige",
+    "anzeigen", "werbung", "advertentie", "annons", "reklame", "reklama", "publicité", "publicidad",
+    "publicidade", "anuncio", "pubblicità", "reklam", "реклама", "広告", "スポンサーリンク", "广告", "廣告", "광고",
+    "إعلان", "اعلان", "विज्ञापन", "quảng cáo", "iklan", "โฆษณา",
+})  # fmt: skip
+_SAYING = frozenset({"div", "p", "span", "small", "aside", "section", "center", "figcaption", "em", "i", "b", "strong"})
+
+
+def is_ad_label(element: Element) -> bool:
+    """Whether all that an element says is that an advertisement stands there; a link that says so leads somewhere."""
+    if element.tag not in _SAYING or len(element.children) != 1:
+        return False
+    text = element.children[0]
+    if (
+        not isinstance(text, Text)
+        or len(text.data) > _LONGEST_LABEL
+        or fold_space(text.data).casefold() not in AD_LABELS
+    ):
+        return False
+    return element.closest("a, button, li, table, dl, h1, h2, h3, h4, h5, h6") is None
+
+
+_LONGEST_LABEL = 80  # characters
+
+
 def content_length(node: Node) -> int:
     """Return the count of characters that a visitor reads, white space left out; hidden elements do not count."""
     return content_lengths(node).of(node)

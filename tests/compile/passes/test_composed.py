@@ -648,3 +648,38 @@ def test_the_colour_of_the_site_where_it_can_be_read(css: str, head: str, light:
 
 def as_hex_long(colour: str) -> str:
     return colour if len(colour) == 7 else "#" + "".join(2 * digit for digit in colour[1:])
+
+
+# ---- what only its looks say
+
+
+@pytest.mark.parametrize("label", ["Advertisement", "Anzeige", "\u5e83\u544a", " ADVERTISEMENT\n"])
+def test_the_label_of_an_advertisement_is_left_out(label: str) -> None:
+    words = "<p>The harbour master counts the ships that leave with the tide."
+    slot = f"<div class=slot><span>{label}</span><iframe src=https://ads.example/></iframe></div>"
+    body = f"<main><h1>T</h1>{words}{slot}{words}</main>"
+    written = composed(body)
+    assert label.strip() not in written
+    assert not article_violations(parse(body), parse(written))
+
+
+def test_a_link_or_a_heading_that_is_called_so_stays() -> None:
+    body = "<main><h1>T</h1><h2>Advertising</h2><p>Words<p><a href=ads.html>Advertising</a></main>"
+    assert composed(body).count("Advertising") == 2
+
+
+@pytest.mark.parametrize(
+    ("root", "words", "is_turned"),
+    [
+        ("<html lang=ar>", "\u0645\u0639\u0627\u0631\u0636\u0648\u0646", True),
+        ("<html>", "\u05e9\u05dc\u05d5\u05dd \u05e9\u05dc\u05d5\u05dd, HTML", True),
+        ("<html lang=ar dir=ltr>", "\u0645\u0639\u0627\u0631\u0636\u0648\u0646", False),
+        ("<html lang=ar>", "In English, with \u0645\u0639", False),
+    ],
+)
+def test_a_page_that_runs_from_the_right_says_so(root: str, words: str, is_turned: bool) -> None:
+    page = compose(
+        f"<!doctype html>{root}<head><title>{words}</title><body><main><p>{words}</main>", url_path="/a.html"
+    )
+    assert isinstance(page, ComposedPage)
+    assert ("dir=rtl" in page.text.partition("<head>")[0]) == is_turned

@@ -19,7 +19,7 @@ from adaptc.formats.html.cards import NO_CARDS, Cards
 from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.forms import Forms
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
-from adaptc.formats.html.visible_text import UNSEEN, is_hidden, is_icons
+from adaptc.formats.html.visible_text import UNSEEN, is_ad_label, is_hidden, is_icons
 
 __all__ = [
     "BLOCK_TAGS",
@@ -295,7 +295,7 @@ class Flow:
 
     def skips(self, element: Element) -> bool:
         """Whether an element is left out; ids in it to which links lead are kept."""
-        if element not in self.left_out and not is_hidden(element):
+        if element not in self.left_out and not is_hidden(element) and not is_ad_label(element):
             return False
         self.ids.note_linked(element)
         return True

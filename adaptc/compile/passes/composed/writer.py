@@ -192,7 +192,21 @@ _VIEWPORT = "<meta name=viewport content=width=device-width,initial-scale=1>"
 def page_start(tree: Document, source: str) -> str:
     """Return everything before the head, with a doctype where that keeps the document mode."""
     doctype = "" if is_quirks(tree) or is_forced_quirks(source) else "<!DOCTYPE html>"
-    return f"{doctype}<html{_root_language(tree.root)}>"
+    return f"{doctype}<html{_root_language(tree.root)}{_direction(tree)}>"
+
+
+_FROM_THE_RIGHT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+_SAMPLE = 4000  # characters
+
+
+def _direction(tree: Document) -> str:
+    """Return the direction of a page that only its style sheets tell: from right to left, where most letters run so."""
+    body = tree.select_one("body")
+    if tree.root is None or "dir" in tree.root.attrs or body is None or "dir" in body.attrs:
+        return ""
+    article = tree.select_one("article, main, [role=main]")
+    sample = "".join(filter(str.isalpha, page_title(tree) + (article or body).text[: 4 * _SAMPLE]))[:_SAMPLE]
+    return " dir=rtl" if 2 * len(_FROM_THE_RIGHT.findall(sample)) > len(sample) else ""
 
 
 def head_markup(tree: Document, source: str) -> str:
