@@ -95,6 +95,16 @@ def test_a_page_that_its_scripts_write_is_rewritten_as_at_lossless_where_no_leve
     assert b"<style>a{color:red}</style>" in result.content and b"append" in result.content
 
 
+def test_a_page_of_a_few_sentences_has_no_sheet_that_is_more_than_what_it_says():
+    code = "fetch('d.json').then(r => r.json()).then(d => { sum.textContent = d.sum + ' euros of 90,000' })"
+    words = "<p>Readers come for this paragraph, which counts.</p>" * 3
+    result = rewritten(
+        f"<!doctype html><meta charset=utf-8><title>T</title><h1>Appeal</h1>{words}<script>{code}</script>"
+    )
+    assert not result.demoted
+    assert b"<script" not in result.content and b"--a:" not in result.content
+
+
 RULES = "".join(f".c{number * 7919 % 10007}{{top:{number}px}}" for number in range(400))
 
 

@@ -7,6 +7,7 @@ into a model (``reader``) and written from that (``writer``).
 from __future__ import annotations
 
 import re
+import zlib
 from dataclasses import fields
 from functools import lru_cache
 
@@ -53,11 +54,32 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
     left_out = [Action(NAME, "left out", f"<{tag}>", count=count) for tag, count in result.left_out]
     action = Action(NAME, "written", "the page", f"{len(text)} to {len(result.text)} characters")
     written, policy = result.text, Policy.of(sent_policies(page.path, view))
+    if not options["style"] and _is_alone(page):
+        for less in (_BARE_STYLE, ""):
+            if _compressed(written) > _MOST * _compressed(text):
+                written = _STYLE.sub(less, written)
     for pattern, is_allowed in ((_STYLE, policy.allows_style("")), (_ICON, policy.allows_data("image"))):
         if not is_allowed and pattern.search(written):  # browsers would ignore it, and report that
             written = pattern.sub("", written)
             left_out.append(Action(NAME, "left out", pattern.pattern.partition(">")[0] + ">", POLICY))
     return written, Report([action, *pictures.actions, *left_out], is_scriptless=True, is_composed=True)
+
+
+# On a page of a few sentences the sheet would be more than what it says: browsers' own look does for it, in a column
+_BARE_STYLE = "<style>:root{color-scheme:light dark}body{max-width:44rem;margin:auto}</style>"
+_MOST = 0.97  # of the source, compressed: level moderate takes little from such a page
+
+
+def _is_alone(page: PageContext) -> bool:
+    """Whether a page is no more than its text: what it loads would pay for the sheet."""
+    has_document = page.evidence is not None and page.evidence.document is not None
+    tree = parse_bare(page.page.text)
+    loads = tree.select_one("script[src], link[rel~=stylesheet i], img[src], iframe[src]")
+    return not has_document and not page.unseen_scripts and loads is None
+
+
+def _compressed(text: str) -> int:
+    return len(zlib.compress(text.encode("utf-8", "replace"), 6))
 
 
 # What the page has of its own that a policy may forbid
