@@ -282,7 +282,18 @@ def ad_reason(case: Case) -> str | None:
         return f"{size[0]}x{size[1]} px, the size of a banner"
     if name and use.link == "outside":
         return f'called "{name}" and leads to another site'
-    return _sponsor_reason(case)
+    says_so = says_advertisement(case.alt_words, ads.names)
+    return f'its text is "{use.alt}"' if says_so else _sponsor_reason(case)
+
+
+# What else stands in the alternative text of an advertisement: "300x300 ads", "Your banner here"
+_PLACE = frozenset({"banner", "banners", "here", "image", "img", "px", "space", "x", "your"})
+
+
+def says_advertisement(alt: Iterable[str], names: frozenset[str]) -> bool:
+    """Whether an alternative text has the words for an advertisement, and nothing but them and a size."""
+    said = {word for word in alt if not word.isdecimal()} - _PLACE
+    return bool(said) and said <= names
 
 
 def _sponsor_reason(case: Case) -> str | None:

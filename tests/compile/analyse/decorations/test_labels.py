@@ -111,6 +111,24 @@ def test_advertisements_and_trackers() -> None:
     assert list(found.values()) == ["ad", "ad", "ad", "story"]
 
 
+@pytest.mark.parametrize(
+    ("alt", "label"),
+    [
+        ("300x300 ads", "ad"),
+        ("728\u00d790 Advertisement", "ad"),
+        ("Your banner here: sponsored", "ad"),
+        ("300 x 300", "content"),
+        ("Banner", "content"),
+        ("An advertisement of 1922", "content"),
+        ("Ads by hand", "content"),
+    ],
+)
+def test_an_image_whose_text_says_nothing_but_advertisement_is_one(alt: str, label: str) -> None:
+    html = f"{ARTICLE}<div><img src=a.jpg alt='{alt}'></div>"
+    found = labels({"index.html": html, "a.jpg": photo(300, 300)})["a.jpg"]
+    assert found == label or (label == "content" and found != "ad")
+
+
 def test_a_reference_that_is_used_twice_has_the_label_that_matters_more() -> None:
     html = f"<div style='background:url(a.png)'>Words</div><a href=x><img src=a.png></a>{ARTICLE}"
     (use,) = classified({"index.html": html, "a.png": photo(200, 200)})
