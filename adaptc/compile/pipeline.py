@@ -259,7 +259,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AlternatePass(
         "alternates",
-        6,
+        7,
         _CONVERTIBLE,
         "images:make_alternates",
         {"formats": _FORMATS, "target": _TARGET},

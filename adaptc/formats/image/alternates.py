@@ -16,7 +16,7 @@ from adaptc.formats.image.lossy import AVIF, WEBP, Encoder, lossy
 from adaptc.formats.image.probe import BROKEN, LIMIT_PIXELS, ImageFacts, open_image, probe
 from adaptc.formats.image.recompress import Target
 from adaptc.formats.image.refusal import Refusal
-from adaptc.formats.image.vips import vips
+from adaptc.formats.image.vips import to_pillow, vips
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -103,18 +103,23 @@ def _encode_lossy(name: str, content: bytes, facts: ImageFacts, effort: Effort, 
 
 
 def exact_webp(content: bytes, *, effort: Effort = "default", limit_pixels: int = LIMIT_PIXELS) -> bytes | None:
-    """Return a lossless WebP with the pixels of a PNG or a GIF of one frame, or ``None``.
+    """Return a lossless WebP with the pixels of a PNG or a GIF, or ``None``.
 
     ``None`` means that it is not smaller than ``content``, not certainly the same (16 bits, colours other than sRGB,
-    EXIF that turns the image), or not readable. The decoded pixels are compared, colours under alpha 0 included.
+    EXIF that turns the image), or not readable. The decoded pixels are compared, colours under alpha 0 included (not of
+    animations).
     """
     facts = probe(content, limit_pixels)
-    if not isinstance(facts, ImageFacts) or not _is_convertible(facts, content):
+    if isinstance(facts, Refusal):
         return None
     try:
+        if facts.is_animated and facts.media_type == media.GIF:
+            return _animated_webp(content, facts, effort)
+        if not _is_convertible(facts, content):
+            return None
         with open_image(content) as image:
             return _encode_exact_webp(image, content, effort)
-    except BROKEN as problem:
+    except (vips().Error, *BROKEN) as problem:
         raise_shortage(problem)
         return None
 
@@ -150,6 +155,85 @@ def _webp_mode(image: Image.Image) -> str:
 def _decodes_to(encoded: bytes, pixels: Image.Image) -> bool:
     with open_image(encoded) as decoded:
         return decoded.convert(pixels.mode).tobytes() == pixels.tobytes()
+
+
+# ---- Animations: the same frames for the same times
+# Those that end are left: browsers do not agree on how often a number of repetitions shows the frames.
+
+# Of all frames together: 80 MB of memory a decoder
+_MOST_PIXELS = 20_000_000
+# Browsers show a frame for that long that is to be shown for ten ms or less
+_SHORTEST, _USUAL = 10, 100
+# What is seen for how many ms
+_Frames = list[tuple["Image.Image", int]]
+
+
+def _animated_webp(content: bytes, facts: ImageFacts, effort: Effort) -> bytes | None:
+    """Return an animated GIF as a lossless WebP, if two decoders agree on its frames and the WebP has the same."""
+    if facts.frames * facts.width * facts.height > _MOST_PIXELS or max(facts.width, facts.height) > _LONGEST_SIDE:
+        return None
+    with open_image(content) as image:
+        if image.info.get("loop") != 0:
+            return None
+        frames = _shown_frames(image)
+    if not _is_same([frame for frame, _ in frames], _decoded_by_vips(content)):
+        return None
+    output, pictures = io.BytesIO(), [frame for frame, _ in frames]
+    times = [time for _, time in frames]
+    tries = _EFFORTS["default" if effort == "fast" else effort]  # half the bytes, for a second
+    options: dict[str, Any] = {"lossless": True, "save_all": True, "loop": 0, "minimize_size": True, **tries}
+    pictures[0].save(output, "WEBP", append_images=pictures[1:], duration=times, **options)
+    encoded = output.getvalue()
+    if len(encoded) >= len(content):
+        return None
+    with open_image(encoded) as decoded:
+        after = _merged(_shown_frames(decoded))
+        is_endless = decoded.info.get("loop") == 0
+    before = _merged(frames)
+    has_same_times = [time for _, time in before] == [time for _, time in after]
+    is_same = has_same_times and _is_same([frame for frame, _ in before], [frame for frame, _ in after])
+    return encoded if is_same and is_endless else None
+
+
+def _shown_frames(image: Image.Image) -> _Frames:
+    from PIL import ImageSequence
+
+    shown: _Frames = []
+    for frame in ImageSequence.Iterator(image):
+        pixels = _seen(frame.convert("RGBA"))
+        time = int(frame.info.get("duration", 0))  # of a WebP it is known when the frame is decoded
+        shown.append((pixels, time if time > _SHORTEST else _USUAL))
+    return shown
+
+
+def _seen(image: Image.Image) -> Image.Image:
+    """Return an image without the colours of what is not seen at all."""
+    from PIL import Image
+
+    clear = Image.new("RGBA", image.size)
+    return Image.composite(image, clear, image.getchannel("A").point(lambda alpha: 255 if alpha else 0))
+
+
+def _decoded_by_vips(content: bytes) -> list[Image.Image]:
+    every = vips().Image.new_from_buffer(content, "", n=-1)
+    height = every.get("page-height") if "page-height" in every.get_fields() else every.height
+    pages = (every.crop(0, top, every.width, height) for top in range(0, every.height, height))
+    return [_seen(to_pillow(page).convert("RGBA")) for page in pages]
+
+
+def _is_same(first: list[Image.Image], second: list[Image.Image]) -> bool:
+    return len(first) == len(second) and all(a.tobytes() == b.tobytes() for a, b in zip(first, second, strict=True))
+
+
+def _merged(frames: _Frames) -> _Frames:
+    """Return frames that look like the one before as one with it: encoders join them."""
+    merged: _Frames = []
+    for frame, time in frames:
+        if merged and merged[-1][0].tobytes() == frame.tobytes():
+            merged[-1] = (frame, merged[-1][1] + time)
+        else:
+            merged.append((frame, time))
+    return merged
 
 
 # Formats that are worth an exact encoding: an exact AVIF is larger than an exact WebP as a rule

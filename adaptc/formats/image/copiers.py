@@ -90,13 +90,13 @@ def convert(
     facts = probe(content, limit_pixels)
     if isinstance(facts, Refusal):
         return facts
-    if facts.media_type not in _TYPES or facts.is_animated:
+    if facts.media_type not in _TYPES or (facts.is_animated and (width is not None or facts.media_type != media.GIF)):
         return unchanged("it is animated, or no PNG, JPEG or GIF")
     size = facts.natural_size
     if width is not None:
         size = scaled_size(*size, width / size[0])
     encodings: list[bytes | Refusal | None] = [_exactly(format, content, effort, limit_pixels)] if width is None else []
-    if target != "exact":
+    if target != "exact" and not facts.is_animated:
         encodings.append(_with_loss(format, content, facts, size, effort, target))
     smallest = min((each for each in encodings if isinstance(each, bytes)), key=len, default=None)
     if smallest is None:
@@ -128,7 +128,7 @@ def _with_loss(
 # ---- The functions that make copies of images, by the names that passes use
 
 # Incremented when one writes other bytes for the same image
-COPIERS_VERSION = 5
+COPIERS_VERSION = 6
 COPIERS: Mapping[str, Callable[..., ImageCopy | Refusal]] = {
     "half": halve,
     "exact": halve_exactly,

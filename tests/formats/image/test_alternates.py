@@ -6,12 +6,14 @@ import io
 from typing import Any
 
 import pytest
-from PIL import Image, PngImagePlugin
+from PIL import Image, ImageSequence, PngImagePlugin
 
 from adaptc.formats.image import vips
 from adaptc.formats.image.alternates import alternates, exact_webp
-from adaptc.formats.image.halve import halve
+from adaptc.formats.image.copiers import convert
+from adaptc.formats.image.halve import ImageCopy, halve
 from adaptc.formats.image.recompress import recompress
+from adaptc.formats.image.refusal import Refusal
 
 
 def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:
@@ -37,14 +39,57 @@ def test_a_png_has_a_webp_of_the_same_pixels(mode: str, effort: Any) -> None:
     assert before == after
 
 
-def test_a_gif_of_one_frame_has_one_and_an_animation_has_none() -> None:
+def test_a_gif_of_one_frame_has_one() -> None:
     frame = picture("P")
     still = encoded(frame, "GIF", transparency=3)
     webp = exact_webp(still)
     assert webp is not None
     before, after = (Image.open(io.BytesIO(c)).convert("RGBA").tobytes() for c in (still, webp))
     assert before == after
-    assert exact_webp(encoded(frame, "GIF", save_all=True, append_images=[frame.rotate(90)])) is None
+
+
+def animation(**options: Any) -> bytes:
+    frames = [picture("P").rotate(angle).convert("P") for angle in (0, 90, 90, 180)]
+    settings = {"loop": 0, "duration": [40, 0, 70, 1000], **options}
+    return encoded(frames[0], "GIF", save_all=True, append_images=frames[1:], **settings)
+
+
+def shown(content: bytes) -> list[tuple[bytes, int]]:
+    """What is seen at each multiple of ten ms."""
+    found = []
+    for frame in ImageSequence.Iterator(Image.open(io.BytesIO(content))):
+        pixels, time = frame.convert("RGBA").tobytes(), int(frame.info["duration"])
+        found += [pixels] * ((time if time > 10 else 100) // 10)
+    return found
+
+
+def test_an_animation_has_one_with_the_same_frames_for_the_same_times() -> None:
+    gif = animation()
+    webp = exact_webp(gif)
+    assert webp is not None
+    assert len(webp) < len(gif)
+    assert Image.open(io.BytesIO(webp)).info["loop"] == 0
+    assert shown(webp) == shown(gif)
+    copy = convert(gif, format="webp", target=0.96)
+    assert isinstance(copy, ImageCopy)
+    assert copy.content == webp
+    assert isinstance(convert(gif, format="avif", target=0.96), Refusal)
+    assert isinstance(convert(gif, format="webp", target=0.96, width=40), Refusal)
+
+
+@pytest.mark.parametrize("options", [{"loop": 2}, {"loop": None}])
+def test_an_animation_that_ends_has_none(options: dict[str, Any]) -> None:
+    assert exact_webp(animation(**options)) is None
+
+
+def test_an_animation_on_which_decoders_do_not_agree_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adaptc.formats.image.alternates._decoded_by_vips", lambda _: [picture("RGBA")] * 4)
+    assert exact_webp(animation()) is None
+
+
+def test_an_animation_of_too_many_pixels_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adaptc.formats.image.alternates._MOST_PIXELS", 90 * 90 * 2)
+    assert exact_webp(animation()) is None
 
 
 def with_chunk(name: bytes, content: bytes) -> bytes:
