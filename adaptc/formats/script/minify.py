@@ -2,13 +2,15 @@
 
 turbohtml minifies scripts, with ``mangle`` and ``fold`` off. ``fold`` rewrites statements into expressions and
 drops dead code for 1 % more (0.25 % after gzip; 3.7 MB of libraries). Without it the result can be verified: it
-must have the words, values and operators of the source in their order. A script that fails is not changed.
+must have the words, values and operators of the source in their order. The same tokens without the space between them
+are another candidate: what is sent with fewer bytes wins, and a script that fails is not changed.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import zlib
 from itertools import accumulate, pairwise, zip_longest
 
 from adaptc.formats.script.lexer import OPERATOR_WORDS, STATEMENT_WORDS, Kind, Token, tokenize, unescape
@@ -30,10 +32,47 @@ def minify_script(text: str) -> str | None:
     if tokens is None or _is_module(tokens) or _reads_comments(tokens):
         return None
     body = _turbohtml(text)
-    if body is None or not _is_equivalent(text, tokens, body):
+    if body is None:
         return None
-    smaller = _prepend_licences(tokens, body)
-    return smaller if len(smaller) < len(text) else None
+    is_proven = _is_equivalent(text, tokens, body)
+    candidates = (_prepend_licences(tokens, body) if is_proven else None, _dense(text, tokens))
+    smallest = min((each for each in candidates if each is not None), key=_sent, default=text)
+    return smallest if len(smallest) < len(text) and _sent(smallest) < _sent(text) else None
+
+
+def _sent(text: str) -> tuple[int, int]:
+    """Return how long a script is as it is sent, compressed, and how long it is."""
+    return len(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)), len(text)
+
+
+# Between these characters space keeps two tokens, and a comment of HTML, apart; a line end does nothing after or before
+# those of the last two
+_TOUCHING = re.compile(r"(?:[\w$\\#@.]|[^\x00-\x7f]){2}|[+\-/<>!]{2}|/\w", re.ASCII)
+_BEFORE_LINE_END = frozenset("{;,([?:=&|")
+_AFTER_LINE_END = frozenset("}),];")
+
+
+def _dense(text: str, tokens: list[Token]) -> str | None:
+    """Return the tokens without comments and needless space, ``None`` if unsure; line ends that end statements stay."""
+    code = [token for token in tokens if token.kind is not Kind.COMMENT]
+    pieces = [piece for first, second in pairwise(code) for piece in (first.text, _space(text, first, second))]
+    dense = "".join([*pieces, *(token.text for token in code[-1:])])
+    result = tokenize(dense)
+    if result is None or [token.text for token in result] != [token.text for token in code]:
+        return None
+    kept = (token.text for token in tokens if token.kind is Kind.COMMENT and _is_licence(token.text))
+    return "\n".join([*kept, dense])
+
+
+def _is_licence(comment: str) -> bool:
+    return _PRESERVED_COMMENT.search(comment) is not None or _LICENCE.search(comment) is not None
+
+
+def _space(text: str, first: Token, second: Token) -> str:
+    if _has_line_end(text, first, second) and not (first.text in _BEFORE_LINE_END or second.text in _AFTER_LINE_END):
+        return "\n"
+    is_apart = first.end < second.start and _TOUCHING.match(first.text[-1] + second.text[0])
+    return " " if is_apart else ""
 
 
 def _is_module(tokens: list[Token]) -> bool:

@@ -12,6 +12,7 @@ from adaptc.formats.script import (
     escape_for_script_element,
     is_javascript_type,
     is_module_type,
+    minify,
     minify_json,
     minify_script,
 )
@@ -139,6 +140,31 @@ def test_escapes():
 )
 def test_minify(text, smaller):
     assert minify_script(text) == smaller
+
+
+@pytest.mark.parametrize(
+    ("text", "dense"),
+    [
+        ("a = 1\nb = 2\n", "a=1\nb=2"),
+        ("return\n x", "return\nx"),
+        ("f ( 1 .x , a ++ + b , c - -- d )", "f(1 .x,a++ +b,c- --d)"),
+        ("if (a <! --b) c", "if(a<! --b)c"),
+        ("x = {\n a : 1 ,\n b : [ 2\n]\n}\ny", "x={a:1,b:[2]}\ny"),
+        ("a = b\n/re/ .test ( c )", "a=b\n/re/.test(c)"),
+        ("x = `a ${ b } c` // d\n/*! keep */ y", "/*! keep */\nx=`a ${b} c`\ny"),
+    ],
+)
+def test_space_that_keeps_nothing_apart_goes(text, dense):
+    assert minify._dense(text, minify.tokenize(text)) == dense
+
+
+def test_a_script_is_never_larger_to_send() -> None:
+    longer = "var a = 1;\nvar b = 2;\n" * 40
+    smaller = minify_script(longer)
+    assert smaller is not None
+    assert minify._sent(smaller) < minify._sent(longer)
+    dense = "x=1\n" * 9
+    assert minify_script(dense) is None or minify._sent(minify_script(dense)) < minify._sent(dense)
 
 
 @pytest.mark.parametrize(
