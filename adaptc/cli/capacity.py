@@ -105,7 +105,7 @@ def capacity(
     is_measured = not levels or profile is not None
     measured = measured_cost(config, invocation, profile, protocol) if is_measured else None
     options = {"view": view_ms, "request": request_ms, "kilobyte": kilobyte_ms, "rejection": rejection_ms}
-    given = {name: value / 1000 for name, value in options.items() if value is not None}
+    given: dict[str, Any] = {name: value / 1000 for name, value in options.items() if value is not None}
     cost = _with_rejection(replace(measured or config_cost(config), **given), rejection_ms)
     crowd = _users(users, think, hit_ratios, backbone, line, load, workers)
     record = _record(ladder, cost, bound)
