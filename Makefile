@@ -1,6 +1,6 @@
 # make demo    build the example site and show what came of it
 # make test    run the tests
-# make recipes what needs Node.js 20 and npm: recipes of docs/static-hosts.md, and the script at the edge in workerd
+# make recipes what needs Node.js 20 and npm: recipes of docs/static-hosts.md, plugins of js/, the script at the edge
 # make check   format, lint, types, direction of imports
 # make lock    renew the versions and hashes of all libraries (requirements.lock, requirements-ci.lock)
 # make docs    the documentation as a site, adapted by adaptc, in documentation/public
@@ -29,7 +29,7 @@ test: $(VENV)/tests-installed
 	$(BIN)/pytest -n 2 --dist worksteal
 
 recipes: $(VENV)/tests-installed
-	$(BIN)/pytest -m npm tests/docs/test_static_hosts.py tests/workflow/test_export_ladder.py
+	$(BIN)/pytest -m npm tests/docs/test_static_hosts.py tests/workflow/test_js.py tests/workflow/test_export_ladder.py
 
 check: $(VENV)/checks-installed
 	$(BIN)/ruff format --check

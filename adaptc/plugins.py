@@ -141,7 +141,7 @@ def _mkdocs_plugin() -> type[BasePlugin[Any]]:
     from mkdocs.config import config_options
     from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 
-    class MkDocsPlugin(BasePlugin):  # type: ignore[type-arg]
+    class MkDocsPlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]
         """``plugins: [adaptc]``, or ``- adaptc: {level: lossless}``. ``mkdocs serve`` is left alone."""
 
         config_scheme = (

@@ -137,3 +137,60 @@ def test_the_package_has_the_version_of_the_program() -> None:
     package = json.loads((PACKAGE / "package.json").read_text())
     assert package["version"] == VERSION
     assert {file.name for file in PACKAGE.iterdir()} == {*package["files"], "package.json"}
+
+
+# ---- the generators themselves, from the registry of npm
+
+HEAD = "<!DOCTYPE html>\n<html lang=en>\n<head>\n  <title>t</title>\n</head>\n"
+BODY = f"{HEAD}<body>\n\n\n  <p>{WORDS}</p>\n</body>\n</html>\n"
+# By generator: its packages, its command, its project, and where its page is
+PROJECTS = {
+    "eleventy": (
+        ["@11ty/eleventy@3"],
+        "@11ty/eleventy/cmd.cjs",
+        {
+            "eleventy.config.mjs": 'import { eleventy } from "adaptc";\n'
+            "export default (config) => { config.addPlugin(eleventy); };\n",
+            "index.html": BODY,
+        },
+        "_site/index.html",
+    ),
+    "vite": (
+        ["vite@8"],
+        "vite/bin/vite.js build",
+        {
+            "vite.config.mjs": 'import { vite } from "adaptc";\n'
+            'export default { plugins: [vite()], base: "/herons/" };\n',
+            "index.html": BODY.replace("</head>", "<script type=module src=/main.js></script></head>"),
+            "main.js": 'document.title += "!";\n',
+        },
+        "dist/index.html",
+    ),
+    "astro": (
+        ["astro@5"],
+        "astro/astro.js build",
+        {
+            "astro.config.mjs": 'import { astro } from "adaptc";\n'
+            "export default { compressHTML: false, integrations: [astro()] };\n",
+            "src/pages/index.astro": f"---\n---\n{BODY}",
+        },
+        "dist/index.html",
+    ),
+}
+
+
+@pytest.mark.npm
+@pytest.mark.parametrize("generator", PROJECTS)
+def test_the_generator_of_today(generator: str, tmp_path: Path) -> None:
+    packages, command, files, page = PROJECTS[generator]
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "package.json").write_text("{}")
+    subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent", *packages], cwd=tmp_path, check=True)
+    shutil.copytree(PACKAGE, tmp_path / "node_modules/adaptc")
+    program, *words = command.split()
+    done = node(tmp_path, f"node_modules/{program}", *words, ASTRO_TELEMETRY_DISABLED="1")
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (tmp_path / page).read_text()
+    assert WORDS.strip() in text and "<html lang=en><" in text
