@@ -55,7 +55,7 @@ class Watched:
         while not holds():
             assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
             assert time.monotonic() < end, self.log.read_text()
-            time.sleep(0.01)
+            time.sleep(0.05)  # to look takes time of the processor, which the watcher needs
 
     def settle(self, **settings: Any) -> None:
         """Wait until the trees are those of a clean build, and the manifest too."""
