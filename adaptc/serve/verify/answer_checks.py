@@ -234,7 +234,7 @@ class AnswerChecker:
     def _caching(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
         baseline = self.baselines.get(case.path)
         old = baseline.headers.get("cache-control", "") if baseline is not None else ""
-        wanted: tuple[str, ...]
+        wanted: dict[str, str]
         if version.level in self.policy.degraded:
             is_anybodys = "X-Server-Actions" not in case.request.headers and case.requested in (None, "normal")
             fields = self.policy.shared_fields
