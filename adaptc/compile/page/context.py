@@ -121,8 +121,8 @@ class PageContext:
         a script.
         """
         name = path.rpartition("/")[2]
-        scripts = {**self.scripts, **self.find_modules()}
-        return any(facts.names_file(name) for script, facts in scripts.items() if script != content)
+        scripts = (*self.scripts.items(), *self.find_modules().items())
+        return any(facts.names_file(name) for script, facts in scripts if script != content)
 
     def looks_for_sheets(self) -> bool:
         """Whether a script of the page looks for its style sheets, or for links and style elements."""

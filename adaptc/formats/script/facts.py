@@ -63,7 +63,7 @@ class ScriptFacts:
         """
         return (
             self.names_address(name)
-            or not self.quoted.isdisjoint(filter(_is_digest, _PARTS.split(name)))
+            or not self.quoted.isdisjoint(part for part in _PARTS.split(name) if _is_digest(part))
             or any(name.endswith(ending) for ending in self.addresses if ending[0] == "." and "." in ending[1:])
         )
 

@@ -180,7 +180,7 @@ def _name(control: Element) -> str:
 
 # ---- The outline of a VitePress page, which a script writes from the headings of the second level
 
-_OUTLINE = ".VPDocAsideOutline ul.VPDocOutlineItem.root"
+_OUTLINE = "ul.VPDocOutlineItem.root"
 # The levels of headings that it has, where the site or the page sets others
 _OUTLINE_LEVELS = re.compile(r"""outline\\*["']?:\s*(?:\\*["']deep|\[|\d|false|!1|\{[^{}]*level)""")
 
@@ -188,13 +188,13 @@ _OUTLINE_LEVELS = re.compile(r"""outline\\*["']?:\s*(?:\\*["']deep|\[|\d|false|!
 def write_outline(editor: Editor) -> int:
     """Write the links to the headings of a page where its outline waits for a script; returns their number."""
     headings = editor.tree.select(".VPDoc h2[id]")
-    for outline in filter(is_empty, editor.tree.select(_OUTLINE) if headings else ()):
-        scope = "".join(f" {attribute_markup(name, '')}" for name in outline.attrs if name.startswith("data-v-"))
-        links = "".join(_outline_link(heading, scope) for heading in headings)
-        editor.append(outline, links)
-        box = next(each for each in outline.ancestors if "VPDocAsideOutline" in class_names(each))
-        editor.set_attribute(box, "class", " ".join([*class_names(box), "has-outline"]))
-        return len(headings)
+    for box in editor.tree.select(".VPDocAsideOutline") if headings else ():
+        outline = box.select_one(_OUTLINE)
+        if outline is not None and is_empty(outline):
+            scope = "".join(f" {attribute_markup(name, '')}" for name in outline.attrs if name.startswith("data-v-"))
+            editor.append(outline, "".join(_outline_link(heading, scope) for heading in headings))
+            editor.set_attribute(box, "class", " ".join([*class_names(box), "has-outline"]))
+            return len(headings)
     return 0
 
 
