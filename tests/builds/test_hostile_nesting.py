@@ -18,7 +18,6 @@ from adaptc.compile.page.sheets import page_sheets
 from adaptc.core.model import Role
 from adaptc.formats.css.flatten import ImportedSheet, flatten
 from adaptc.formats.css.fonts import drop_fonts
-from adaptc.formats.css.images import drop_fonts_and_images
 from adaptc.formats.css.minify import minify_sheet
 from adaptc.formats.css.prune import prune_sheets
 from adaptc.formats.css.references import css_references
@@ -55,7 +54,6 @@ def test_a_sheet_beyond_the_limits_is_left_alone(text: str) -> None:
     assert sizing_rules(text).is_unpredictable
     assert sheet_images(text).rules == ()
     assert [reference.url for reference in css_references(text)] == ["b.png"]
-    assert drop_fonts_and_images(text, keep_images=True) == text
     visibility_rules(text)
 
 
@@ -156,7 +154,6 @@ def test_repetitions_take_time_in_proportion(repeat: Callable[[int], str]) -> No
         begun = time.process_time()
         assert not sheet_images(text).imports
         css_references(text)
-        drop_fonts_and_images(text)
         clear_backgrounds(text, lambda url: RemovableImage(None))
         minify_sheet(text)
         return time.process_time() - begun

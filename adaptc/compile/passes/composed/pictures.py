@@ -75,7 +75,7 @@ class PagePictures:
         if self.view.media_type(path) == media.SVG:
             return self._drawing(image, path, role)
         copy = self.view.derive(path, "hard", {"max_width": role.width})
-        if isinstance(copy, DerivedFile):
+        if isinstance(copy, DerivedFile) and copy.size < len(self.view.artifact(path)):
             content, media_type = self.view.copy_content(copy), copy.media_type
             width, height = copy.natural_width, copy.natural_height
         else:  # no copy would be smaller

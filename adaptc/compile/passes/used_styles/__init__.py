@@ -85,7 +85,7 @@ class _UsedStyles:
         whole = [style.text or "" for style in self.styles]
         rest = None if self.reach is None or self.reach.is_inert else self._rest(self.reach, whole)
         if self.reach is None:
-            used = prune_sheets(whole, self.matches, inline=self.inline, is_partial=self.is_partial)
+            used: Sequence[str] = prune_sheets(whole, self.matches, inline=self.inline, is_partial=self.is_partial)
         elif self.reach.is_inert:
             used = self._pruning((*self.reach.names, Names(REFLECTED)), whole, frozenset()).texts
         else:
