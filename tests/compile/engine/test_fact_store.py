@@ -31,7 +31,7 @@ def test_facts_are_the_same_once_they_were_stored(text: str) -> None:
     facts = script_facts(text)
     again = unpack_facts(stored(facts), SCRIPT.none)
     assert stored(again) == stored(facts)
-    assert (again.files, again.names, again.changes_images) == (facts.files, facts.names, facts.changes_images)
+    assert (again.files, again.names, again.handles) == (facts.files, facts.names, facts.handles)
 
 
 class Counted:
