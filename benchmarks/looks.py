@@ -24,7 +24,7 @@ from adaptc.browser.look import NotSeen, look_at
 from adaptc.core import media
 from adaptc.core.digest import digest_parts
 from adaptc.site.docroot import load_site
-from adaptc.site.host_files import PageHeaders
+from adaptc.site.header_rules import PageHeaders
 from adaptc.site.site import Site
 from adaptc.workflow.configuration import load_config
 

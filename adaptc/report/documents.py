@@ -230,7 +230,8 @@ class DocumentWriter:
         """Take screenshots of pages; a failure becomes a diagnostic of the report."""
         from adaptc.report.screenshots import Trees, sample_pages, take_screenshots
         from adaptc.site.docroot import site_of
-        from adaptc.site.host_files import PageHeaders, host_rules
+        from adaptc.site.header_rules import PageHeaders
+        from adaptc.site.host_files import host_rules
 
         spec, config = self.spec, self.spec.config
         levels = tuple(level.name for level in spec.levels)

@@ -16,7 +16,7 @@ from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.diagnostics import Diagnostic, diagnose
 from adaptc.report.figures import PageFigures, PageShots, Shot
-from adaptc.site.host_files import NO_HEADERS, PageHeaders
+from adaptc.site.header_rules import NO_HEADERS, PageHeaders
 from adaptc.site.site import Site
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ from adaptc.core.urls import Reach
 from adaptc.report.comparisons import ProofViews
 from adaptc.report.html_report import ProofFigures, site_name, stream_proof
 from adaptc.site.docroot import site_of
-from adaptc.site.host_files import PageHeaders, host_rules
+from adaptc.site.header_rules import PageHeaders
+from adaptc.site.host_files import host_rules
 from adaptc.site.site import Site
 from adaptc.workflow.configuration import known_levels
 

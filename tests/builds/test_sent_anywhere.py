@@ -17,7 +17,8 @@ from adaptc.formats.css.references import css_references
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.references import references
 from adaptc.site.docroot import load_site
-from adaptc.site.host_files import PageHeaders, host_rules
+from adaptc.site.header_rules import PageHeaders
+from adaptc.site.host_files import host_rules
 
 LEVELS = ("full", "lossless", "moderate", "web", "unhydrated", "extreme", "text", "halfres", "bundle")
 SHEET = """@import "more.css"; body { font-family: F } .bg { background: url(../img/b.jpg?v=1) }"""

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from adaptc.config.config import Config
-from adaptc.site.host_files import CSP, NO_HOST_RULES, HostRules, HostTypes, PageHeaders, addresses_of, host_rules
+from adaptc.site.header_rules import CSP, NO_HOST_RULES, HostRules, PageHeaders, addresses_of
+from adaptc.site.host_files import HostTypes, host_rules
 from adaptc.workflow.configuration import load_config
 
 SELF = "'self'"

@@ -36,7 +36,7 @@ from adaptc.compile.analyse.site_sums import SiteSums
 from adaptc.core import media
 from adaptc.core.digest import WHOLE_DIGITS, DigestsWritten, digest_parts
 from adaptc.formats.characters import used_icons
-from adaptc.site.host_files import NO_HOST_RULES, HostRules
+from adaptc.site.header_rules import NO_HOST_RULES, HostRules
 from adaptc.site.site import Source
 
 # The prefixes of dependencies on decisions; no path of a docroot begins with a slash.

@@ -13,7 +13,7 @@ from adaptc.compile.engine.state.results import unpack_diagnostics
 from adaptc.compile.engine.state.state import State, Unit
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Resource
-from adaptc.site.host_files import HostRules
+from adaptc.site.header_rules import HostRules
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.popularity import Traffic

@@ -46,7 +46,8 @@ from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
 from adaptc.site.crawled import types_of
 from adaptc.site.docroot import load_file
-from adaptc.site.host_files import HostRules, HostTypes, host_rules
+from adaptc.site.header_rules import HostRules
+from adaptc.site.host_files import HostTypes, host_rules
 from adaptc.site.site import Source
 from adaptc.site.source_table import as_sources
 

@@ -30,7 +30,8 @@ from adaptc.formats import codings
 from adaptc.site.apache_configuration import server_rules_of
 from adaptc.site.crawled import types_of
 from adaptc.site.docroot import Docroot, load_directory, selection_of
-from adaptc.site.host_files import NO_HOST_RULES, HostTypes
+from adaptc.site.header_rules import NO_HOST_RULES
+from adaptc.site.host_files import HostTypes
 from adaptc.site.selection import bounds_of
 from adaptc.site.source_table import ResourceSources, SourceTable, write_table
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from adaptc.core.fs import Tree
     from adaptc.core.model import Resource
     from adaptc.site.docroot import PlainDirectory
-    from adaptc.site.host_files import HostRules
+    from adaptc.site.header_rules import HostRules
     from adaptc.site.selection import Selection
     from adaptc.site.server_rules import ServerRules
     from adaptc.site.site import Source

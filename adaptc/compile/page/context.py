@@ -21,7 +21,7 @@ from adaptc.formats.policy import Policy
 from adaptc.formats.script import is_javascript_type, is_module_type
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 from adaptc.formats.script.lookups import selects_file
-from adaptc.site.host_files import CSP, LINK
+from adaptc.site.header_rules import CSP, LINK
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element

@@ -19,7 +19,8 @@ from adaptc.core.model import IDENTITY
 from adaptc.formats.html.document import Irreversible, parse_bare, read_page
 from adaptc.formats.policy import Policy, allowing, text_hashes
 from adaptc.formats.script import is_javascript_type, is_module_type
-from adaptc.site.host_files import CSP, HostRules, host_rules
+from adaptc.site.header_rules import CSP, HostRules
+from adaptc.site.host_files import host_rules
 from adaptc.workflow.export.destination import Item
 from adaptc.workflow.export.items import Layout
 

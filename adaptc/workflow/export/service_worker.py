@@ -31,7 +31,8 @@ from adaptc.core.model import CODINGS, IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.urls import SiteAddress, is_at_or_below, quote_path
 from adaptc.report.manifest import Manifest
 from adaptc.serve.policy import shared_fields
-from adaptc.site.host_files import addresses_of, read_headers, splat_pattern
+from adaptc.site.header_rules import addresses_of
+from adaptc.site.host_files import read_headers, splat_pattern
 from adaptc.workflow.api import build_spec
 from adaptc.workflow.export.destination import ExportRecord, Item
 from adaptc.workflow.export.items import Layout, own_items, site_item

@@ -28,7 +28,8 @@ from adaptc.compile.engine.state.state import State
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_parts
 from adaptc.core.urls import SiteAddress
-from adaptc.site.host_files import PageHeaders, host_rules
+from adaptc.site.header_rules import PageHeaders
+from adaptc.site.host_files import host_rules
 from adaptc.site.site import Site, Source
 
 # ---- what is known of pages that a browser looked at before, in the cache

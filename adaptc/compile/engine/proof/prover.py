@@ -22,7 +22,7 @@ from adaptc.compile.engine.proof.verdict import UNLOADABLE, Answers, Case, Verdi
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.model import EMBEDDED
 from adaptc.core.urls import is_rooted
-from adaptc.site.host_files import HostRules
+from adaptc.site.header_rules import HostRules
 from adaptc.site.site import Site
 
 # Loads of a page that seems to differ, each time with another load of the original

@@ -28,7 +28,7 @@ from adaptc.compile.engine.state.state import Unit
 from adaptc.compile.pipeline import AlternatePass, AssetPass, Plan, SidecarPass, levels_above
 from adaptc.core.media import HTML
 from adaptc.core.model import FORMATS
-from adaptc.site.host_files import PageHeaders
+from adaptc.site.header_rules import PageHeaders
 from adaptc.site.site import Site
 
 # Passes of a page that are dropped one by one: then the page is as it is at the level above

@@ -32,7 +32,7 @@ from adaptc.config.config import ALL_PAGES
 from adaptc.core.diagnostics import Diagnostic, diagnose
 from adaptc.core.media import HTML
 from adaptc.core.urls import SiteAddress
-from adaptc.site.host_files import HostRules, PageHeaders
+from adaptc.site.header_rules import HostRules, PageHeaders
 from adaptc.site.site import Site, Source
 
 _LOSS = "pages are published without a proof"
