@@ -208,3 +208,19 @@ def test_a_page_of_another_height_differs() -> None:
 def test_a_window_of_one_colour_is_uniform() -> None:
     assert is_uniform(picture(), 9)
     assert not is_uniform(picture(), 20)
+
+
+# ---- looks of pages that are written anew
+
+
+def test_faults_are_named_with_their_element() -> None:
+    view = replace(PAGE, text="Home, and News of the day", faults=(("wide", "<p.a> “Ships”"), ("faint", "<b> “x”")))
+    (difference,) = differences((PAGE,), view, EDITION)
+    assert difference.kind == "looks"
+    assert difference.message == (
+        "the page is wider than the window: <p.a> “Ships”; a text has a contrast under 3: <b> “x”"
+    )
+
+
+def test_a_page_that_is_not_written_anew_is_as_it_is() -> None:
+    assert differences((PAGE,), replace(PAGE, faults=(("wide", "<p> “Ships”"),)), EDITION) == ()

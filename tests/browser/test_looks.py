@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
-from tests.browser.test_judge import PAGE
 from tests.sites.shown import URL, site
 
 from adaptc.browser.chromium import Chromium, in_chromium
-from adaptc.browser.judge import EDITION, differences, view_page
+from adaptc.browser.judge import view_page
 
 WORDS = "<p>" + "The harbour master counts the ships that leave with the tide. " * 9
 HEAD = "<!doctype html><meta name=viewport content=width=device-width><title>T</title><style>{}</style>"
@@ -44,16 +41,3 @@ def test_each_fault_is_found_and_nothing_else(chromium: str) -> None:
     found = in_chromium(chromium, work)
     expected = {f"{kind or 'none'}.html": {kind} - {""} for kind in FAULTS}
     assert found == {**expected, "dark.html": {"faint"}, "script.html": set()}
-
-
-def test_faults_are_named_with_their_element() -> None:
-    view = replace(PAGE, text="Home, and News of the day", faults=(("wide", "<p.a> “Ships”"), ("faint", "<b> “x”")))
-    (difference,) = differences((PAGE,), view, EDITION)
-    assert difference.kind == "looks"
-    assert difference.message == (
-        "the page is wider than the window: <p.a> “Ships”; a text has a contrast under 3: <b> “x”"
-    )
-
-
-def test_a_page_that_is_not_written_anew_is_as_it_is() -> None:
-    assert differences((PAGE,), replace(PAGE, faults=(("wide", "<p> “Ships”"),)), EDITION) == ()
