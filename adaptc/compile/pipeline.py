@@ -328,7 +328,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        5,
+        6,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

@@ -10,6 +10,7 @@ says the width of the original, and media conditions choose among them, whatever
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -354,9 +355,10 @@ def _rules_of(sheet: str, items: Sequence[Item], parents: tuple[str, ...]) -> It
 
 def _effects(body: str) -> tuple[bool, bool, bool, bool]:
     """Return what a ``_Rule`` says of its declarations."""
-    is_text = [_INHERITED.search(name) is not None for name in _INHERITS.findall(body)]
+    inherited = Counter(_INHERITS.findall(body))
+    is_text = [_INHERITED.search(name) is not None for name in inherited]
     shows = _SHOWS.search(body) is not None or _RELATIVE.search(body) is not None
-    sets_text = any(map(_INHERITED.search, _PROPERTY.findall(body)))
+    sets_text = any(map(_INHERITED.search, Counter(_PROPERTY.findall(body)) - inherited))
     return not all(is_text), shows, any(is_text), sets_text
 
 

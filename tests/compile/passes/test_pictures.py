@@ -142,6 +142,7 @@ def test_an_image_stays_where_a_rule_would_match_otherwise(rule: str) -> None:
         "p, img { margin: 0; font-size: 100%; font-weight: inherit; font-family: inherit }",
         "img { cursor: inherit; visibility:inherit }",
         "p * { font-size: 100% }",
+        "* { cursor: inherit }",
         "b:first-of-type { color: red }",
         "ul > img { margin: 0 }",
     ],
