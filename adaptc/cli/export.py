@@ -126,10 +126,11 @@ def web(
     jobs: int | None,
     browser: bool | None,
 ) -> ExitCode:
-    """Build SITE for hosts that only send files, and export it to PUBLIC.
+    """Build and export SITE for hosts that only send files.
 
-    PUBLIC is "public" by default. The same as "adaptc build SITE --level full --level web --browser" and "adaptc export
-    web PUBLIC --encodings none", with a table of what is saved. Only what changed is built; SITE is never written to.
+    It goes to PUBLIC, by default "public". The same as "adaptc build SITE --level full --level web --browser" and
+    "adaptc export web PUBLIC --encodings none", with a table of what is saved. Only what changed is built; SITE is
+    never written to.
     """
     from adaptc.workflow.api import build
     from adaptc.workflow.export.export import export_site, refuse_destination

@@ -34,7 +34,7 @@ def force(invocation: Invocation, level: str, output: Path | None, period: str) 
     span = seconds(period)
     if span is None:
         raise UsageError(f"--for {period}: a time such as 30s, 10m or 2h, 30 days at most")
-    print_text(force_level(run, level, span), invocation)
+    print_text(force_level(run, level, span, period), invocation)
 
 
 @command("auto")

@@ -32,7 +32,7 @@ class Entry:
 GROUPS: dict[str, dict[str, Entry]] = {
     "The site": {
         "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
-        "web": Entry("adaptc.cli.export:web", "Build SITE for hosts that only send files, and export it to PUBLIC."),
+        "web": Entry("adaptc.cli.export:web", "Build and export SITE for hosts that only send files."),
         "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
         "watch": Entry("adaptc.cli.watch:watch", "Keep the trees fresh while files change."),
         "check": Entry("adaptc.cli.check:check", "Say whether trees are fresh and within budgets."),

@@ -288,9 +288,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("page-fonts", 4, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 2, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 4, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
-    EditPass(
-        "prerendered", 13, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True, libraries=_SIZES
-    ),
+    EditPass("prerendered", 13, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
     EditPass(
         "used-styles",
         16,

@@ -82,7 +82,7 @@ class Dashboard:
         level, seconds = body.get("level"), body.get("seconds")
         if not isinstance(level, str) or not isinstance(seconds, int | float):
             raise UsageError("force needs a level and seconds")
-        return force_level(self.run, level, float(seconds))
+        return force_level(self.run, level, float(seconds), f"{seconds:g} s")
 
     def _decisions(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []

@@ -111,10 +111,11 @@ def obeyed(run: RunDirectory) -> str:
 LONGEST = 30 * 86400.0  # seconds
 
 
-def force_level(run: RunDirectory, level: str, span: float) -> str:
+def force_level(run: RunDirectory, level: str, span: float, written: str) -> str:
     """Have the daemons serve ``level`` for ``span`` seconds, or pull the kill switch; return what was done.
 
-    Raises ``UsageError`` for a level that there is not, or where no daemon would obey.
+    ``written`` is the span for people. Raises ``UsageError`` for a level that there is not, or where no daemon would
+    obey.
     """
     if level == OFF:
         run.write(OFF, b"")
@@ -126,7 +127,7 @@ def force_level(run: RunDirectory, level: str, span: float) -> str:
     if not has_mode_daemon(daemon_statuses(run, time.time())):
         raise UsageError(f"no daemon works in {run.path}: start adaptc switch or adaptc control first")
     write_override(run, Override(level, time.time() + span))
-    return f"{level} for {span:g} s; adaptc auto ends it"
+    return f"{level} for {written}; adaptc auto ends it"
 
 
 def _refuse_unknown(run: RunDirectory, level: str) -> None:

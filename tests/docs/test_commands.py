@@ -76,7 +76,9 @@ def run(folder: Path, *words: str) -> CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs"])
-def test_commands_that_need_a_site_alone(name: str, folder: Path) -> None:
+def test_commands_that_need_a_site_alone(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that use a browser where there is one do without: each has tests of its own with it."""
+    monkeypatch.setenv("CHROME_PATH", "no-browser")
     pages = [page for page in PAGES if name in (page.name, page.parent.name)]
     wanted = [tuple(words[1:]) for page in pages for words in commands(page) if not is_elsewhere(words[1:])]
     assert wanted

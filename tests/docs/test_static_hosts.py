@@ -88,7 +88,7 @@ def prepare(folder: Path, files: dict[str, str]) -> None:
 
 def follow(folder: Path, script: str, output: str = "site") -> None:
     """Run the commands, and see what they publish."""
-    quiet = {"ASTRO_TELEMETRY_DISABLED": "1", "NEXT_TELEMETRY_DISABLED": "1"}
+    quiet = {"ASTRO_TELEMETRY_DISABLED": "1", "NEXT_TELEMETRY_DISABLED": "1", "CHROME_PATH": "no-browser"}
     environment = {**os.environ, **quiet, "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["sh", "-e", "-c", script], cwd=folder, env=environment, capture_output=True, text=True, check=False

@@ -160,7 +160,7 @@ def test_what_was_emitted_for_other_settings(site: BuiltSite) -> None:
     emit(site.config(), ["nginx"])
     lines = messages(examine(site.config(serve__expose=False), ["nginx"], nginx_file(site), ME))
     output = "is not what adaptc would write now: run adaptc emit nginx, then reload the server [setup-outdated]"
-    assert lines == [f"{site.output}/serve/nginx-{part}.conf: warning: {output}" for part in ("server", "location")]
+    assert lines == [f"{site.output}/serve/nginx-{part}.conf: warning: {output}" for part in ("http", "server")]
 
 
 # ---- nginx: caches and header fields

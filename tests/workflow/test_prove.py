@@ -190,7 +190,8 @@ def test_what_a_page_changes_by_itself_is_no_difference(chromium: str, tmp_path:
 
 
 MENU = """<!DOCTYPE html><title>t</title><style>ul { display: none } .open ul { display: block }</style>
-<main><button onclick="this.parentNode.classList.toggle('open')">Menu</button><ul><li>One</ul><p>Words</main>
+<main><button onclick="this.parentNode.classList.toggle('open')">Menu</button><ul><li>One</ul>
+<p>Words of the day, which the harbour master counts with the ships that leave with the tide in the morning.</main>
 """
 
 
