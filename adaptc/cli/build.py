@@ -210,7 +210,7 @@ def _build(invocation: Invocation, config: Config, display: _RunOptions) -> Exit
     if is_first and display.crawl is None and not os.environ.get("ADAPTC_EMBEDDED"):
         from adaptc.cli.init import setting_lines
 
-        print_text("\n".join(setting_lines(config.docroot, Path(), config.site.base_url)), invocation)
+        print_text("\n".join(setting_lines(config.docroot, Path(), config.output, config.site.base_url)), invocation)
     return exit_code(said)
 
 

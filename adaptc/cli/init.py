@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from importlib import resources
@@ -18,6 +19,7 @@ from adaptc.core.diagnostics import UsageError, printable
 if TYPE_CHECKING:
     from adaptc.site.setting import Setting
 
+USUAL_OUTPUT = "opt"
 # For a crowd: all levels down to text, and everything by which daemons can choose among them
 _CROWD = ("full", "lossless", "moderate", "extreme", "text")
 PROFILES: dict[str, dict[str, Any]] = {
@@ -35,7 +37,7 @@ PROFILES: dict[str, dict[str, Any]] = {
 
 @command("init")
 @click.option("--docroot", metavar="DIR", help="The site; by default the first of the usual folders with a page.")
-@click.option("--output", metavar="DIR", default="opt", show_default=True, help="Where builds go.")
+@click.option("--output", metavar="DIR", default=USUAL_OUTPUT, show_default=True, help="Where builds go.")
 @click.option("--profile", type=click.Choice([*PROFILES]), help="Settings for a purpose; crowd: for the worst day.")
 @click.option("--schema", is_flag=True, help="Print the JSON schema of adaptc.toml, for editors; write nothing.")
 def init(invocation: Invocation, docroot: str | None, output: str, profile: str | None, schema: bool) -> None:
@@ -113,20 +115,28 @@ def _settings_found(project: Path, docroot: str | None) -> Iterator[tuple[str, A
 # ---- what a site is, for people
 
 
-def setting_lines(docroot: Path | None, project: Path, base_url: str | None = None) -> Iterator[str]:
-    """Yield what is known of a site, and the commands that would gain most."""
+def setting_lines(
+    docroot: Path | None, project: Path, output: Path | None = None, base_url: str | None = None
+) -> Iterator[str]:
+    """Yield what is known of a site, and the commands that would gain most.
+
+    With an ``output`` it is for a build, which has said what application the site is.
+    """
     from adaptc.browser.chromium import find_chromium
     from adaptc.core.urls import NOWHERE
     from adaptc.site.setting import first_commands, look_around
 
     setting = look_around(docroot, project)
     yield from _known(setting, base_url if base_url is None or not base_url.startswith(NOWHERE) else None)
+    if output is None and setting.app is not None:
+        yield str(setting.app)
     if docroot is not None:
         yield "what gains most, to paste:"
+        option = "" if output is None or output == Path(USUAL_OUTPUT) else f" -o {shlex.quote(str(output))}"
         has_browser = find_chromium("") is not None
-        name = str(docroot)
+        site = shlex.quote(str(docroot))
         for found in first_commands(
-            name, setting, has_browser=has_browser, finds=lambda name: bool(shutil.which(name))
+            site, option, setting, has_browser=has_browser, finds=lambda name: bool(shutil.which(name))
         ):
             yield f"  {found.name}"
             yield f"      {found.reason}"
@@ -138,8 +148,6 @@ def _known(setting: Setting, base_url: str | None) -> Iterator[str]:
     parts += [f"at {base_url}"] if base_url else []
     if parts:
         yield printable("; ".join(parts))
-    if setting.needs_scripts:
-        yield f"its pages may need scripts: {setting.needs_scripts}; --browser lets a build see what they show"
 
 
 def starting_text(docroot: str | None, output: str) -> str:

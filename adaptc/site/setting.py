@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.site.published import App, find_app
+
 _BYTES = 1 << 18
 
 
@@ -26,12 +28,12 @@ class Setting:
     """The surroundings of a docroot; None for what nothing says.
 
     ``sends_files`` tells whether the host sends files as they are, so that one level is exported to it.
-    ``needs_scripts`` says by what a page without scripts has no words.
+    ``app`` is what application its pages are, if they are one.
     """
 
     generator: Finding | None = None
     host: Finding | None = None
-    needs_scripts: str | None = None
+    app: App | None = None
 
     @property
     def sends_files(self) -> bool:
@@ -94,14 +96,15 @@ _WORKFLOWS: Mapping[str, tuple[str, str]] = {
     ),
     ".gitlab-ci.yml": (r"^pages:", "GitLab Pages"),
 }
-_FEWEST_WORDS = 20
+_INDEX = "index.html"
 
 
 def look_around(docroot: Path | None, project: Path) -> Setting:
     """Return what files say of a docroot, and of the directory of its project. What cannot be read says nothing."""
-    page = _text(docroot / "index.html") if docroot is not None else ""
+    page = _text(docroot / _INDEX) if docroot is not None else ""
     places = [each for each in (docroot, project) if each is not None]
-    return Setting(_generator(docroot, project, page), _host(places, project), _needs_scripts(page))
+    app = find_app(docroot, (_INDEX,)) if docroot is not None and docroot.is_dir() else None
+    return Setting(_generator(docroot, project, page), _host(places, project), app)
 
 
 def usual_docroot(base: Path) -> str | None:
@@ -143,14 +146,6 @@ def _named_in_workflows(project: Path) -> Iterator[Finding]:
                 yield Finding(host, file.relative_to(project).as_posix())
 
 
-def _needs_scripts(page: str) -> str | None:
-    body = page.partition("<body")[2].partition(">")[2]
-    bare = re.sub(r"(?is)<(script|style|noscript|template)\b.*?</\1\s*>|<[^>]*>", " ", body)
-    if body and "<script" in page and len(bare.split()) < _FEWEST_WORDS:
-        return f"index.html has {len(bare.split())} words before its scripts run"
-    return None
-
-
 def _text(file: Path) -> str:
     try:
         with file.open("rb") as content:
@@ -171,23 +166,28 @@ def named_domain(docroot: Path, project: Path) -> str | None:
 # ---- what to do first
 
 
-def first_commands(docroot: str, setting: Setting, *, has_browser: bool, finds: Callable[[str], bool]) -> list[Finding]:
+def first_commands(
+    docroot: str, output: str, setting: Setting, *, has_browser: bool, finds: Callable[[str], bool]
+) -> list[Finding]:
     """Return up to three commands to paste, those that gain most first, and what each is for.
 
-    ``finds`` tells whether a program is installed.
+    ``output`` is the option with the output, empty for the usual one. ``finds`` tells whether a program is installed.
     """
-    browser = " --browser" if has_browser else ""
-    build = f"adaptc build {docroot} -o opt --level full --level web{browser}"
-    export = Finding(
-        f"{build} && adaptc export web adapted {docroot} --encodings none",
+    server = next((name for name in ("nginx", "apache2", "caddy", "lighttpd") if finds(name)), None)
+    see = Finding(
+        f"adaptc build {docroot}{output} --browser", "its pages are written by scripts: a browser sees what they show"
+    )
+    web = Finding(
+        f"adaptc web {docroot} adapted{output}",
         "the same site with smaller images and pages, in adapted/, to be published in place of it",
     )
-    server = next((name for name in ("nginx", "apache2", "caddy", "lighttpd") if finds(name)), None)
     emit = Finding(
-        f"adaptc emit {server.removesuffix('2') if server else 'nginx'}",
+        f"adaptc emit {server.removesuffix('2') if server else 'nginx'}{output}",
         "configuration by which the server sends what was compressed ahead of time, and a switch for crowds",
     )
-    prove = Finding("adaptc prove", "a browser compares pages at every level with the original")
-    look = Finding("adaptc preview", "two levels side by side in your browser")
-    first = [export] if setting.sends_files or server is None else [emit, export]
+    prove = Finding(f"adaptc prove{output}", "a browser compares pages at every level with the original")
+    look = Finding(f"adaptc preview{output}", "two levels side by side in your browser")
+    is_written = setting.app is not None and not setting.app.is_rendered
+    first = [see] if is_written and has_browser else []
+    first += [web] if setting.sends_files or server is None else [emit, web]
     return [*first, prove if has_browser else look, look][:3]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from adaptc.site.published import App
 from adaptc.site.setting import Setting, first_commands, look_around, named_domain, usual_docroot
 
 
@@ -46,14 +47,12 @@ def test_nothing_is_said_of_what_cannot_be_read(tmp_path: Path) -> None:
     assert look_around(None, tmp_path) == Setting()
 
 
-def test_a_page_without_words_may_need_scripts(tmp_path: Path) -> None:
+def test_an_application_is_known_by_its_pages(tmp_path: Path) -> None:
     shell = "<body><div id=root></div><script src=app.js></script><noscript>You need scripts to see this</noscript>"
     docroot = write(tmp_path, {"public/index.html": shell})
-    assert "0 words" in (look_around(docroot, tmp_path).needs_scripts or "")
+    assert look_around(docroot, tmp_path).app == App("An application", is_rendered=False)
     write(tmp_path, {"public/index.html": f"<body><p>{'word ' * 30}<script src=app.js></script>"})
-    assert look_around(docroot, tmp_path).needs_scripts is None
-    write(tmp_path, {"public/index.html": "<body><p>few words, and no script"})
-    assert look_around(docroot, tmp_path).needs_scripts is None
+    assert look_around(docroot, tmp_path).app is None
 
 
 def test_the_folder_of_the_generator_comes_first(tmp_path: Path) -> None:
@@ -73,12 +72,14 @@ def test_commands_fit_the_host(tmp_path: Path) -> None:
     docroot = write(tmp_path, {"public/index.html": "", "netlify.toml": ""})
 
     def commands(setting: Setting, has_browser: bool = False, *installed: str) -> list[str]:
-        found = first_commands("public", setting, has_browser=has_browser, finds=lambda name: name in installed)
+        option = " -o out"
+        found = first_commands("public", option, setting, has_browser=has_browser, finds=lambda name: name in installed)
         return [each.name for each in found]
 
     static = commands(look_around(docroot, tmp_path), True, "nginx")
-    build = "adaptc build public -o opt --level full --level web --browser"
-    assert static[0] == f"{build} && adaptc export web adapted public --encodings none"
-    assert static[1:] == ["adaptc prove", "adaptc preview"]
-    assert commands(Setting(), False, "apache2")[0] == "adaptc emit apache"
+    assert static == ["adaptc web public adapted -o out", "adaptc prove -o out", "adaptc preview -o out"]
+    assert commands(Setting(), False, "apache2")[0] == "adaptc emit apache -o out"
+    written = Setting(app=App("Vite", is_rendered=False))
+    assert commands(written, True)[:2] == ["adaptc build public -o out --browser", "adaptc web public adapted -o out"]
+    assert commands(written)[0] == "adaptc web public adapted -o out"
     assert len(commands(Setting(), True, "nginx")) == 3
