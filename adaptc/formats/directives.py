@@ -215,14 +215,11 @@ _CLASSES = {
     "xdigit": "0-9A-Fa-f", "word": r"\w", "blank": r" \t", "punct": r"!-/:-@\[-`{-~",
 }  # fmt: skip
 _ESCAPE = r"\\(?:[^A-Za-z0-9\s\x80-\U0010ffff]|[dDwWsStnrf]|x[0-9A-Fa-f]{2})"
-_TOKEN = re.compile(
-    rf"""(?P<atom>{_ESCAPE}|[^\\\[\](){{}}|*+?^$\n]|\])
+_TOKEN = rf"""(?P<atom>{_ESCAPE}|[^\\\[\](){{}}|*+?^$\n]|\])
     |(?P<anchor>[\^$]|\\[bBA])
     |(?P<open>\((?:\?(?:[:=!]|<[=!]|i:))?)|(?P<close>\))|(?P<or>\|)
     |(?P<times>(?:[*+?]|\{{\d{{1,4}}(?:,\d{{0,4}})?\}})(?:\?|(?![+*?])))
-    |(?P<set>\[(?:\^|(?!\^))(?!\])(?:{_ESCAPE}|\[:(?:{"|".join(_CLASSES)}):\]|(?!--|&&|~~|\|\|)[^\\\[\]])+\])""",
-    re.VERBOSE,
-)
+    |(?P<set>\[(?:\^|(?!\^))(?!\])(?:{_ESCAPE}|\[:(?:{"|".join(_CLASSES)}):\]|(?!--|&&|~~|\|\|)[^\\\[\]])+\])"""
 
 
 def pattern_of(text: str, ignores_case: bool = False) -> re.Pattern[bytes] | None:
@@ -231,8 +228,9 @@ def pattern_of(text: str, ignores_case: bool = False) -> re.Pattern[bytes] | Non
     if text.startswith("(?i)"):
         text, flags = text[4:], re.IGNORECASE
     source, place, depth, may_repeat = "", 0, 0, False
+    next_token = re.compile(_TOKEN, re.VERBOSE).match
     while place < len(text):
-        token = _TOKEN.match(text, place)
+        token = next_token(text, place)
         kind = token.lastgroup if token is not None else None
         if token is None or (kind == "times" and not may_repeat):
             return None

@@ -125,17 +125,7 @@ _RESTRICTING: Mapping[str, str] = {
 }
 
 
-def _compiled(patterns: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
-    return {
-        name: re.compile(pattern.replace(" ", "\n"), re.IGNORECASE | re.ASCII) for name, pattern in patterns.items()
-    }
-
-
-_BY_EFFECT = (
-    (Effect.NOTHING, _compiled(_HARMLESS)),
-    (Effect.ALTERS, _compiled(_ALTERING)),
-    (Effect.RESTRICTS, _compiled(_RESTRICTING)),
-)
+_BY_EFFECT = ((Effect.NOTHING, _HARMLESS), (Effect.ALTERS, _ALTERING), (Effect.RESTRICTS, _RESTRICTING))
 # Of modules that servers often lack: Apache refuses them then
 _OF_RARE_MODULES = frozenset({"action", "authgroupfile", "sslrequiressl", "xbithack"})
 # Directives of other modules, where a section asks whether the module is there
@@ -160,13 +150,18 @@ def effect_of(directive: Directive, filters: Sequence[str] = ()) -> Effect:
         return judge(args)
     text = "\n".join(args)
     for effect, patterns in _BY_EFFECT:
-        if name in patterns and patterns[name].fullmatch(text):
+        if name in patterns and _is_as(patterns[name], text):
             return effect
     is_guarded = any(
         names.fullmatch(name) and any(_asks(section, module) for section in directive.within)
         for names, module in _GUARDED.items()
     )
     return Effect.NOTHING if is_guarded else Effect.UNKNOWN
+
+
+def _is_as(pattern: str, text: str) -> bool:
+    """Whether arguments, which line ends separate, match; compiled at first use, since most sites have few of these."""
+    return re.fullmatch(pattern.replace(" ", "\n"), text, re.IGNORECASE | re.ASCII) is not None
 
 
 def _has_what_it_needs(directive: Directive, filters: Sequence[str]) -> bool:
@@ -207,7 +202,6 @@ _ESSENTIAL = re.compile(
     r"|www-authenticate|authorization|x-sendfile|x-accel-.*|upgrade|connection|trailer|date|accept-ranges):?",
     re.IGNORECASE,
 )
-_HEADERS = re.compile(_HEADER.replace(" ", "\n"), re.IGNORECASE | re.ASCII)
 
 
 def header_field(args: Sequence[str]) -> tuple[str, str]:
@@ -222,7 +216,7 @@ def _header(args: Sequence[str]) -> Effect:
         is_known = len(words) == 4 and known_patterns([words[2]]) and re.fullmatch(_FIELD, words[1]) is not None
         return _known(is_known and "%" not in words[3], Effect.ALTERS)
     conditions = [arg[5:] for arg in args[2:] if arg.lower().startswith("expr=")]
-    if not _HEADERS.fullmatch("\n".join(args)) or not all(map(known_expression, conditions)):
+    if not _is_as(_HEADER, "\n".join(args)) or not all(map(known_expression, conditions)):
         return Effect.UNKNOWN
     action, field = header_field(args)
     if action == "unset":
@@ -279,12 +273,12 @@ _OPERAND = rf"(%\{{{_VARIABLES}\}}|'[^'%\\\n]*'|\d+)"
 _REGEX = r"(?:m#([^#\n]*)#i?|m?/([^/\n]*)/i?)"
 _COMPARISON = r"(?:[!=]?=|-eq|-ne|-lt|-gt|-le|-ge)"
 _TERM = rf"!?\s*(-[nz]\s+{_OPERAND}|{_OPERAND}\s*{_COMPARISON}\s*{_OPERAND}|{_OPERAND}\s*[!=]~\s*{_REGEX})"
-_EXPRESSION = re.compile(rf"\s*{_TERM}(\s*(&&|\|\|)\s*{_TERM})*\s*", re.IGNORECASE | re.ASCII)
+_EXPRESSION = rf"\s*{_TERM}(\s*(&&|\|\|)\s*{_TERM})*\s*"
 
 
 def known_expression(text: str) -> bool:
     """Whether Apache can read an expression (``<If>``, ``expr=``): the usual comparisons of variables."""
-    if not _EXPRESSION.fullmatch(text):
+    if not re.fullmatch(_EXPRESSION, text, re.IGNORECASE | re.ASCII):
         return False
     return known_patterns(one or other for one, other in re.findall(_REGEX, text, re.IGNORECASE) if one or other)
 
