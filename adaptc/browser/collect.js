@@ -22,12 +22,16 @@
     range.setEnd(node, start + 1)
     return range.getClientRects()[0]
   }
-  const nodes = []
-  const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT)
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-    const element = node.parentElement
-    if (element && !NO_TEXT.has(element.tagName) && /\S/.test(node.data) && isVisible(element) && firstBox(node)) nodes.push(node)
+  const shownTexts = () => {
+    const found = []
+    const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT)
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+      const element = node.parentElement
+      if (element && !NO_TEXT.has(element.tagName) && /\S/.test(node.data) && isVisible(element) && firstBox(node)) found.push(node)
+    }
+    return found
   }
+  const nodes = shownTexts()
   const seen = new Set()
   const texts = []
   for (const node of nodes) {
@@ -71,7 +75,20 @@
   const links = all('a[href],area[href]')
   const control = (element) => [element.tagName, element.type, element.name].join(' ').toLowerCase()
   const fields = all('input:not([type=hidden]),select,textarea,button')
-  const shownLinks = links.filter((link) => leads(link) && (link.tagName === 'AREA' || isShown(link)))
+  const isReached = (link) => leads(link) && (link.tagName === 'AREA' || isShown(link))
+  const shownLinks = links.filter(isReached)
+
+  // ---- what a reader sees: on a page without scripts also what opens at a touch
+
+  const runs = [...document.scripts].some((script) => !script.type || /javascript|ecmascript|module/i.test(script.type))
+  const closed = runs ? [] : all('details:not([open])')
+  for (const each of closed) each.open = true
+  const seenByReaders = {
+    seen: wordsOf(shownTexts()),
+    seenLinks: links.filter(isReached).map(target),
+    seenFields: fields.filter(isShown).map(control),
+  }
+  for (const each of closed) each.open = false
 
   // ---- what lies over the content
 
@@ -120,9 +137,7 @@
     links: links.map(target),
     forms: all('form').length,
     fields: all('input,select,textarea,button').map(control),
-    seen: wordsOf(nodes),
-    seenLinks: shownLinks.map(target),
-    seenFields: fields.filter(isShown).map(control),
+    ...seenByReaders,
     content: wordsOf(content),
     contentLinks: shownLinks.filter(isContent).map(target),
     contentFields: fields.filter((field) => isShown(field) && isContent(field) && field.form && field.name).map(control),

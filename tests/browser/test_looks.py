@@ -41,3 +41,16 @@ def test_each_fault_is_found_and_nothing_else(chromium: str) -> None:
     found = in_chromium(chromium, work)
     expected = {f"{kind or 'none'}.html": {kind} - {""} for kind in FAULTS}
     assert found == {**expected, "dark.html": {"faint"}, "script.html": set()}
+
+
+@pytest.mark.chromium
+def test_what_opens_at_a_touch_without_scripts_is_seen(chromium: str) -> None:
+    inner = "<details><summary>More</summary><a href=deep.html>Tides</a></details>"
+    menu = f"{HEAD.format('')}<details><summary>Menu</summary>{inner}</details>"
+    pages = {"plain.html": menu, "script.html": f"{menu}<script>1</script>"}
+
+    async def work(browser: Chromium) -> list[tuple[str, tuple[str, ...], str]]:
+        views = [await view_page(browser, site({**pages}), URL + name, 412) for name in pages]
+        return [(view.seen, view.seen_links, view.content) for view in views]
+
+    assert in_chromium(chromium, work) == [("Menu More Tides", ("/deep.html",), "Menu"), ("Menu", (), "Menu")]
