@@ -44,7 +44,7 @@ def generate(folder: Path, *command: str) -> str:
     (installed / "entry_points.txt").write_text(f"[mkdocs.plugins]\n{points}\n")
     surroundings = {
         **os.environ,
-        "PYTHONPATH": f"{installed.parent}:{ROOT}:{os.environ.get('PYTHONPATH', '')}",
+        "PYTHONPATH": os.pathsep.join(filter(None, (str(installed.parent), os.environ.get("PYTHONPATH")))),
         "NO_MKDOCS_2_WARNING": "1",
     }
     done = subprocess.run(
