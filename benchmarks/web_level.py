@@ -89,9 +89,11 @@ def make_trees(site: Path, scratch: Path, pages: list[str], jampack: list[str], 
         ):
             subprocess.run([*ours, *command], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if not (scratch / "jampack").exists():
-        copy_site(site, scratch / "jampack", pages)
-        theirs = [*jampack, str(scratch / "jampack"), "--cleancache"]
-        subprocess.run(theirs, cwd=directory, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        begun = scratch / "jampack-begun"
+        shutil.rmtree(begun, ignore_errors=True)
+        copy_site(site, begun, pages)
+        subprocess.run([*jampack, str(begun), "--cleancache"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
+        begun.rename(scratch / "jampack")  # one that failed is no tree of jampack's
 
 
 # ---- a host that only sends files

@@ -208,9 +208,11 @@ def _build(invocation: Invocation, config: Config, display: _RunOptions) -> Exit
     print_diagnostics(said[len(display.notes) :], invocation)
     _show(invocation, result, config)
     if is_first and display.crawl is None and not os.environ.get("ADAPTC_EMBEDDED"):
-        from adaptc.cli.init import setting_lines
+        from adaptc.cli.init import surroundings_lines
 
-        print_text("\n".join(setting_lines(config.docroot, Path(), config.output, config.site.base_url)), invocation)
+        print_text(
+            "\n".join(surroundings_lines(config.docroot, Path(), config.output, config.site.base_url)), invocation
+        )
     return exit_code(said)
 
 

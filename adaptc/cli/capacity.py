@@ -95,13 +95,8 @@ def capacity(
     for a page, think and load the next one; with --load, too, others load pages meanwhile; with --hit-ratio the users
     are behind a caching proxy, as those of an Internet provider.
     """
-    from adaptc.serve.capacity.rungs import ladder_of
-    from adaptc.serve.state_directory import read_knobs
-
     config = invocation.load({"output": output})
-    knobs = read_knobs(config.output)
-    names = knobs.ladder if knobs is not None else None
-    ladder = [_parse_rung(level) for level in levels] or _from_manifest(config, lambda read: ladder_of(read, names))
+    ladder = [_parse_rung(level) for level in levels] or _ladder_of_build(config)
     is_measured = not levels or profile is not None
     measured = measured_cost(config, invocation, profile, protocol) if is_measured else None
     options = {"view": view_ms, "request": request_ms, "kilobyte": kilobyte_ms, "rejection": rejection_ms}
@@ -119,6 +114,15 @@ def capacity(
         print_json(record)
     else:
         print_text(_text(record), invocation)
+
+
+def _ladder_of_build(config: Config) -> Sequence[Rung]:
+    """Return the ladder of the last build: that of the emitted configuration, where there is one."""
+    from adaptc.serve.capacity.rungs import ladder_of
+    from adaptc.serve.state_directory import read_knobs
+
+    knobs = read_knobs(config.output)
+    return _from_manifest(config, lambda read: ladder_of(read, knobs.ladder if knobs is not None else None))
 
 
 def _with_rejection(cost: Cost, rejection_ms: float | None) -> Cost:

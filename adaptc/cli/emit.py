@@ -36,7 +36,7 @@ def emit(invocation: Invocation, what: str, output: Path | None, table: Path | N
     from adaptc.serve.emitter import complete_targets
     from adaptc.serve.emitter import emit as run
 
-    _show(invocation, run(config, complete_targets(config.serve.front) if what == "all" else (what,)))
+    _show(invocation, run(config, complete_targets(config.serve.reverse_proxy) if what == "all" else (what,)))
     return ExitCode.DONE
 
 

@@ -17,7 +17,7 @@ from adaptc.cli.render import print_json, print_text
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
-    from adaptc.site.setting import Setting
+    from adaptc.site.surroundings import Surroundings
 
 USUAL_OUTPUT = "opt"
 # For a crowd: all levels down to text, and everything by which daemons can choose among them
@@ -46,7 +46,7 @@ def init(invocation: Invocation, docroot: str | None, output: str, profile: str 
     It is written to the working directory, or where --config says. An existing file is never overwritten. What the
     files there say of generator, host and address is set in it, with the reason.
     """
-    from adaptc.site.setting import usual_docroot
+    from adaptc.site.surroundings import usual_docroot
 
     if schema:
         from adaptc.config.json_schema import json_schema
@@ -95,10 +95,10 @@ def _settings_found(project: Path, docroot: str | None) -> Iterator[tuple[str, A
     from adaptc.config.config import Config
     from adaptc.core.urls import NOWHERE
     from adaptc.site.published import find_base_url
-    from adaptc.site.setting import look_around, named_domain
+    from adaptc.site.surroundings import look_around, named_domain
 
     folder = project / docroot if docroot else None
-    setting = look_around(folder, project)
+    surroundings = look_around(folder, project)
     if folder is not None and folder.is_dir():
         read = find_base_url(folder, Config().site.index)
         domain = named_domain(folder, project)
@@ -106,16 +106,16 @@ def _settings_found(project: Path, docroot: str | None) -> Iterator[tuple[str, A
             yield "site.base_url", read, "the addresses of its pages"
         elif read is None and domain is not None:
             yield "site.base_url", f"https://{domain}/", "CNAME"
-    if setting.sends_files and setting.host is not None:
-        why = f"{setting.host.name} ({setting.host.reason}) sends files as they are"
+    if surroundings.sends_files and surroundings.host is not None:
+        why = f"{surroundings.host.name} ({surroundings.host.reason}) sends files as they are"
         yield "build.levels", ("full", "web"), why
-        yield "cost.preset", "static-host", f"{setting.host.name} speaks HTTP/2"
+        yield "cost.preset", "static-host", f"{surroundings.host.name} speaks HTTP/2"
 
 
 # ---- what a site is, for people
 
 
-def setting_lines(
+def surroundings_lines(
     docroot: Path | None, project: Path, output: Path | None = None, base_url: str | None = None
 ) -> Iterator[str]:
     """Yield what is known of a site, and the commands that would gain most.
@@ -124,27 +124,27 @@ def setting_lines(
     """
     from adaptc.browser.chromium import find_chromium
     from adaptc.core.urls import NOWHERE
-    from adaptc.site.setting import first_commands, look_around
+    from adaptc.site.surroundings import first_commands, look_around
 
-    setting = look_around(docroot, project)
-    yield from _known(setting, base_url if base_url is None or not base_url.startswith(NOWHERE) else None)
-    if output is None and setting.app is not None:
-        yield str(setting.app)
+    surroundings = look_around(docroot, project)
+    yield from _known(surroundings, base_url if base_url is None or not base_url.startswith(NOWHERE) else None)
+    if output is None and surroundings.app is not None:
+        yield str(surroundings.app)
     if docroot is not None:
         yield "what gains most, to paste:"
         option = "" if output is None or output == Path(USUAL_OUTPUT) else f" -o {shlex.quote(str(output))}"
         has_browser = find_chromium("") is not None
         site = shlex.quote(str(docroot))
         for found in first_commands(
-            site, option, setting, has_browser=has_browser, finds=lambda name: bool(shutil.which(name))
+            site, option, surroundings, has_browser=has_browser, finds=lambda name: bool(shutil.which(name))
         ):
             yield f"  {found.name}"
             yield f"      {found.reason}"
 
 
-def _known(setting: Setting, base_url: str | None) -> Iterator[str]:
-    parts = [f"made by {each.name} ({each.reason})" for each in [setting.generator] if each]
-    parts += [f"published by {each.name} ({each.reason})" for each in [setting.host] if each]
+def _known(surroundings: Surroundings, base_url: str | None) -> Iterator[str]:
+    parts = [f"made by {each.name} ({each.reason})" for each in [surroundings.generator] if each]
+    parts += [f"published by {each.name} ({each.reason})" for each in [surroundings.host] if each]
     parts += [f"at {base_url}"] if base_url else []
     if parts:
         yield printable("; ".join(parts))

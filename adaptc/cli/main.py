@@ -151,15 +151,15 @@ def _what_it_would_do() -> list[str]:
     """Return what is known of the site in the working directory, and what to do with it; nothing without a site."""
     from pathlib import Path
 
-    from adaptc.cli.init import setting_lines
-    from adaptc.site.setting import usual_docroot
+    from adaptc.cli.init import surroundings_lines
+    from adaptc.site.surroundings import usual_docroot
 
     here = Path()
     docroot = usual_docroot(here) or ("." if (here / "index.html").is_file() else None)
     if docroot is None:
         return []
     found = [f"the site in {docroot} (nothing was written; adaptc --help lists the commands)"]
-    return [*found, *setting_lines(Path(docroot), here)]
+    return [*found, *surroundings_lines(Path(docroot), here)]
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

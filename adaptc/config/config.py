@@ -139,7 +139,7 @@ class CostConfig:
 
 # The servers that configuration can be written for: each is a module of its name in adaptc/serve/servers/
 SERVERS = ("apache", "htaccess", "nginx", "caddy", "lighttpd", "varnish")
-FRONTS = ("varnish",)
+REVERSE_PROXIES = ("varnish",)
 ACTIONS = "actions"  # action tables, which are for any server
 EMIT_TARGETS = (*SERVERS, ACTIONS)
 CLASS_MAPS = ("dbm", "txt")
@@ -156,9 +156,9 @@ class ServeConfig:
     ``emit`` names what ``build`` writes too. ``docroot``, ``output`` and ``state`` are paths on the server. ``prefix``
     is the URL path of the docroot without its final slash, None for that of ``site.base_url``. ``level`` is served when
     the flag is set and nothing says otherwise; None: the lowest of the ladder that keeps the words, without a flag the
-    lowest that promises the same page. ``front`` is one of ``FRONTS``, which chooses for the servers behind it, or
-    None. ``ladder`` are the levels between which daemons choose, highest quality first, () for those with a number and
-    then ``text``. ``status`` is the address and port of a status page of its own.
+    lowest that promises the same page. ``reverse_proxy`` is one of ``REVERSE_PROXIES``, which chooses for the origin
+    servers, or None. ``ladder`` are the levels between which daemons choose, highest quality first, () for those with a
+    number and then ``text``. ``status`` is the address and port of a status page of its own.
     With ``classes_need_flag`` classes act while the flag is set, else always. ``shared_seconds`` is how long shared
     caches may hold a degraded answer, 0 for never. ``freshness`` is one of ``FRESHNESS``, ``access`` of ``ACCESS``.
     """
@@ -173,7 +173,7 @@ class ServeConfig:
     flag: bool = True
     level: str | None = None
     ladder: tuple[str, ...] = ()
-    front: str | None = None
+    reverse_proxy: str | None = None
     buckets: bool = False
     reject: bool = False
     retry_after: int = 10

@@ -13,7 +13,7 @@ from typing import Any
 from adaptc.config.budgets import TYPES, Budget
 from adaptc.config.config import SECTIONS
 from adaptc.config.config_file import FIELDS, OPEN_TABLES
-from adaptc.config.schema import Check, fits
+from adaptc.config.schema import Check, InvalidValue, fits
 from adaptc.core.diagnostics import KINDS, Severity
 
 # Values of each JSON type, some of which any check of this type allows
@@ -84,7 +84,7 @@ def _words(check: Check) -> list[str]:
     """Return the words of a check that says so: "one of fast, default, max"."""
     try:
         check("\0", Path())
-    except Exception as error:
+    except InvalidValue as error:
         match = _WORDS.search(str(error))
         return match[1].split(", ") if match else []
     return []

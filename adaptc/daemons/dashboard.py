@@ -1,4 +1,4 @@
-"""``adaptc dashboard``: a page on loopback with what the daemons report and decide, and their knobs behind a token.
+"""``adaptc dashboard``: a page on loopback with what the daemons report and decide; a token lets turn their knobs.
 
 It reads the run directory, so it shows daemons of any process, and what they left when they died.
 """
@@ -148,17 +148,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _obey(self, command: str) -> None:
         try:
-            length = min(int(self.headers.get("Content-Length") or 0), _LONGEST_BODY)
+            length = max(0, min(int(self.headers.get("Content-Length") or 0), _LONGEST_BODY))
             body = json.loads(self.rfile.read(length) or b"{}")
             said = self.server.dashboard.say(command, body if isinstance(body, dict) else {})
-        except (UsageError, ValueError, OSError) as error:
+        except (UsageError, ValueError, OSError, RecursionError) as error:
             self._answer(400, {"error": str(error)})
         else:
             self._answer(200, {"said": said})
 
     def _is_own(self) -> bool:
         """Whether the request names this machine: a page of elsewhere may have its own name lead here."""
-        return urlsplit(f"//{self.headers.get('Host', '')}").hostname in _OWN_NAMES
+        try:
+            return urlsplit(f"//{self.headers.get('Host', '')}").hostname in _OWN_NAMES
+        except ValueError:
+            return False
 
     def _answer(self, status: int, value: Mapping[str, Any]) -> None:
         self._send(status, "application/json", json.dumps(value).encode("ascii"))

@@ -106,9 +106,13 @@ def status_url(policy: Policy, servers: Sequence[str]) -> str:
     return f"http://{policy.serve.status}{page}" if policy.serve.status and page else ""
 
 
-def complete_targets(front: str | None) -> tuple[str, ...]:
-    """Return the targets that can follow every setting of ``[serve]``; of those in front of others only ``front``."""
-    servers = (server for server in all_servers() if not server.lacks and (not server.is_front or server.name == front))
+def complete_targets(reverse_proxy: str | None) -> tuple[str, ...]:
+    """Return the targets that can follow every setting of ``[serve]``; of reverse proxies only ``reverse_proxy``."""
+    servers = (
+        server
+        for server in all_servers()
+        if not server.lacks and (not server.is_reverse_proxy or server.name == reverse_proxy)
+    )
     return (*(server.name for server in servers), ACTIONS)
 
 
@@ -142,7 +146,7 @@ def create_state(policy: Policy, servers: Sequence[Server]) -> None:
 
     Raises ``UsageError`` when the program for hash files is not installed.
     """
-    has_class_map = bool(policy.serve.classes or policy.serve.front) and any(
+    has_class_map = bool(policy.serve.classes or policy.serve.reverse_proxy) and any(
         server.uses_class_map for server in servers
     )
     class_map = policy.serve.class_map if has_class_map else "txt"
@@ -165,10 +169,10 @@ def render(server: Server, policy: Policy) -> dict[str, str]:
     Files that the policy does not need are left out. Raises ``UsageError`` for a setting that the server cannot follow,
     a path that its configuration cannot express, or a mistake in a template.
     """
-    if policy.serve.front and not server.is_front:
+    if policy.serve.reverse_proxy and not server.is_reverse_proxy:
         if "classes" in server.lacks or server.paste is not None:
-            raise UsageError(f"serve.front: {server.title} cannot be asked for a level; use Apache or nginx")
-        policy = policy.behind_front()
+            raise UsageError(f"serve.reverse_proxy: {server.title} cannot be asked for a level; use Apache or nginx")
+        policy = policy.for_origin()
     files = [file for file in server.files if file.is_needed(policy)]
     return {file.name: _rendered(server, file, policy) for file in files}
 

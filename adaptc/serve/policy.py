@@ -134,10 +134,10 @@ class Policy:
         """The fields of a degraded answer that shared caches may hold, but for its label; empty where none may."""
         return shared_fields(self.serve.shared_seconds)
 
-    def behind_front(self) -> Policy:
-        """Return the policy of a server behind ``serve.front``: it sends the level that it is asked for.
+    def for_origin(self) -> Policy:
+        """Return the policy of the origin server of ``serve.reverse_proxy``: it sends the level that it is asked for.
 
-        Without a wish it sends the original. It knows neither flag nor buckets: else the front would keep answers of
+        Without a wish it sends the original. It knows neither flag nor buckets: else the proxy would keep answers of
         before a switch for one after it.
         """
         serve = replace(
@@ -230,7 +230,7 @@ class Policy:
         if level == IDLE:
             return self.class_levels["poor"] if asked == "poor" and self.acts_without_flag else OFF
         if asked not in self.class_levels:
-            return OFF if self.class_levels else level  # behind a front only levels are known
+            return OFF if self.class_levels else level  # an origin server knows levels only
         return max(level, self.class_levels[asked], key=self.levels.index)
 
     def trees(self) -> Iterator[tuple[str, str, str]]:

@@ -135,8 +135,8 @@ class Server:
     ``variables`` are those of its templates in addition to the common ones, ``filters`` the filters: ``arg`` quotes an
     argument that may contain variables of the server, ``path`` one that contains none. ``lacks`` are the
     settings of ``[serve]`` that it cannot follow and refuses, of buckets, classes, reject and strict freshness.
-    ``host`` is the name of the server that reads the files, if it is another. With ``is_front`` it holds answers of the
-    servers behind it, and chooses for them. Raises of ``variables`` and filters: ``UsageError`` for a setting,
+    ``host`` is the name of the server that reads the files, if it is another. With ``is_reverse_proxy`` it keeps
+    answers of origin servers, and chooses for them. Raises of ``variables`` and filters: ``UsageError`` for a setting,
     ``ValueError`` for a text that cannot be expressed in the server's configuration.
     """
 
@@ -147,7 +147,7 @@ class Server:
     variables: Callable[[Policy], Mapping[str, Any]] = no_variables
     tests: Mapping[str, Callable[[str], bool]] = field(default_factory=dict)
     lacks: tuple[str, ...] = ()
-    is_front: bool = False
+    is_reverse_proxy: bool = False
     uses_class_map: bool = False
     host: str | None = None
     paste: Paste | None = None

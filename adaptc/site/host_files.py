@@ -3,9 +3,7 @@
 Each host has a format of its own, and each format a reader here. All of them become rules: a pattern of URL paths, and
 fields. Which of two rules with one field counts differs, and is documented for some hosts only: where the last one
 does, it does here; otherwise values are joined, as several policies all hold. A rule for some requests only (``has``,
-``<If>``) counts, and replaces no other.
-
-A fallback is a page that is sent for addresses of any depth: for missing files, or for every route of an application.
+``<If>``) counts, and replaces no other. ``header_rules`` says what rules and fallbacks are.
 """
 
 from __future__ import annotations

@@ -110,30 +110,13 @@ def show_overload(rows: Sequence[Row], published: Published) -> Sequence[Block]:
     for row in large:
         by_queue.setdefault(row["queue"], []).append(row)
     short = by_queue[min(by_queue)]
-    idle, full, common = short[0], short[-1], min(max(row["rate"] for row in own) for own in (short, small))
-    times = {queue: _at(own, full["rate"]) for queue, own in by_queue.items()}
-    said = ", ".join(f"{ms:,.0f} ms with a queue of {queue:g}" for queue, ms in times.items())
     best = max(large, key=lambda row: row["delivered_mbs"])
     table = [(f"{row['rate']:g}", *(_at(own, row["rate"]) for own in by_queue.values())) for row in short]
     failed = sum(row["failed"] for row in kept)
     return [
         f"Published ({printed['where']}): {printed['says']}",
         Table(("64 kB, requests/s", *(f"queue of {queue:g}, ms" for queue in by_queue)), table, 0),
-        Claim(
-            f"As published: the time of an answer is short until the server is full ({idle['mean_ms']:.0f} ms at "
-            f"{idle['rate']:g} requests a second, {full['mean_ms']:.0f} at {full['rate']:g}).",
-            full["mean_ms"] > 5 * idle["mean_ms"],
-        ),
-        Claim(
-            f"Otherwise than there the queue does not decide how long answers take at {full['rate']:g} requests a "
-            f"second: {said}.",
-            sorted(times.values()) != list(times.values()),
-        ),
-        Claim(
-            f"As published: smaller files take a higher rate (at {common:g} requests a second 8 kB take "
-            f"{_at(small, common):.0f} ms, 64 kB {_at(short, common):.0f}).",
-            2 * _at(small, common) < _at(short, common),
-        ),
+        *_claims(by_queue, small),
         Claim(f"No request failed: {failed:g} of {sum(row['asked'] for row in kept):,.0f}.", failed == 0),
         _times("queues", "Figure 8: time of an answer by the length of the queue, 64 kB", by_queue, "queue of {:g}"),
         _times("sizes", "Figure 9: time of an answer by size", {LARGE: short, small[0]["kilobytes"]: small}, "{:g} kB"),
@@ -150,6 +133,30 @@ def show_overload(rows: Sequence[Row], published: Published) -> Sequence[Block]:
         f"Published: at most {printed['megabits']} Mb/s at {printed['threshold']} requests a second. Here: "
         f"{best['delivered_mbs']:.0f} Mb/s, at {best['rate']:g}.",
     ]  # fmt: skip
+
+
+def _claims(by_queue: Mapping[float, Sequence[Row]], small: Sequence[Row]) -> list[Claim]:
+    short = by_queue[min(by_queue)]
+    idle, full, common = short[0], short[-1], min(max(row["rate"] for row in own) for own in (short, small))
+    times = {queue: _at(own, full["rate"]) for queue, own in by_queue.items()}
+    said = ", ".join(f"{ms:,.0f} ms with a queue of {queue:g}" for queue, ms in times.items())
+    return [
+        Claim(
+            f"As published: the time of an answer is short until the server is full ({idle['mean_ms']:.0f} ms at "
+            f"{idle['rate']:g} requests a second, {full['mean_ms']:.0f} at {full['rate']:g}).",
+            full["mean_ms"] > 5 * idle["mean_ms"],
+        ),
+        Claim(
+            f"Otherwise than there the queue does not decide how long answers take at {full['rate']:g} requests a "
+            f"second: {said}.",
+            sorted(times.values()) != list(times.values()),
+        ),
+        Claim(
+            f"As published: smaller files take a higher rate (at {common:g} requests a second 8 kB take "
+            f"{_at(small, common):.0f} ms, 64 kB {_at(short, common):.0f}).",
+            2 * _at(small, common) < _at(short, common),
+        ),
+    ]
 
 
 def _times(name: str, title: str, groups: Mapping[float, Sequence[Row]], label: str) -> Chart:

@@ -33,7 +33,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, Severity, UsageError, 
 from adaptc.core.version import VERSION
 from adaptc.serve.calibrate.profile import profile_of, write_profile
 from adaptc.serve.capacity.utilization import Cost
-from adaptc.site.setting import usual_docroot
+from adaptc.site.surroundings import usual_docroot
 from adaptc.workflow.configuration import load_config
 
 Output = Callable[[], tuple[str, str]]

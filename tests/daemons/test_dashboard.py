@@ -101,6 +101,7 @@ def test_a_knob_needs_the_token(run: RunDirectory) -> None:
         ({"level": "lossless"}, "a level and seconds"),
         ({"level": "lossless", "seconds": 0}, "a second to 30 days"),
         ([], "a level and seconds"),
+        ({"level": "lossless", "seconds": float("nan")}, "a second to 30 days"),
     ],
 )
 def test_a_wish_that_cannot_be_met_is_explained(run: RunDirectory, body: Any, said: str) -> None:
@@ -113,7 +114,8 @@ def test_a_wish_that_cannot_be_met_is_explained(run: RunDirectory, body: Any, sa
 def test_another_name_of_this_address_shows_nothing(run: RunDirectory) -> None:
     """A page of elsewhere may have its own name lead to 127.0.0.1 (DNS rebinding)."""
     with served(run, TOKEN) as port:
-        assert ask(port, "GET", "/state", Host="evil.example")[0] == 403
+        for name in ("evil.example", "127.0.0.1.evil.example", "[", ""):
+            assert ask(port, "GET", "/state", Host=name)[0] == 403
         assert ask(port, "POST", "/auto", {}, Host="evil.example", Authorization=f"Bearer {TOKEN}")[0] == 404
         assert ask(port, "GET", "/../manifest.json")[0] == 404
 

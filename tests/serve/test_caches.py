@@ -1,4 +1,4 @@
-"""Caches in front of the server: Varnish, which chooses the level, and others, which keep what anybody gets."""
+"""Caches of the server's answers: Varnish, which chooses the level, and others, which keep what anybody gets."""
 
 from __future__ import annotations
 
@@ -31,31 +31,31 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> ServedSite:
 
 
 @contextmanager
-def fronted(served: ServedSite, **settings: Any) -> Iterator[Server]:
-    settings = {"front": "varnish", **HOUR, **settings}
-    with served.start(**settings) as behind:
+def proxied(served: ServedSite, **settings: Any) -> Iterator[Server]:
+    settings = {"reverse_proxy": "varnish", **HOUR, **settings}
+    with served.start(**settings) as origin:
         config = served.site.config(**served.build, **{f"serve__{key}": value for key, value in settings.items()})
         emit(config, ["varnish"])
         with web.varnish(
-            served.site.root / "front", behind.port, served.site.output / "serve" / "varnish.vcl"
-        ) as front:
-            yield front
+            served.site.root / "proxy", origin.port, served.site.output / "serve" / "varnish.vcl"
+        ) as proxy:
+            yield proxy
 
 
 @pytest.mark.servers
 def test_the_flag_switches_what_is_kept_at_once(served: ServedSite) -> None:
-    with fronted(served, level="poorer") as front:
+    with proxied(served, level="poorer") as proxy:
         for on in (False, True, False, True):
             served.switch(on)
             for _ in range(2):
-                reply = front.get("/", accept_encoding="br, gzip")
+                reply = proxy.get("/", accept_encoding="br, gzip")
                 assert reply.headers.get("x-adapt") == ("poorer/br" if on else None)
                 assert decoded(reply) == (served.site.read("index.html", level="poorer") if on else PAGE.encode())
         assert reply.headers["cache-control"] == "private, no-cache"
         assert int(reply.headers["age"]) >= 0
         assert len(reply.headers["x-varnish"].split()) == 2  # from the cache
         assert reply.headers["surrogate-key"].endswith("-poorer")
-        assert front.get("/nothing").status == 404
+        assert proxy.get("/nothing").status == 404
 
 
 @pytest.mark.servers
@@ -67,25 +67,25 @@ def test_classes_buckets_and_rejection(served: ServedSite) -> None:
         "poor_level": "poorer",
         "trusted_proxies": ["127.0.0.1"],
     }
-    with fronted(served, flag=False, retry_after=7, **settings) as front:
+    with proxied(served, flag=False, retry_after=7, **settings) as proxy:
         levels = {
-            word: front.get("/", x_server_actions=word).headers.get("x-adapt") for word in (".full", ".poor", "none")
+            word: proxy.get("/", x_server_actions=word).headers.get("x-adapt") for word in (".full", ".poor", "none")
         }
         assert levels == {".full": "full/id", ".poor": "poorer/id", "none": None}
-        assert front.get("/", save_data="on").headers["x-adapt"] == "poorer/id"
-        assert front.get("/", save_data="on").headers["x-class"] == "poor"
+        assert proxy.get("/", save_data="on").headers["x-adapt"] == "poorer/id"
+        assert proxy.get("/", save_data="on").headers["x-class"] == "poor"
         (served.state / "c" / "poor").mkdir(parents=True, exist_ok=True)
         (served.state / "c" / "poor" / "10.9").touch()
-        assert front.get("/", x_forwarded_for="192.0.2.1, 10.9.8.7").headers["x-class"] == "poor"
-        assert front.get("/", x_forwarded_for="10.9.8.7, 192.0.2.1").headers["x-class"] == "normal"
+        assert proxy.get("/", x_forwarded_for="192.0.2.1, 10.9.8.7").headers["x-class"] == "poor"
+        assert proxy.get("/", x_forwarded_for="10.9.8.7, 192.0.2.1").headers["x-class"] == "normal"
         half = {bucket: "full" if int(bucket, 16) < 128 else "poorer" for bucket in state_directory.BUCKETS}
         state_directory.write_buckets(served.state, half, "full")
-        got = [front.get("/", x_forwarded_for=f"10.0.{number}.7").headers["x-adapt"] for number in range(200)]
+        got = [proxy.get("/", x_forwarded_for=f"10.0.{number}.7").headers["x-adapt"] for number in range(200)]
         assert 60 < got.count("poorer/id") < 140
         assert got.count("poorer/id") + got.count("lossless/id") == 200
-        assert got == [front.get("/", x_forwarded_for=f"10.0.{number}.7").headers["x-adapt"] for number in range(200)]
+        assert got == [proxy.get("/", x_forwarded_for=f"10.0.{number}.7").headers["x-adapt"] for number in range(200)]
         state_directory.write_buckets(served.state, dict.fromkeys(state_directory.BUCKETS, "0"), "full")
-        busy = front.get("/", x_server_actions="none")
+        busy = proxy.get("/", x_server_actions="none")
         assert (busy.status, busy.headers["retry-after"], busy.headers["cache-control"]) == (503, "7", "no-store")
 
 
@@ -93,7 +93,7 @@ def test_classes_buckets_and_rejection(served: ServedSite) -> None:
 def test_nobody_gets_anothers_answer(served: ServedSite) -> None:
     """A thousand requests for any level and coding, nearly all answered from the cache."""
     draw = random.Random(40)
-    with fronted(served, flag=False, classes=True, buckets=True) as front:
+    with proxied(served, flag=False, classes=True, buckets=True) as proxy:
         kept = 0
         for _ in range(1000):
             level, accepted = (
@@ -101,7 +101,7 @@ def test_nobody_gets_anothers_answer(served: ServedSite) -> None:
                 draw.choice(["br", "gzip", "zstd", "br, gzip", ""]),
             )
             path = draw.choice(["index.html", "news/index.html"])
-            reply = front.get(f"/{path}", x_server_actions=f".{level}", accept_encoding=accepted)
+            reply = proxy.get(f"/{path}", x_server_actions=f".{level}", accept_encoding=accepted)
             coding = {"br": "br", "gzip": "gz", "zstd": "zst", "br, gzip": "br", "": "id"}[accepted]
             assert (reply.status, reply.headers["x-adapt"]) == (200, f"{level}/{coding}")
             assert reply.body == served.site.read(path, level=level, coding=coding)
@@ -112,32 +112,33 @@ def test_nobody_gets_anothers_answer(served: ServedSite) -> None:
 @pytest.mark.servers
 def test_other_caches_keep_what_anybody_gets(served: ServedSite) -> None:
     """nginx's proxy_cache: after the switch nobody waits longer than serve.shared_seconds for the original."""
-    with served.start(level="poorer", shared_seconds=2) as behind:
+    with served.start(level="poorer", shared_seconds=2) as origin:
         root = served.site.root / "cache"
         cache = f'proxy_cache_path "{root}/kept" keys_zone=kept:1m;'
         forward = (
-            f"proxy_pass http://127.0.0.1:{behind.port}; proxy_cache kept; add_header X-Cache $upstream_cache_status;"
+            f"proxy_pass http://127.0.0.1:{origin.port}; proxy_cache kept; add_header X-Cache $upstream_cache_status;"
         )
-        with web.nginx(root, served.site.docroot, cache, f"location / {{ {forward} }}") as front:
+        with web.nginx(root, served.site.docroot, cache, f"location / {{ {forward} }}") as proxy:
             served.switch()
-            wait_until(lambda: front.get("/").headers.get("x-cache") == "HIT")
-            assert front.get("/").headers["x-adapt"] == "poorer/id"
+            wait_until(lambda: proxy.get("/").headers.get("x-cache") == "HIT")
+            assert proxy.get("/").headers["x-adapt"] == "poorer/id"
             served.switch(on=False)
-            wait_until(lambda: "x-adapt" not in front.get("/").headers)
+            wait_until(lambda: "x-adapt" not in proxy.get("/").headers)
 
 
 @pytest.mark.servers
 def test_what_is_kept_grows_old(served: ServedSite) -> None:
-    with fronted(served, flag=False, level="poorer", shared_seconds=2) as front:
-        before = front.get("/").body
+    with proxied(served, flag=False, level="poorer", shared_seconds=2) as proxy:
+        before = proxy.get("/").body
         copy = served.site.output / "poorer" / "id" / "index.html"
         copy.unlink()
         copy.write_bytes(before + b"new")
-        wait_until(lambda: front.get("/").body.endswith(b"new"))
+        wait_until(lambda: proxy.get("/").body.endswith(b"new"))
 
 
 @pytest.mark.parametrize(
-    ("settings", "named"), [({"shared_seconds": 60}, "serve.front"), ({"front": "varnish"}, "serve.shared_seconds")]
+    ("settings", "named"),
+    [({"shared_seconds": 60}, "serve.reverse_proxy"), ({"reverse_proxy": "varnish"}, "serve.shared_seconds")],
 )
 def test_it_says_which_setting_it_needs(tmp_path: Path, settings: dict[str, object], named: str) -> None:
     served = ServedSite(BuiltSite(tmp_path).write({"index.html": PAGE}), "varnish", POORER)

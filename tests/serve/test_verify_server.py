@@ -94,9 +94,9 @@ def test_answers_that_shared_caches_may_hold_pass(site: BuiltSite, server: str) 
 
 @pytest.mark.servers
 @pytest.mark.parametrize("server", SERVERS)
-def test_servers_behind_varnish_pass(site: BuiltSite, server: str) -> None:
+def test_origin_servers_of_varnish_pass(site: BuiltSite, server: str) -> None:
     """They send what they are asked for, and nobody else a level."""
-    tally = verify(site, server, race=0, **EVERYTHING, serve__front="varnish", serve__shared_seconds=60)
+    tally = verify(site, server, race=0, **EVERYTHING, serve__reverse_proxy="varnish", serve__shared_seconds=60)
     assert messages(tally) == set()
     assert tally.requests["full", "class"] > 100
 

@@ -230,11 +230,11 @@ def lighttpd(root: Path, docroot: Path, site: str) -> Iterator[Server]:
 
 
 @contextlib.contextmanager
-def varnish(root: Path, behind: int, file: Path, before: str = "") -> Iterator[Server]:
-    """Run Varnish in front of the server at the port ``behind``; ``file`` is included, after ``before``."""
+def varnish(root: Path, origin: int, file: Path, before: str = "") -> Iterator[Server]:
+    """Run Varnish as proxy of the server at the port ``origin``; ``file`` is included, after ``before``."""
     root.mkdir(parents=True, exist_ok=True)
     port, main = free_port(), root / "main.vcl"
-    backend = f'backend default {{ .host = "127.0.0.1"; .port = "{behind}"; }}'
+    backend = f'backend default {{ .host = "127.0.0.1"; .port = "{origin}"; }}'
     main.write_text(f'vcl 4.1;\n{backend}\n{before}\ninclude "{file}";\n')
     options = ["-p", "http_gzip_support=off", "-j", "none", "-s", "malloc,64m", "-n", str(root / "work")]
     with _running(["varnishd", "-F", "-a", f"127.0.0.1:{port}", "-f", str(main), *options], port, root) as server:

@@ -28,7 +28,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.formats.codings import decode
 from adaptc.workflow.configuration import load_config
 from adaptc.workflow.export.export import Export, export_site
-from adaptc.workflow.export.service_worker import read_ruled_paths, withdrawn_script
+from adaptc.workflow.export.ladder import read_ruled_paths, withdrawn_script
 
 SHEET = (
     "body { color: rgb(1, 2, 3) }\n/* a comment */\nh1 { background: url(deco/stripes.png) }\n"

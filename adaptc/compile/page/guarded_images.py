@@ -186,9 +186,13 @@ class NamedImages:
         return "".join(lasting) or "*"
 
     def _is_named(self, element: object) -> bool:
-        """Whether a selector names an element; those for the whole page say nothing of an image."""
+        """Whether a selector names an element; those for the whole page, or its main part, say nothing of an image."""
         attributes, names = getattr(element, "attrs", None), self.handles
-        if not attributes or getattr(element, "tag", "") in ("html", "body"):
+        if (
+            not attributes
+            or getattr(element, "tag", "") in ("html", "body", "main")
+            or attributes.get("role") == "main"
+        ):
             return False
         return (
             str(attributes.get("id")) in names.ids

@@ -1,4 +1,4 @@
-"""Varnish 7, in front of a server that sends from the trees: it chooses the level, and keeps answers by level.
+"""Varnish 7, as reverse proxy of a server that sends from the trees: it chooses the level, and keeps answers by level.
 
 A string of VCL between ``{"`` and ``"}`` has no escapes and may hold any text but its end.
 """
@@ -26,8 +26,8 @@ KEYS = (
 
 def _variables(policy: Policy) -> dict[str, Any]:
     serve = policy.serve
-    if serve.front != SERVER.name:
-        raise UsageError('serve.front: say serve.front = "varnish", so that the server behind leaves the choice to it')
+    if serve.reverse_proxy != SERVER.name:
+        raise UsageError('serve.reverse_proxy: say "varnish" there, so that the origin server leaves the choice to it')
     if policy.degraded and not serve.shared_seconds:
         raise UsageError("serve.shared_seconds: say for how many seconds Varnish may keep a degraded answer")
     asked = asks(policy.trees_asked, policy.codings)
@@ -57,7 +57,7 @@ SERVER = Server(
     files=(EmittedFile("varnish.vcl", is_included=always),),
     variables=_variables,
     filters=lambda _policy: {"arg": long_string},
-    is_front=True,
+    is_reverse_proxy=True,
     programs=("varnishd",),
     packages="varnish (Debian, Ubuntu, Fedora)",
 )

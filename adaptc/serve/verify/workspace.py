@@ -50,7 +50,7 @@ class Workspace:
         )
         with last_build(self.config.output) as state:
             policy = policy_of(state, replace(self.config, serve=serve))
-        return policy.behind_front() if serve.front and not self.server.is_front else policy
+        return policy.for_origin() if serve.reverse_proxy and not self.server.is_reverse_proxy else policy
 
     def linked(self, levels: tuple[str, ...]) -> Path:
         """Return an output whose trees are links to the real ones."""

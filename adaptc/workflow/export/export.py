@@ -18,7 +18,7 @@ from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.api import build_spec, plan
 from adaptc.workflow.export.destination import ExportRecord, Item, refuse_foreign_directory, write_items
 from adaptc.workflow.export.items import LAYOUTS, export_items
-from adaptc.workflow.export.service_worker import LadderItems, had_ladder
+from adaptc.workflow.export.ladder import LadderItems, had_ladder
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,19 +14,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from watchdog import events
-from watchdog.events import (
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirModifiedEvent,
-    DirMovedEvent,
-    FileClosedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    FileSystemEvent,
-    FileSystemEventHandler,
-)
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
 from watchdog.observers import Observer
 
 from adaptc.compile.engine.reporting import Progress
@@ -63,19 +51,12 @@ from adaptc.workflow.watch.state_machine import (
 )
 
 _NO_MORE = (errno.ENOSPC, errno.EMFILE)
-_EVENTS: list[type[FileSystemEvent]] = [
-    DirCreatedEvent,
-    DirDeletedEvent,
-    DirModifiedEvent,
-    DirMovedEvent,
-    FileClosedEvent,
-    FileCreatedEvent,
-    FileDeletedEvent,
-    FileModifiedEvent,
-    FileMovedEvent,
-    # of modes; those of version 6 are modifications
-    *(getattr(events, name) for name in ("DirAttribEvent", "FileAttribEvent") if hasattr(events, name)),
-]
+# Those of modes are modifications in version 6
+_NAMES = (
+    *("DirCreatedEvent", "DirDeletedEvent", "DirModifiedEvent", "DirMovedEvent", "DirAttribEvent", "FileClosedEvent"),
+    *("FileCreatedEvent", "FileDeletedEvent", "FileModifiedEvent", "FileMovedEvent", "FileAttribEvent"),
+)
+_EVENTS: list[type[FileSystemEvent]] = [getattr(events, name) for name in _NAMES if hasattr(events, name)]
 _OF_MODES = ("modified", "attrib")
 
 

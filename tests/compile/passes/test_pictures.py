@@ -197,6 +197,24 @@ def test_attributes_fix_the_size_without_a_browser_unless_a_rule_may_change_it()
     assert widths(offered(f"{body}<script>var a</script>")) == [("", "")]
 
 
+TAKES = "<script>var a = document.querySelector('%s'); other.src = 'c.png'</script>"
+
+
+@pytest.mark.parametrize(
+    ("body", "selector", "is_offered"),
+    [
+        ("<main><img src=a.jpg></main>", "main", True),
+        ("<div class=body role=main><p><img src=a.jpg></div>", "div.body", True),
+        ("<main><div class=body><img src=a.jpg></div></main>", "div.body", False),
+        ("<main><img src=a.jpg></main>", "main img", False),
+    ],
+)
+def test_a_script_that_takes_hold_of_the_main_part_says_nothing_of_its_images(
+    body: str, selector: str, is_offered: bool
+) -> None:
+    assert ("<picture" in offered(body + TAKES % selector)) is is_offered
+
+
 # ---- CSS
 
 

@@ -24,7 +24,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Surroundings:
     """The surroundings of a docroot; None for what nothing says.
 
     ``sends_files`` tells whether the host sends files as they are, so that one level is exported to it.
@@ -99,12 +99,12 @@ _WORKFLOWS: Mapping[str, tuple[str, str]] = {
 _INDEX = "index.html"
 
 
-def look_around(docroot: Path | None, project: Path) -> Setting:
+def look_around(docroot: Path | None, project: Path) -> Surroundings:
     """Return what files say of a docroot, and of the directory of its project. What cannot be read says nothing."""
     page = _text(docroot / _INDEX) if docroot is not None else ""
     places = [each for each in (docroot, project) if each is not None]
     app = find_app(docroot, (_INDEX,)) if docroot is not None and docroot.is_dir() else None
-    return Setting(_generator(docroot, project, page), _host(places, project), app)
+    return Surroundings(_generator(docroot, project, page), _host(places, project), app)
 
 
 def usual_docroot(base: Path) -> str | None:
@@ -167,7 +167,7 @@ def named_domain(docroot: Path, project: Path) -> str | None:
 
 
 def first_commands(
-    docroot: str, output: str, setting: Setting, *, has_browser: bool, finds: Callable[[str], bool]
+    docroot: str, output: str, surroundings: Surroundings, *, has_browser: bool, finds: Callable[[str], bool]
 ) -> list[Finding]:
     """Return up to three commands to paste, those that gain most first, and what each is for.
 
@@ -187,7 +187,7 @@ def first_commands(
     )
     prove = Finding(f"adaptc prove{output}", "a browser compares pages at every level with the original")
     look = Finding(f"adaptc preview{output}", "two levels side by side in your browser")
-    is_written = setting.app is not None and not setting.app.is_rendered
+    is_written = surroundings.app is not None and not surroundings.app.is_rendered
     first = [see] if is_written and has_browser else []
-    first += [web] if setting.sends_files or server is None else [emit, web]
+    first += [web] if surroundings.sends_files or server is None else [emit, web]
     return [*first, prove if has_browser else look, look][:3]

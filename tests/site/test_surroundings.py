@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from adaptc.site.published import App
-from adaptc.site.setting import Setting, first_commands, look_around, named_domain, usual_docroot
+from adaptc.site.surroundings import Surroundings, first_commands, look_around, named_domain, usual_docroot
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -17,8 +17,8 @@ def write(root: Path, files: dict[str, str]) -> Path:
     return root / "public"
 
 
-def named(setting: Setting) -> tuple[str | None, str | None]:
-    return (setting.generator and setting.generator.name, setting.host and setting.host.name)
+def named(surroundings: Surroundings) -> tuple[str | None, str | None]:
+    return (surroundings.generator and surroundings.generator.name, surroundings.host and surroundings.host.name)
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_generator_and_host(tmp_path: Path, files: dict[str, str], expected: tup
 
 
 def test_nothing_is_said_of_what_cannot_be_read(tmp_path: Path) -> None:
-    assert look_around(tmp_path / "none", tmp_path / "none") == Setting()
-    assert look_around(None, tmp_path) == Setting()
+    assert look_around(tmp_path / "none", tmp_path / "none") == Surroundings()
+    assert look_around(None, tmp_path) == Surroundings()
 
 
 def test_an_application_is_known_by_its_pages(tmp_path: Path) -> None:
@@ -71,15 +71,17 @@ def test_the_domain_of_github_pages(tmp_path: Path, text: str, name: str | None)
 def test_commands_fit_the_host(tmp_path: Path) -> None:
     docroot = write(tmp_path, {"public/index.html": "", "netlify.toml": ""})
 
-    def commands(setting: Setting, has_browser: bool = False, *installed: str) -> list[str]:
+    def commands(surroundings: Surroundings, has_browser: bool = False, *installed: str) -> list[str]:
         option = " -o out"
-        found = first_commands("public", option, setting, has_browser=has_browser, finds=lambda name: name in installed)
+        found = first_commands(
+            "public", option, surroundings, has_browser=has_browser, finds=lambda name: name in installed
+        )
         return [each.name for each in found]
 
     static = commands(look_around(docroot, tmp_path), True, "nginx")
     assert static == ["adaptc web public adapted -o out", "adaptc prove -o out", "adaptc preview -o out"]
-    assert commands(Setting(), False, "apache2")[0] == "adaptc emit apache -o out"
-    written = Setting(app=App("Vite", is_rendered=False))
+    assert commands(Surroundings(), False, "apache2")[0] == "adaptc emit apache -o out"
+    written = Surroundings(app=App("Vite", is_rendered=False))
     assert commands(written, True)[:2] == ["adaptc build public -o out --browser", "adaptc web public adapted -o out"]
     assert commands(written)[0] == "adaptc web public adapted -o out"
-    assert len(commands(Setting(), True, "nginx")) == 3
+    assert len(commands(Surroundings(), True, "nginx")) == 3
