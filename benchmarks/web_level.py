@@ -92,7 +92,7 @@ def make_trees(site: Path, scratch: Path, pages: list[str], jampack: list[str], 
         begun = scratch / "jampack-begun"
         shutil.rmtree(begun, ignore_errors=True)
         copy_site(site, begun, pages)
-        subprocess.run([*jampack, str(begun), "--cleancache"], cwd=directory, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*jampack, str(begun), "--cleancache"], cwd=directory, check=True, capture_output=True)
         begun.rename(scratch / "jampack")  # one that failed is no tree of jampack's
 
 

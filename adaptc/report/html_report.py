@@ -427,4 +427,4 @@ def _refusals(figures: SiteFigures) -> Iterator[FirstStep]:
         remedy = _BY_DIAGNOSTIC[each.id]
         if each.id == "page-needs-scripts" and figures.browser is not None and figures.browser.unseen:
             remedy = _UNSEEN
-        yield FirstStep(f"{each.id}, {each.count:,} times.", remedy)
+        yield FirstStep(f"{each.id}, {written_plural(each.count, 'time')}.", remedy)

@@ -27,7 +27,9 @@ KEYS = (
 def _variables(policy: Policy) -> dict[str, Any]:
     serve = policy.serve
     if serve.reverse_proxy != SERVER.name:
-        raise UsageError('serve.reverse_proxy: say "varnish" there, so that the origin server leaves the choice to it')
+        raise UsageError(
+            'serve.reverse_proxy: write reverse_proxy = "varnish", so that origin servers do as they are asked'
+        )
     if policy.degraded and not serve.shared_seconds:
         raise UsageError("serve.shared_seconds: say for how many seconds Varnish may keep a degraded answer")
     asked = asks(policy.trees_asked, policy.codings)
