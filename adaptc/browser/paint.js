@@ -1,4 +1,5 @@
-// What the page painted so far, in ms since its start ("origin", ms since 1970), and how its boxes shifted.
+// What the page painted so far, in ms since its start ("origin", ms since 1970), how its boxes shifted, and for how long
+// tasks blocked it after the first paint: what each took beyond 50 ms (total blocking time, web.dev/tbt).
 async () => {
   const entries = (type) => new Promise((resolve) => {
     const found = []
@@ -6,7 +7,8 @@ async () => {
     observer.observe({ type, buffered: true })
     setTimeout(() => resolve([...found, ...observer.takeRecords()]), 100)
   })
-  const [paints, largest, shifts] = await Promise.all(['paint', 'largest-contentful-paint', 'layout-shift'].map(entries))
+  const types = ['paint', 'largest-contentful-paint', 'layout-shift', 'longtask']
+  const [paints, largest, shifts, tasks] = await Promise.all(types.map(entries))
   // shifts that follow each other within a second are a window, of five seconds at most; the worst one counts
   let worst = 0, sum = 0, begin = -Infinity, last = -Infinity
   for (const { startTime, value, hadRecentInput } of shifts) {
@@ -16,10 +18,13 @@ async () => {
     last = startTime
     worst = Math.max(worst, sum)
   }
+  const first = paints.find(({ name }) => name === 'first-contentful-paint')?.startTime ?? -1
+  const blocked = ({ startTime, duration }) => startTime + duration - Math.max(startTime, first) - 50
   return {
     origin: performance.timeOrigin,
-    first: paints.find(({ name }) => name === 'first-contentful-paint')?.startTime ?? -1,
+    first,
     largest: largest.at(-1)?.startTime ?? -1,
     shift: worst,
+    blocking: first < 0 ? -1 : tasks.map(blocked).reduce((sum, time) => sum + Math.max(0, time), 0),
   }
 }

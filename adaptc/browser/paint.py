@@ -1,4 +1,4 @@
-"""How soon a phone on a slow line shows a page: first and largest paint, layout shifts, bytes before the first paint.
+"""How soon a phone on a slow line shows a page: paints, layout shifts, blocking time, bytes before the first paint.
 
 The line to a server on loopback is emulated by Chromium (Network.emulateNetworkConditions of its DevTools protocol);
 the processor is slowed down by 4, as Lighthouse does. Times are those of the machine, and no two loads take the same.
@@ -56,13 +56,15 @@ LINES = {
 class Paint:
     """A load of a page: ms to the first and to the largest contentful paint, -1 where nothing was painted.
 
-    ``shift`` is its cumulative layout shift (web.dev/cls: the worst window of shifts). ``before`` are the bytes that
-    had arrived at the first paint, headers included, ``size`` all that arrived.
+    ``shift`` is its cumulative layout shift (web.dev/cls: the worst window of shifts), ``blocking`` its total blocking
+    time in ms (web.dev/tbt: what each task after the first paint took beyond 50 ms), -1 where nothing was painted.
+    ``before`` are the bytes that had arrived at the first paint, headers included, ``size`` all that arrived.
     """
 
     first: float
     largest: float
     shift: float
+    blocking: float
     before: int
     size: int
 
@@ -150,7 +152,7 @@ class Phone:
         if not self._traffic.is_begun:
             raise BrowserError("it loaded nothing")
         before = self._traffic.before(seen["origin"] + seen["first"]) if seen["first"] >= 0 else 0
-        return Paint(seen["first"], seen["largest"], seen["shift"], before, self._traffic.size)
+        return Paint(seen["first"], seen["largest"], seen["shift"], seen["blocking"], before, self._traffic.size)
 
 
 class _Traffic:

@@ -66,7 +66,7 @@ def checked(invocation: Invocation, config: Config, every_file: bool, fix: bool,
     from adaptc.workflow.check.check import check as run
     from adaptc.workflow.check.check import repair
 
-    budgets = _budgets(config)
+    budgets = configured_budgets(config)
     verdict = run(config, every_file=every_file)
     if fix and verdict.findings:
         with watching(invocation) as progress:
@@ -75,7 +75,8 @@ def checked(invocation: Invocation, config: Config, every_file: bool, fix: bool,
     return _weighed(config, verdict, budgets, baseline)
 
 
-def _budgets(config: Config) -> tuple[Budget, ...]:
+def configured_budgets(config: Config) -> tuple[Budget, ...]:
+    """Return the budgets of levels. Raises ``UsageError`` that names every mistake in them."""
     if not config.budgets.values:
         return ()
     from adaptc.config.budgets import read_budgets

@@ -6,14 +6,14 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.check import Outcome, check_problems, check_record, check_sentence, checked
+from adaptc.cli.check import Outcome, check_problems, check_record, check_sentence, checked, configured_budgets
 from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.prove import LINE_NAMES, paint_rows, proof_passed, proof_problems, proof_record, proof_sentence
 from adaptc.cli.render import (
@@ -30,6 +30,7 @@ from adaptc.core.diagnostics import Severity, UsageError, printable
 from adaptc.workflow.check.ci_formats import FORMATS, Problem, Summary, file_name
 
 if TYPE_CHECKING:
+    from adaptc.config.budgets import Budget
     from adaptc.config.config import Config
     from adaptc.workflow.api import BuildResult
     from adaptc.workflow.check.weights import LevelWeights
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _SUMMARY_OF_GITHUB = "GITHUB_STEP_SUMMARY"
+# On which pages are measured where budgets limit how soon they are shown, and nobody names a line
+_LINE = "4g"
 # Rows of each table of the summary
 _MOST_ROWS = 10
 
@@ -73,7 +76,9 @@ class _Run:
     help=f"Prove N pages in a browser, 0 for none.  [default: {PROVED_PAGES} where there is one]",
 )
 @click.option(
-    "--line", type=click.Choice(LINE_NAMES), help="Measure how soon proven pages are shown on this line, too."
+    "--line",
+    type=click.Choice(LINE_NAMES),
+    help=f"Measure how soon proven pages are shown on this line.  [default: {_LINE} where a budget limits it]",
 )
 @click.option("--name", metavar="NAME", help="Call the site NAME in the summary.  [default: DOCROOT]")
 @click.option(
@@ -141,8 +146,24 @@ def _run(
     with watching(invocation) as progress:
         built = build(config, progress, requires_pages=True, isolated=False)
     outcome = checked(invocation, config, True, False, older)
-    proof, unproven = _proof(invocation, config, pages, line)
+    timed = [budget for budget in configured_budgets(config) if budget.limits_paints]
+    proof, unproven = _proof(invocation, config, pages, line or (_LINE if timed else None))
+    outcome = _timed(outcome, timed, proof, unproven)
     return _Run(name, built, outcome, proof, unproven, read_weights(config.output), before)
+
+
+def _timed(outcome: Outcome, budgets: Sequence[Budget], proof: Proof | None, unproven: str) -> Outcome:
+    """Return the outcome with what exceeds the limits of how soon pages are shown, and what was not measured."""
+    from adaptc.workflow.check.weights import slow, unmeasured
+
+    over, lost = list(outcome.budgets), list(outcome.unchecked)
+    for budget in budgets:
+        rows = [each for each in proof.paints if each.level == budget.level] if proof is not None else []
+        reasons = (f"{each.page}: {each.reason}" for each in rows if each.paint is None)
+        if reason := next(reasons, "" if rows else unproven or "no page was proven at it"):
+            lost.append(unmeasured(budget, reason))
+        over += slow(budget, proof.line or "" if proof is not None else "", rows)
+    return replace(outcome, budgets=tuple(over), unchecked=tuple(lost))
 
 
 def _proof(invocation: Invocation, config: Config, pages: int | None, line: str | None) -> tuple[Proof | None, str]:

@@ -94,19 +94,19 @@ def _print_text(proof: Proof, invocation: Invocation, _config: Config, report: P
     rows += [[page, *(_cell(cells[page][level]) for level in proof.levels)] for page in proof.pages]
     print_text(table(rows), invocation)
     if proof.paints:
-        print_text(table(list(paint_rows(proof)), right=range(2, 6)), invocation)
+        print_text(table(list(paint_rows(proof)), right=range(2, 7)), invocation)
     print_text(f"{proof_sentence(proof)}; see {report}", invocation)
 
 
 def paint_rows(proof: Proof) -> Iterator[list[str]]:
     """Yield a table of how soon pages are shown."""
-    yield [f"on {proof.line}", "level", "first paint", "largest paint", "shift", "bytes before"]
+    yield [f"on {proof.line}", "level", "first paint", "largest paint", "shift", "blocking", "bytes before"]
     for page, level, paint in ((each.page, each.level, each.paint) for each in proof.paints):
         if paint is None:
-            yield [page, level, "not measured", "", "", ""]
+            yield [page, level, "not measured", "", "", "", ""]
         else:
-            times = [written_milliseconds(time) for time in (paint.first, paint.largest)]
-            yield [page, level, *times, f"{paint.shift:.3f}", written_bytes(paint.before)]
+            first, largest, blocking = map(written_milliseconds, (paint.first, paint.largest, paint.blocking))
+            yield [page, level, first, largest, f"{paint.shift:.3f}", blocking, written_bytes(paint.before)]
 
 
 def _cell(verdicts: list[Verdict]) -> str:

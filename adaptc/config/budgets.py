@@ -1,4 +1,4 @@
-"""Budgets, ``[budgets.LEVEL]``: the limits of the pages of a level, which ``adaptc check`` enforces."""
+"""Budgets, ``[budgets.LEVEL]``: the limits of the pages of a level, which ``adaptc check`` and ``ci`` enforce."""
 
 from __future__ import annotations
 
@@ -13,14 +13,17 @@ from adaptc.config.toml import TomlSource, nearest, shown
 
 # Groups of media types, as in reports: adaptc.report.figures.GROUPS
 TYPES = ("pages", "styles", "scripts", "images", "fonts", "other")
+# Figures of a page that a browser loads, for which there are limits
+_SHOWN = ("largest_paint", "layout_shift", "blocking_time")
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
     """The limits of a level, ``None`` for none: means over the pages, any one page, growth in percent.
 
-    ``types`` are pairs of a group of media types and the bytes in files of it that any page may load. ``paths`` are
-    pairs of a pattern of paths, as in ``site.exclude``, and limits for the pages that match.
+    ``types`` are pairs of a group of media types and the bytes in files of it that any page may load. ``largest_paint``
+    and ``blocking_time`` (ms) and ``layout_shift`` are those of ``adaptc.browser.paint.Paint``. ``paths`` are pairs of
+    a pattern of paths, as in ``site.exclude``, and limits for the pages that match.
     """
 
     level: str
@@ -30,6 +33,9 @@ class Budget:
     page_bytes: float | None = None
     growth: float | None = None
     page_growth: float | None = None
+    largest_paint: float | None = None
+    layout_shift: float | None = None
+    blocking_time: float | None = None
     types: tuple[tuple[str, float], ...] = ()
     paths: tuple[tuple[str, Budget], ...] = ()
 
@@ -38,6 +44,12 @@ class Budget:
         """Whether there are limits that need a baseline."""
         limits = (self.growth, self.page_growth, *(budget.page_growth for _, budget in self.paths))
         return any(limit is not None for limit in limits)
+
+    @property
+    def limits_paints(self) -> bool:
+        """Whether there are limits of what a browser measures."""
+        budgets = (self, *(budget for _, budget in self.paths))
+        return any(getattr(budget, figure) is not None for budget in budgets for figure in _SHOWN)
 
 
 _SIZE = size('a size, such as "200kB"')
@@ -48,7 +60,7 @@ _PLAIN: Schema = {
     if field.name not in ("level", "types", "paths")
 }
 _OF_PAGES: Schema = {
-    **{name: check for name, check in _PLAIN.items() if name.startswith("page_")},
+    **{name: check for name, check in _PLAIN.items() if name.startswith("page_") or name in _SHOWN},
     "types": dict.fromkeys(TYPES, _SIZE),
 }
 

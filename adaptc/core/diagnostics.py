@@ -309,7 +309,7 @@ KINDS: dict[str, Kind] = {
     "tree-foreign": Kind(E, "is foreign: {because}"),
     "tree-recipe": Kind(E, "was built by another recipe: {because}"),
     "budget-exceeded": Kind(E, "{level}: {what} is {got}, the budget is {limit}"),
-    "budget-unchecked": Kind(W, "{level}: growth has a limit, and was not compared: {reason}"),
+    "budget-unchecked": Kind(W, "{level}: {what} has a limit, and was not {done}: {reason}"),
     "budget-growth": Kind(
         E, "{level}: {what} grew by {growth} since the baseline ({before} to {now}), more than {limit}"
     ),

@@ -44,6 +44,8 @@ def site(body: bytes) -> Server:
 
 
 ORIGINAL = site(page(f"<link rel=stylesheet href={URL}a.css>"))
+# Tasks: one before the first paint, one across it, a short one, and a long one
+TASKS = [[100, 200], [300, 200], [600, 50], [700, 80]]
 # Windows of shifts: 0.1, 0.2, 0.3, and 0.36, which five seconds end; a click is no shift
 SHIFTS = [[0, 0.1], [1500, 0.2], [3000, 0.1], [3900, 0.2], [5000, 9, True], *([5100 + 900 * i, 0.06] for i in range(7))]
 OBSERVER = f"""<script>PerformanceObserver = class {{
@@ -52,6 +54,7 @@ OBSERVER = f"""<script>PerformanceObserver = class {{
     return {{
       paint: [{{ name: 'first-paint', startTime: 1 }}, {{ name: 'first-contentful-paint', startTime: 400.5 }}],
       'largest-contentful-paint': [{{ startTime: 500 }}, {{ startTime: 700 }}],
+      longtask: {TASKS}.map(([startTime, duration]) => ({{ startTime, duration }})),
       'layout-shift': {SHIFTS}.map(([startTime, value, hadRecentInput]) => ({{ startTime, value, hadRecentInput }})),
     }}[this.type]
   }}
@@ -72,8 +75,8 @@ def test_the_loopback_stands_for_the_site_and_sends_text_encoded() -> None:
 
 
 def test_the_median_of_each_figure_counts() -> None:
-    loads = [Paint(1, 9, 0.5, 30, 10), Paint(3, 7, 0.0, 10, 10), Paint(2, 8, 0.1, 20, 10)]
-    assert median_paint(loads) == Paint(2, 8, 0.1, 20, 10)
+    loads = [Paint(1, 9, 0.5, 4, 30, 10), Paint(3, 7, 0.0, 6, 10, 10), Paint(2, 8, 0.1, 5, 20, 10)]
+    assert median_paint(loads) == Paint(2, 8, 0.1, 5, 20, 10)
 
 
 @pytest.mark.chromium
@@ -96,22 +99,23 @@ def test_a_phone_is_measured_once(chromium: str, tmp_path: Path, monkeypatch: py
     assert 0 < original.before <= original.size < len(STYLE)
     assert (plain.first, plain.largest) == (400.5, 700)
     assert plain.shift == pytest.approx(0.36)
+    assert (original.blocking >= 0, plain.blocking) == (True, 49.5 + 30)
     monkeypatch.setattr(Chromium, "start", lambda _: pytest.fail("a browser was started"))
     assert measure() == first
 
 
 def test_figures_are_in_the_text_and_in_the_page() -> None:
     found = (
-        PagePaint("a.html", "text", Paint(420, 1250, 0.0123, 2_300, 9_000)),
+        PagePaint("a.html", "text", Paint(420, 1250, 0.0123, 90, 2_300, 9_000)),
         PagePaint("a.html", "full", None, "it <hangs>"),
     )
     rows = list(paint_rows(Proof(("a.html",), (), (), Store(Path()), line="3g", paints=found)))
     assert rows[1:] == [
-        ["a.html", "text", "0.42 s", "1.25 s", "0.012", "2.3 kB"],
-        ["a.html", "full", "not measured", "", "", ""],
+        ["a.html", "text", "0.42 s", "1.25 s", "0.012", "0.09 s", "2.3 kB"],
+        ["a.html", "full", "not measured", "", "", "", ""],
     ]
     text = "".join(stream_proof(ProofFigures("site", ["a.html"], ["text"], NO_VIEWS, "3g", found)))
-    assert "<td>1.25 s</td><td>0.012</td><td>2.3 kB</td>" in text
+    assert "<td>1.25 s</td><td>0.012</td><td>0.09 s</td><td>2.3 kB</td>" in text
     assert "not measured: it &lt;hangs&gt;" in text
     assert "1600 kbit/s, 300 ms" in text
 

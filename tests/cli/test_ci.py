@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from adaptc.browser import paint
 from adaptc.cli.ci import marker
 from adaptc.cli.main import run
+from adaptc.compile.engine.proof import paints
 
 PAGE = (
     '<!DOCTYPE html>\n<html lang=en><title>{0}</title>\n<link rel=stylesheet href="one.css">\n<p>  {0}\n'
@@ -116,3 +118,26 @@ def test_pages_are_proven_where_there_is_a_browser(
     record = json.loads(capsys.readouterr().out)
     assert record["proof"]["kept"]
     assert (place / "opt/proof.html").is_file()
+
+
+def test_how_soon_pages_are_shown_has_a_budget(
+    place: Path, ci: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "adaptc.toml").write_text("[budgets.lossless]\nlargest_paint = 1\nlayout_shift = 0\n")
+    assert ci() == 0
+    said = "how soon pages are shown has a limit, and was not measured: not asked for [budget-unchecked]"
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.chromium
+def test_pages_that_are_shown_late_fail(
+    chromium: str, place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paints, "_LOADS", 1)
+    monkeypatch.setattr(paint, "_SETTLED", 0.3)
+    (place / "adaptc.toml").write_text("[budgets.lossless]\nlargest_paint = 1\n[budgets.full]\nlayout_shift = 1\n")
+    assert run(["ci", "site", "--effort", "fast", "-j", "1", "--prove", "1", "--markdown", "summary.md"]) == 1
+    told = capsys.readouterr().err
+    assert "level lossless: the largest paint of this page on 4g is" in told
+    assert "level full" not in told
+    assert "| on 4g |" in (place / "summary.md").read_text()

@@ -17,10 +17,15 @@ from hypothesis import strategies as st
 
 from tests.sites.built import BuiltSite
 
+from adaptc.browser.paint import Paint
 from adaptc.cli.main import run
+from adaptc.compile.engine.proof.paints import PagePaint
 from adaptc.compile.engine.reporting import Silent
+from adaptc.config.budgets import read_budgets
+from adaptc.config.toml import TomlSource
 from adaptc.workflow.check.check import Status, check, repair
 from adaptc.workflow.check.ci_formats import file_name
+from adaptc.workflow.check.weights import slow
 from adaptc.workflow.watch.builder_session import BuilderSession
 
 PAGE = (
@@ -285,6 +290,23 @@ def test_growth_without_a_baseline_is_told(
     other.build(build__levels=("lossless",))
     assert command("--baseline", str(other.output)) == 0
     assert "the baseline lacks the level [budget-unchecked]" in capsys.readouterr().err
+
+
+def test_budgets_of_what_a_browser_measures() -> None:
+    tables = {"web": {"largest_paint": 2500, "layout_shift": 0.1, "paths": {"slow/*": {"blocking_time": 50}}}}
+    (budget,) = read_budgets(TomlSource("budgets", tables))
+    paints = [
+        PagePaint("a.html", "web", Paint(900, 2500, 0.1, 9_000, 1, 1)),
+        PagePaint("slow/b.html", "web", Paint(900, 2501, 0.2, 51, 1, 1)),
+        PagePaint("slow/b.html", "original", Paint(900, 9000, 0.9, 99, 1, 1)),
+        PagePaint("c.html", "web", None, "it hangs"),
+    ]
+    found = [str(each).partition("slow/b.html: error: level web: ")[2] for each in slow(budget, "4g", paints)]
+    assert found == [
+        "the largest paint of this page on 4g is 2,501 ms, the budget is 2,500 ms [budget-exceeded]",
+        "the layout shift of this page is 0.200, the budget is 0.100 [budget-exceeded]",
+        "the blocking time of this page on 4g is 51 ms, the budget is 50 ms [budget-exceeded]",
+    ]
 
 
 def test_budgets_of_types_and_paths(

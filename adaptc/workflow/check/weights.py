@@ -1,13 +1,17 @@
-"""The weights of pages, requests and bytes: read from a manifest, compared with an older one and with budgets."""
+"""The weights of pages, requests and bytes: read from a manifest, compared with an older one and with budgets.
+
+Budgets limit what a browser measures of pages, too.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adaptc.config.budgets import Budget
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
@@ -15,6 +19,9 @@ from adaptc.core.quantities import written_bytes, written_count
 from adaptc.report.collector import group_of
 from adaptc.report.manifest import Manifest, PageCost, read_manifest
 from adaptc.site.selection import translated
+
+if TYPE_CHECKING:
+    from adaptc.compile.engine.proof.paints import PagePaint
 
 MEASURES = ("requests", "bytes")
 
@@ -144,14 +151,15 @@ def exceeded(budget: Budget, weights: LevelWeights) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each weight of a level that is above its budget."""
     for measure in MEASURES:
         name, limit = measure_name(measure, None), getattr(budget, f"mean_{measure}")
-        yield from _over(budget, None, measure, name, getattr(weights.mean, measure), limit)
+        written = partial(written_amount, measure)
+        yield from _over(budget, None, written, name, getattr(weights.mean, measure), limit)
         for path, page in weights.pages.items():
             limit = _limit(budget, path, f"page_{measure}")
-            yield from _over(budget, path, measure, measure_name(measure, path), getattr(page, measure), limit)
+            yield from _over(budget, path, written, measure_name(measure, path), getattr(page, measure), limit)
     for path, types in weights.types.items():
         for group, limit in {**dict(budget.types), **dict(_of_path(budget, path).types)}.items():
             what = f"what this page loads of {group}"
-            yield from _over(budget, path, "bytes", what, types.get(group, 0), limit)
+            yield from _over(budget, path, written_bytes, what, types.get(group, 0), limit)
 
 
 def _of_path(budget: Budget, path: str) -> Budget:
@@ -168,7 +176,7 @@ def _limit(budget: Budget, path: str, key: str) -> float | None:
 
 
 def _over(
-    budget: Budget, path: str | None, measure: str, what: str, amount: float, limit: float | None
+    budget: Budget, path: str | None, written: Callable[[float], str], what: str, amount: float, limit: float | None
 ) -> Iterator[Diagnostic]:
     if limit is not None and amount > limit:
         yield diagnose(
@@ -176,16 +184,37 @@ def _over(
             Location(path) if path else None,
             level=f"level {budget.level}",
             what=what,
-            got=written_amount(measure, amount),
-            limit=written_amount(measure, limit),
+            got=written(amount),
+            limit=written(limit),
         )
+
+
+def slow(budget: Budget, line: str, paints: Iterable[PagePaint]) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for each figure of a page on ``line`` that is above the budget of its level."""
+    for each in paints:
+        if each.level != budget.level or each.paint is None:
+            continue
+        figures = {
+            "largest_paint": (f"the largest paint of this page on {line}", each.paint.largest, "{:,.0f} ms".format),
+            "layout_shift": ("the layout shift of this page", each.paint.shift, "{:.3f}".format),
+            "blocking_time": (f"the blocking time of this page on {line}", each.paint.blocking, "{:,.0f} ms".format),
+        }
+        for key, (what, amount, written) in figures.items():
+            yield from _over(budget, each.page, written, what, amount, _limit(budget, each.page, key))
+
+
+def unmeasured(budget: Budget, reason: str) -> Diagnostic:
+    """Return a diagnostic for limits of what only a browser can measure, where none did."""
+    what = "how soon pages are shown"
+    return diagnose("budget-unchecked", level=f"level {budget.level}", what=what, done="measured", reason=reason)
 
 
 def unlimited(budget: Budget, before: Mapping[str, LevelWeights] | None) -> Iterator[Diagnostic]:
     """Yield a diagnostic where growth has a limit, and nothing to be compared with."""
     if budget.limits_growth and (before is None or budget.level not in before):
         missing = "there is no --baseline" if before is None else "the baseline lacks the level"
-        yield diagnose("budget-unchecked", level=f"level {budget.level}", reason=missing)
+        level = f"level {budget.level}"
+        yield diagnose("budget-unchecked", level=level, what="growth", done="compared", reason=missing)
 
 
 def outgrown(budget: Budget, rows: Iterable[Growth]) -> Iterator[Diagnostic]:
