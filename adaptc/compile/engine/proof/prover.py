@@ -1,6 +1,6 @@
 """Proves pages: loads each at every level, several tabs side by side, and judges what a browser shows.
 
-The original is loaded once, and again only where a level seems to differ, as that level is: what a page changes from
+The original is loaded once, and again only where a level seems to differ, beside that level: what a page changes from
 one load to the next is no difference. A level that would load the same bytes as one before is not loaded.
 """
 
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from adaptc.browser.answers import ANYWHERE, Server
 from adaptc.browser.chromium import Chromium, in_chromium
@@ -25,6 +26,7 @@ from adaptc.core.urls import is_rooted
 from adaptc.site.header_rules import HostRules
 from adaptc.site.site import Site
 
+T, U = TypeVar("T"), TypeVar("U")
 # Loads of a page that seems to differ, each time with another load of the original
 _LOADS = 3
 # A page that cannot be looked at is tried again: a browser that another page crashed is started anew
@@ -141,8 +143,7 @@ class PageProver:
             return known
         await self.browser.start()
         try:
-            if not self.originals:
-                self.originals.append(await self._look(self.original.server))
+            await self._original(0)
         except BrowserError as error:
             return Verdict(case, reason=str(error))
         return await self._judge_level(case, answers)
@@ -156,9 +157,8 @@ class PageProver:
             loads = await self._loads_of(answers)
             found = await self._differences(loads, case.promised)
             while found and len(loads) < _LOADS:
-                loads.append(await self._look(answers.server))
-                if len(self.originals) < len(loads):
-                    self.originals.append(await self._look(self.original.server))
+                load, _ = await _together(self._look(answers.server), self._original(len(loads)))
+                loads.append(load)
                 found = await self._differences(loads, case.promised)
         except BrowserError as error:
             return await self._unloadable(case, error)
@@ -177,8 +177,9 @@ class PageProver:
             return ()
         found: tuple[Difference, ...] = ()
         for number in range(_LOADS):
-            await self._performance(case.robot, number)
-            performance = await self._perform(answers.server, case.robot, first.acts)
+            performance, _ = await _together(
+                self._perform(answers.server, case.robot, first.acts), self._performance(case.robot, number)
+            )
             found = acted_differences(self.performances, performance)
             if not found:
                 break
@@ -206,6 +207,12 @@ class PageProver:
         except BrowserError:
             return Verdict(case, reason=str(error))
         return Verdict(case, (Difference(UNLOADABLE, f"it could not be looked at: {error}"),))
+
+    async def _original(self, number: int) -> PageView:
+        """Return what the ``number``-th load of the original shows."""
+        while len(self.originals) <= number:
+            self.originals.append(await self._look(self.original.server))
+        return self.originals[number]
 
     async def _loads_of(self, answers: Answers) -> list[PageView]:
         """Return the loads of what gives ``answers``, at least one."""
@@ -249,6 +256,17 @@ class PageProver:
         original = {url: digest for each in self.performances for url, digest in each.answers.items()}
         self.verdicts.put(verdict, self.url, original | _answers(self.originals), loaded)
         return replace(verdict, loaded=tuple(loaded))
+
+
+async def _together(level: Awaitable[T], original: Awaitable[U]) -> tuple[T, U]:
+    """Wait for what a level and the original do side by side; where one cannot be looked at, the other is given up."""
+    works = asyncio.ensure_future(level), asyncio.ensure_future(original)
+    try:
+        return await asyncio.gather(*works)
+    finally:
+        for work in works:
+            work.cancel()
+        await asyncio.wait(works)
 
 
 def _answers(views: Iterable[PageView]) -> dict[str, str]:
