@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sites.shown import visit
+from tests.sites.shown import visit, visits
 
 from adaptc.browser.tab import Tab, script
 
@@ -30,8 +30,9 @@ def after(program: str, body: str, code: str = "0") -> str:
 
 
 def test_a_page_without_scripts_has_none(chromium: str) -> None:
-    assert visit(chromium, "<p>a<script type=application/json>1</script>", document) is None
-    assert visit(chromium, "<p onclick=a()>a", document) is not None
+    data, handler = visits(chromium, ("<p>a<script type=application/json>1</script>", "<p onclick=a()>a"), document)
+    assert data is None
+    assert handler is not None
 
 
 def test_what_scripts_write_is_there_and_scripts_are_not(chromium: str) -> None:

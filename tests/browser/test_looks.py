@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sites.shown import URL, site
+from tests.sites.shown import URL, side_by_side, site
 
-from adaptc.browser.chromium import Chromium, in_chromium
-from adaptc.browser.judge import view_page
+from adaptc.browser.judge import PageView, view_page
 
 WORDS = "<p>" + "The harbour master counts the ships that leave with the tide. " * 9
 HEAD = "<!doctype html><meta name=viewport content=width=device-width><title>T</title><style>{}</style>"
@@ -26,19 +25,21 @@ FAULTS = {
 DARK = ":root{color-scheme:light dark}p{color:#111}"  # as dark as the page in dark colours
 
 
+def views_of(program: str, pages: dict[str, str]) -> dict[str, PageView]:
+    """Return what pages show on a phone."""
+    looks = (lambda browser, name=name: view_page(browser, site({**pages}), URL + name, 412) for name in pages)
+    return dict(zip(pages, side_by_side(program, looks), strict=True))
+
+
 @pytest.mark.chromium
 def test_each_fault_is_found_and_nothing_else(chromium: str) -> None:
     pages = {f"{kind or 'none'}.html": HEAD.format(css) + body for kind, (css, body) in FAULTS.items()}
     pages["dark.html"] = HEAD.format(DARK) + WORDS
     pages["script.html"] = pages["wide.html"] + "<script>run()</script>"
-
-    async def work(browser: Chromium) -> dict[str, set[str]]:
-        views = {name: await view_page(browser, site({**pages}), URL + name, 412) for name in pages}
-        assert all(place.startswith("<p>") for _, place in views["faint.html"].faults)
-        assert all(place.endswith("in dark colours") for _, place in views["dark.html"].faults)
-        return {name: {kind for kind, _ in view.faults} for name, view in views.items()}
-
-    found = in_chromium(chromium, work)
+    views = views_of(chromium, pages)
+    assert all(place.startswith("<p>") for _, place in views["faint.html"].faults)
+    assert all(place.endswith("in dark colours") for _, place in views["dark.html"].faults)
+    found = {name: {kind for kind, _ in view.faults} for name, view in views.items()}
     expected = {f"{kind or 'none'}.html": {kind} - {""} for kind in FAULTS}
     assert found == {**expected, "dark.html": {"faint"}, "script.html": set()}
 
@@ -48,9 +49,5 @@ def test_what_opens_at_a_touch_without_scripts_is_seen(chromium: str) -> None:
     inner = "<details><summary>More</summary><a href=deep.html>Tides</a></details>"
     menu = f"{HEAD.format('')}<details><summary>Menu</summary>{inner}</details>"
     pages = {"plain.html": menu, "script.html": f"{menu}<script>1</script>"}
-
-    async def work(browser: Chromium) -> list[tuple[str, tuple[str, ...], str]]:
-        views = [await view_page(browser, site({**pages}), URL + name, 412) for name in pages]
-        return [(view.seen, view.seen_links, view.content) for view in views]
-
-    assert in_chromium(chromium, work) == [("Menu More Tides", ("/deep.html",), "Menu"), ("Menu", (), "Menu")]
+    seen = [(view.seen, view.seen_links, view.content) for view in views_of(chromium, pages).values()]
+    assert seen == [("Menu More Tides", ("/deep.html",), "Menu"), ("Menu", (), "Menu")]

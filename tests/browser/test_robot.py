@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from functools import cache
+from dataclasses import dataclass
 from itertools import count
 
 import pytest
 
-from tests.sites.shown import URL, site
+from tests.sites.shown import URL, side_by_side, site
 
-from adaptc.browser.answers import Server
-from adaptc.browser.chromium import Chromium, in_chromium
+from adaptc.browser.answers import Answer, Server
+from adaptc.browser.chromium import Chromium
 from adaptc.browser.robot import Act, Performance, Robot, acted_differences, perform
 
 pytestmark = pytest.mark.chromium
@@ -36,53 +35,57 @@ addEventListener('keydown', (e) => { if (e.key === 'Escape') n.className = '' })
 </script>"""
 
 
-def performances(
-    program: str, *servers: Server | str, robot: Robot = ROBOT, acts: tuple[Act, ...] | None = None
-) -> list[Performance]:
-    """Do ``acts`` on each server; or act on the first as the robot chooses, and do the same on the others."""
+@dataclass(frozen=True)
+class Play:
+    """A robot on a page: on the original it chooses its actions, on a level it does ``acts``."""
 
-    async def work(browser: Chromium) -> list[Performance]:
-        found: list[Performance] = []
-        for server in servers:
-            served = site({"index.html": server}) if isinstance(server, str) else server
-            found.append(await perform(browser, served, URL, 1280, robot, found[0].acts if found else acts))
-        return found
+    server: Server | str
+    robot: Robot = ROBOT
+    acts: tuple[Act, ...] | None = None
 
-    return in_chromium(program, work)
+    async def __call__(self, browser: Chromium) -> Performance:
+        server = site({"index.html": self.server}) if isinstance(self.server, str) else self.server
+        return await perform(browser, server, URL, 1280, self.robot, self.acts)
+
+
+def performances(program: str, *plays: Play) -> list[Performance]:
+    return side_by_side(program, plays)
+
+
+@dataclass(frozen=True)
+class Originals:
+    """What robots do on the page, which takes seconds: twice the same, another one, and one that does more."""
+
+    first: Performance
+    again: Performance
+    other: Performance
+    long: Performance
 
 
 @pytest.fixture(scope="module")
-def original(chromium: str) -> Callable[[Robot], Performance]:
-    """What a robot does on the page, which is the same each time, and takes seconds."""
-    return cache(lambda robot: performances(chromium, PAGE, robot=robot)[0])
+def originals(chromium: str) -> Originals:
+    return Originals(
+        *performances(chromium, Play(PAGE), Play(PAGE), Play(PAGE, Robot(14)), Play(PAGE, LONG)),
+    )
 
 
-def messages(program: str, level: str, original: Performance, robot: Robot = ROBOT) -> list[str]:
-    (acted,) = performances(program, level, robot=robot, acts=original.acts)
-    return [each.message for each in acted_differences([original], acted)]
+def difference(original: Performance, level: Performance) -> list[str]:
+    return [each.message for each in acted_differences([original], level)]
 
 
-def test_actions_are_the_same_in_each_run_and_other_ones_by_another_seed(
-    chromium: str, original: Callable[[Robot], Performance]
-) -> None:
-    runs = [original(ROBOT), *performances(chromium, PAGE)]
-    assert runs[0] == runs[1]
-    assert len(runs[0].acts) == ROBOT.count
-    assert {act.kind for act in runs[0].acts} >= {"click", "hover", "type", "scroll"}
-    assert performances(chromium, PAGE, robot=Robot(14))[0].acts != runs[0].acts
+def test_actions_are_the_same_in_each_run_and_other_ones_by_another_seed(originals: Originals) -> None:
+    assert originals.first == originals.again
+    assert len(originals.first.acts) == ROBOT.count
+    assert {act.kind for act in originals.first.acts} >= {"click", "hover", "type", "scroll"}
+    assert originals.other.acts != originals.first.acts
 
 
-def test_what_actions_do_is_seen(original: Callable[[Robot], Performance]) -> None:
-    views = [view for view in original(LONG).views if view is not None]
+def test_what_actions_do_is_seen(originals: Originals) -> None:
+    views = [view for view in originals.long.views if view is not None]
     texts = " ".join(view.text for view in views)
     assert all(words in texts for words in ("Other", "row 0.", "noneab", "two"))
     assert {view.names for view in views} != {("0", "0")}
     assert any(view.departure == f"{URL}?q=ab+12" or view.departure == f"{URL}?q=" for view in views)
-
-
-def test_the_same_page_differs_in_nothing(chromium: str, original: Callable[[Robot], Performance]) -> None:
-    level = PAGE.replace("<title>t", "<title>other").replace("<p id=late>late", "<p id=late>la<!-- a comment -->te")
-    assert messages(chromium, level, original(ROBOT)) == []
 
 
 FAULTS = {
@@ -99,32 +102,35 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_faults_are_found(chromium: str, original: Callable[[Robot], Performance], name: str) -> None:
-    before, after, words = FAULTS[name]
-    assert before in PAGE
-    (message,) = messages(chromium, PAGE.replace(before, after), original(LONG), LONG)
-    assert words in message
-    assert re.match(r"(?:after \d+ actions, the last: \w+|before any action)", message)
+def test_faults_are_found_and_nothing_in_the_same_page(chromium: str, originals: Originals) -> None:
+    assert all(before in PAGE for before, _, _ in FAULTS.values())
+    same = PAGE.replace("<title>t", "<title>other").replace("<p id=late>late", "<p id=late>la<!-- a comment -->te")
+    pages = {name: PAGE.replace(before, after) for name, (before, after, _) in FAULTS.items()} | {"none": same}
+    levels = performances(chromium, *(Play(page, LONG, originals.long.acts) for page in pages.values()))
+    found = {name: difference(originals.long, level) for name, level in zip(pages, levels, strict=True)}
+    assert found.pop("none") == []
+    for name, (_, _, words) in FAULTS.items():
+        (message,) = found[name]
+        assert words in message, name
+        assert re.match(r"(?:after \d+ actions, the last: \w+|before any action)", message)
 
 
-def test_what_the_original_does_not_keep_is_not_asked_for(chromium: str) -> None:
+def test_what_the_original_does_not_keep_is_not_asked_for(chromium: str, originals: Originals) -> None:
     numbers = count()
 
-    def server(url: str) -> object:
+    def server(url: str) -> Answer | None:
         return site({"index.html": PAGE.replace("'row '", f"'row {next(numbers)} '")})(url)
 
-    originals = performances(chromium, server, server, robot=LONG)  # type: ignore[arg-type]
-    (level,) = performances(chromium, server, robot=LONG)  # type: ignore[arg-type]
-    assert acted_differences(originals[:1], level) != ()
-    assert acted_differences(originals, level) == ()
+    *loads, level = performances(chromium, *[Play(server, LONG, originals.long.acts)] * 3)
+    assert acted_differences(loads[:1], level) != ()
+    assert acted_differences(loads, level) == ()
 
 
 def test_a_page_cannot_be_left_nor_loaded_again(chromium: str) -> None:
     page = (
         "<!doctype html><a href=''>again</a><a href=/x.html>away</a><button onclick='location.reload()'>anew</button>"
     )
-    (done,) = performances(chromium, page, robot=Robot(20))
+    (done,) = performances(chromium, Play(page, Robot(20)))
     assert len(done.views) == 21
     assert {view.departure for view in done.views if view is not None} >= {URL, f"{URL}x.html"}
 
@@ -140,7 +146,8 @@ def test_open_shadow_roots_are_acted_on(chromium: str) -> None:
       connectedCallback() { const root = this.attachShadow({mode: 'open'})
         root.innerHTML = '<button>In</button><p>shut</p>'
         root.querySelector('button').onclick = () => { root.querySelector('p').textContent = 'opened' } } })</script>"""
-    (opened,) = performances(chromium, page, robot=Robot(6))
+    (opened,) = performances(chromium, Play(page, Robot(6)))
     assert "opened" in str(opened.views[-1])
-    (message,) = messages(chromium, page.replace("'opened'", "'shut'"), opened, Robot(6))
+    (shut,) = performances(chromium, Play(page.replace("'opened'", "'shut'"), Robot(6), opened.acts))
+    (message,) = difference(opened, shut)
     assert "“" in message or "text" in message

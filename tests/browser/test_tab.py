@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from tests.servers.chromium import own_chromium
-from tests.sites.shown import URL, site, visit
+from tests.sites.shown import URL, site, visit, visits
 from tests.waiting import PATIENCE
 
 from adaptc.browser.answers import Answer
@@ -55,7 +55,7 @@ def test_every_request_is_answered_here(chromium: str) -> None:
 
 def test_each_load_of_a_page_is_the_same(chromium: str) -> None:
     page = "<body><script>document.body.append(Math.random(), ' ', new Date().getFullYear())</script>"
-    first, second = (visit(chromium, page, text) for _ in range(2))
+    first, second = visits(chromium, [page] * 2, text)
     assert first == second
     assert first.endswith("2023")
 
@@ -108,15 +108,15 @@ setTimeout(() => note('quick'), 260)
 </script><iframe srcdoc="<script>setTimeout(() => parent.note('frame'), 1500)</script>"></iframe>"""
 
 
-@pytest.mark.parametrize("busy", [0, 700])
-def test_what_a_page_does_in_its_first_two_seconds_is_seen(chromium: str, busy: int) -> None:
+def test_what_a_page_does_in_its_first_two_seconds_is_seen(chromium: str) -> None:
     async def look(tab: Tab) -> tuple[str, list[str]]:
         return await text(tab), [load.url for load in tab.seen.loads]
 
-    files: dict[str, str | bytes] = {"index.html": LATE.replace("BUSY", str(busy)), "a.js": "fetched", "dot.gif": DOT}
-    seen, urls = visit(chromium, site(files), look)
-    assert seen.split() == ["quick", "string", "second", "frame", "fetched"]
-    assert URL + "dot.gif" in urls
+    pages = (LATE.replace("BUSY", busy) for busy in ("0", "700"))
+    files: dict[str, str | bytes] = {"a.js": "fetched", "dot.gif": DOT}
+    for seen, urls in visits(chromium, (site({**files, "index.html": page}) for page in pages), look):
+        assert seen.split() == ["quick", "string", "second", "frame", "fetched"]
+        assert URL + "dot.gif" in urls
 
 
 def test_timers_and_loads_without_end_are_ended(chromium: str) -> None:
@@ -130,8 +130,9 @@ def test_timers_and_loads_without_end_are_ended(chromium: str) -> None:
         return await text(tab), tab.seen.is_late
 
     # of 40, 1 and 20 steps, those in which it loads something three times
-    assert visit(chromium, page.replace("LOADING", "1e9"), look) == (str((40 + 1 + 20) // 5), False)
-    assert visit(chromium, page.replace("LOADING", "300"), look) == (str((3 * 40 + 1 + 3 * 20) // 5), False)
+    still, loading = visits(chromium, (page.replace("LOADING", each) for each in ("1e9", "300")), look)
+    assert still == (str((40 + 1 + 20) // 5), False)
+    assert loading == (str((3 * 40 + 1 + 3 * 20) // 5), False)
 
 
 MEASURED = """<!DOCTYPE html><meta name=viewport content="width=device-width"><body style="margin:0">
@@ -184,12 +185,10 @@ def test_what_is_fetched_for_later_pages_gives_a_page_no_more_time(chromium: str
         link.as = 'script'; document.head.append(link) }, 700)
     </script>"""
     files = {"a.js": "", "index.html": ""}
-    ticks = {
-        relation: visit(chromium, site({**files, "index.html": page.replace("RELATION", relation)}), text)
-        for relation in ("next", "prefetch", "preload")
-    }
-    assert ticks["prefetch"] == ticks["next"]
-    assert int(ticks["preload"]) > int(ticks["next"])
+    pages = (page.replace("RELATION", relation) for relation in ("next", "prefetch", "preload"))
+    following, prefetch, preload = visits(chromium, (site({**files, "index.html": each}) for each in pages), text)
+    assert prefetch == following
+    assert int(preload) > int(following)
 
 
 # ---- pages that misbehave
@@ -207,28 +206,28 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adaptc.browser.tab._LOAD", 5.0)
 
 
-@pytest.mark.usefixtures("unhurried")
-@pytest.mark.parametrize(
-    "script",
-    [
-        "alert(1); confirm(2); prompt(3)",
-        "location = 'https://example.com/'",
-        "setTimeout(() => location.href = 'other.html', 10)",
-        "window.open('other.html')",
-        "onbeforeunload = () => 'stay'",
-        "setInterval(() => fetch('gone.js'), 20)",
-        "const f = () => requestAnimationFrame(f); f()",
-        "Promise = JSON = setTimeout = undefined; Document.prototype.dispatchEvent = null",
-        "navigator.serviceWorker.register('a.js')",
-        "Object.assign(document.createElement('a'), { href: 'other.html', download: '' }).click()",
-        "new Audio('other.html').play(); new AudioContext().resume()",
-        "new WebSocket('ws://127.0.0.1:1/')",
-        "document.body.animate([{ opacity: 1 }], { duration: 9, iterations: Infinity }).playbackRate = 0",
-    ],
+SCRIPTS = (
+    "alert(1); confirm(2); prompt(3)",
+    "location = 'https://example.com/'",
+    "setTimeout(() => location.href = 'other.html', 10)",
+    "window.open('other.html')",
+    "onbeforeunload = () => 'stay'",
+    "setInterval(() => fetch('gone.js'), 20)",
+    "const f = () => requestAnimationFrame(f); f()",
+    "Promise = JSON = setTimeout = undefined; Document.prototype.dispatchEvent = null",
+    "navigator.serviceWorker.register('a.js')",
+    "Object.assign(document.createElement('a'), { href: 'other.html', download: '' }).click()",
+    "new Audio('other.html').play(); new AudioContext().resume()",
+    "new WebSocket('ws://127.0.0.1:1/')",
+    "document.body.animate([{ opacity: 1 }], { duration: 9, iterations: Infinity }).playbackRate = 0",
 )
-def test_a_page_stays_and_can_be_looked_at(chromium: str, script: str) -> None:
-    files = {"index.html": f"<body><p>words</p><script>{script}</script>", "other.html": "<body>other"}
-    assert visit(chromium, site(files), text) == "words"
+
+
+@pytest.mark.usefixtures("unhurried")
+def test_a_page_stays_and_can_be_looked_at(chromium: str) -> None:
+    pages = (f"<body><p>words</p><script>{script}</script>" for script in SCRIPTS)
+    seen = visits(chromium, (site({"index.html": page, "other.html": "<body>other"}) for page in pages), text)
+    assert {script: said for script, said in zip(SCRIPTS, seen, strict=True) if said != "words"} == {}
 
 
 @pytest.mark.usefixtures("unhurried")

@@ -14,6 +14,8 @@ import pytest
 from tests.servers.command import run_adaptc
 from tests.sites.built import BuiltSite
 
+from adaptc.browser import paint
+from adaptc.compile.engine.proof import paints
 from adaptc.compile.engine.reporting import Silent
 from adaptc.config.config_file import LAST_BUILD
 from adaptc.core.diagnostics import UsageError
@@ -444,7 +446,9 @@ def test_one_command_builds_nothing_for_a_directory_that_it_refuses(tmp_path: Pa
 
 
 @pytest.mark.chromium
-def test_one_command_measures_the_home_page(chromium: str, tmp_path: Path) -> None:
+def test_one_command_measures_the_home_page(chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paints, "_LOADS", 1)
+    monkeypatch.setattr(paint, "_SETTLED", 0.3)
     site = BuiltSite(tmp_path).write(FILES)
     ended = run(site, "site", "--effort", "fast", "--browser", name="web")
     assert ended.returncode == 0, ended.stderr

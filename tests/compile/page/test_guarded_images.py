@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
+import itertools
+from functools import partial
 
 import pytest
 
 from tests.samples.drawn import photo_file
 from tests.sites.half import HalfSite
-from tests.sites.shown import URL, site
+from tests.sites.shown import URL, side_by_side, site
 
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.tab import Tab
@@ -95,13 +96,10 @@ def test_scripts_see_and_do_what_they_did(chromium: str) -> None:
             await tab.open(URL)
             return await in_page(tab, f"let i = document.getElementById('main'); await shown(i); {act}")
 
-    async def look(browser: Chromium) -> dict[str, list[object]]:
-        results = {}
-        for name, act in ACTS.items():
-            results[name] = await asyncio.gather(*(one(browser, files, act) for files in versions.values()))
-        return results
-
-    found = in_chromium(chromium, look)
+    cases = list(itertools.product(ACTS, versions))
+    looks = (partial(one, files=versions[version], act=ACTS[name]) for name, version in cases)
+    seen = dict(zip(cases, side_by_side(chromium, looks), strict=True))
+    found = {name: [seen[name, version] for version in versions] for name in ACTS}
     assert {name: seen for name, seen in found.items() if any(each != seen[0] for each in seen)} == {}
 
 
