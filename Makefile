@@ -26,7 +26,7 @@ demo: $(VENV)/installed
 	@echo "and ask why: $(BIN)/adaptc explain index.html -o demo"
 
 test: $(VENV)/tests-installed
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 4 --dist worksteal
 
 recipes: $(VENV)/tests-installed
 	$(BIN)/pytest -m npm tests/docs/test_static_hosts.py tests/workflow/test_js.py tests/workflow/test_export_ladder.py

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from tests.places import ROOT
 from tests.servers import web
+from tests.servers.browser import Browser
 from tests.servers.chromium import shared_chromium
 
 from adaptc.core.interpreter import collect_seldom
@@ -69,6 +70,20 @@ def chromium() -> Iterator[str]:
         yield path
 
 
+@pytest.fixture(scope="session")
+def _browser(chromium: str) -> Iterator[Browser]:
+    running = Browser(chromium)
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def browser(_browser: Browser) -> Browser:
+    """Return a browser with a tab that is driven by DevTools, and has stored and set nothing."""
+    _browser.renew()
+    return _browser
+
+
 @pytest.fixture
 def program() -> Callable[[str], str]:
     """Return what finds a program of the system by its name."""
@@ -93,6 +108,17 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     if item.get_closest_marker("servers") and (missing := web.missing()):
         verdict = pytest.fail if os.environ.get("CI") == "true" else pytest.skip
         verdict(f"not installed: {' '.join(missing)}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put first what waits most: a browser for pages to come to rest, then real servers.
+
+    Each worker begins with the tests of a part of this order and takes from others when it has done its own. So one of
+    them starts the browser and waits, the others work meanwhile, and no long test is left for the end.
+    """
+    items.sort(
+        key=lambda item: ("chromium" not in getattr(item, "fixturenames", ()), not item.get_closest_marker("servers"))
+    )
 
 
 def pytest_collection_finish() -> None:

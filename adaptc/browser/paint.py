@@ -211,7 +211,7 @@ _MISSING = Answer(b"", "", status=404)
 def loopback_host(server: Server, origin: str) -> Iterator[str]:
     """Serve what ``server`` answers for URLs of ``origin``; yield the origin on loopback that stands for it."""
     with _Host(server, origin) as host:
-        threading.Thread(target=host.serve_forever, daemon=True).start()
+        threading.Thread(target=host.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield f"http://127.0.0.1:{host.server_address[1]}"
         finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,13 +18,6 @@ SITES = {
     "httrack-doc": (Path("/usr/share/httrack/html"), ("index.html", "step9_opt7.html", "options.html")),
     "htdig-doc": (Path("/usr/share/doc/htdig-doc/html"), ("contents.html", "FAQ.html", "cf_byname.html")),
 }
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    running = Browser(chromium)
-    yield running
-    running.close()
 
 
 @pytest.mark.chromium

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,13 +58,6 @@ def built(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def composed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(tmp_path_factory.mktemp("composed"))
-
-
-@pytest.fixture
-def browser(chromium: str) -> Iterator[Browser]:
-    running = Browser(chromium)
-    yield running
-    running.close()
 
 
 WIDER = "document.documentElement.scrollWidth > innerWidth"

@@ -43,7 +43,7 @@ def run(tmp_path: Path) -> RunDirectory:
 @contextmanager
 def served(run: RunDirectory, token: str | None = None) -> Iterator[int]:
     with serve_dashboard(Dashboard(run.path.parent, token), 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield server.server_address[1]
         server.shutdown()
 
@@ -120,8 +120,8 @@ def test_another_name_of_this_address_shows_nothing(run: RunDirectory) -> None:
         assert ask(port, "GET", "/../manifest.json")[0] == 404
 
 
-def test_the_page_in_a_browser(run: RunDirectory, chromium: str) -> None:
-    browser = Browser(chromium)
+@pytest.mark.chromium
+def test_the_page_in_a_browser(run: RunDirectory, browser: Browser) -> None:
     with served(run, TOKEN) as port:
         browser.call("Page.navigate", url=f"http://127.0.0.1:{port}/")
         text = "document.body.innerText"
@@ -137,4 +137,3 @@ def test_the_page_in_a_browser(run: RunDirectory, chromium: str) -> None:
         wait_until(lambda: "lossless is forced for another" in str(browser.evaluate(text)))
         for width in (axe.PHONE, axe.LAPTOP):
             assert axe.violations(browser, f"http://127.0.0.1:{port}/", width, "dark") == []
-    browser.close()

@@ -60,15 +60,11 @@ SAMPLES = ("", "start/", "configuration/", "commands/", "papers/")
 
 
 @pytest.mark.chromium
-def test_axe_finds_nothing(site: Path, chromium: str) -> None:
-    browser = Browser(chromium)
-    try:
-        with serving(site) as address:
-            found = {
-                (name, width, scheme): violations(browser, address + name, width, scheme)
-                for name in SAMPLES
-                for width, scheme in ((PHONE, "light"), (LAPTOP, "dark"))
-            }
-    finally:
-        browser.close()
+def test_axe_finds_nothing(site: Path, browser: Browser) -> None:
+    with serving(site) as address:
+        found = {
+            (name, width, scheme): violations(browser, address + name, width, scheme)
+            for name in SAMPLES
+            for width, scheme in ((PHONE, "light"), (LAPTOP, "dark"))
+        }
     assert {place: rules for place, rules in found.items() if rules} == {}

@@ -20,13 +20,6 @@ pytestmark = pytest.mark.chromium
 
 
 @pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    browser = Browser(chromium)
-    yield browser
-    browser.close()
-
-
-@pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of what is written: a report with all that it may have, a proof, a plot."""
     folder = tmp_path_factory.mktemp("written")
@@ -52,7 +45,7 @@ def test_nothing_is_found_in_the_preview(browser: Browser, tmp_path: Path, width
     site = BuiltSite(tmp_path).write({"index.html": "<!doctype html><title>T</title><p>" + "words " * 99})
     site.build()
     with PreviewServer(site.config(), 0) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         assert violations(browser, server.url, width) == []
         server.shutdown()
 

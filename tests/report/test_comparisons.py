@@ -74,23 +74,19 @@ TOUCH = """(() => {
 
 
 @pytest.mark.chromium
-def test_a_slider_lays_the_original_over_a_level_by_keyboard_and_by_touch(chromium: str, tmp_path: Path) -> None:
-    browser = Browser(chromium)
-    try:
-        for name, page in pages().items():
-            (tmp_path / name).write_text(page, "utf-8")
-            view = browser.view((tmp_path / name).as_uri(), width=412)
-            assert view.errors == []
-            assert browser.evaluate(STATE) == [2, "50", "50 %", "inset(0px 50% 0px 0px)"]
-            browser.evaluate("document.querySelector('.shots input').focus()")
-            for kind in ("keyDown", "keyUp"):
-                browser.call("Input.dispatchKeyEvent", type=kind, key="ArrowLeft", windowsVirtualKeyCode=37)
-            assert browser.evaluate(STATE) == [2, "49", "49 %", "inset(0px 51% 0px 0px)"]
-            browser.call("Emulation.setTouchEmulationEnabled", enabled=True)
-            left, top, fits = browser.evaluate(TOUCH)
-            assert fits
-            browser.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": left, "y": top}])
-            browser.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
-            assert browser.evaluate(STATE) == [2, "100", "100 %", "inset(0px 0% 0px 0px)"]
-    finally:
-        browser.close()
+def test_a_slider_lays_the_original_over_a_level_by_keyboard_and_by_touch(browser: Browser, tmp_path: Path) -> None:
+    for name, page in pages().items():
+        (tmp_path / name).write_text(page, "utf-8")
+        view = browser.view((tmp_path / name).as_uri(), width=412)
+        assert view.errors == []
+        assert browser.evaluate(STATE) == [2, "50", "50 %", "inset(0px 50% 0px 0px)"]
+        browser.evaluate("document.querySelector('.shots input').focus()")
+        for kind in ("keyDown", "keyUp"):
+            browser.call("Input.dispatchKeyEvent", type=kind, key="ArrowLeft", windowsVirtualKeyCode=37)
+        assert browser.evaluate(STATE) == [2, "49", "49 %", "inset(0px 51% 0px 0px)"]
+        browser.call("Emulation.setTouchEmulationEnabled", enabled=True)
+        left, top, fits = browser.evaluate(TOUCH)
+        assert fits
+        browser.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": left, "y": top}])
+        browser.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+        assert browser.evaluate(STATE) == [2, "100", "100 %", "inset(0px 0% 0px 0px)"]

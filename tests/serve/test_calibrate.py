@@ -196,7 +196,7 @@ def origin(tmp_path: Path) -> Iterator[str]:
 
     (tmp_path / "a.html").write_bytes(b"a" * 1000)
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(tmp_path)))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}"
     server.shutdown()
 

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import random
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -254,13 +253,6 @@ def test_mistakes_are_found(public: BuiltSite, mistake: str, tmp_path: Path) -> 
 # ---- a browser
 
 VISIT = ("index.html", "features/lighthouse-keeper.html", "korea/busan.html", "gallery/index.html", "contact.html")
-
-
-@pytest.fixture
-def browser(chromium: str) -> Iterator[Browser]:
-    running = Browser(chromium)
-    yield running
-    running.close()
 
 
 def await_line(log: Path, words: str) -> None:

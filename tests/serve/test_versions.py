@@ -153,13 +153,6 @@ def test_mistakes_are_found(built: BuiltSite, mistake: str, tmp_path: Path) -> N
 # ---- a browser
 
 
-@pytest.fixture
-def browser(chromium: str) -> Iterator[Browser]:
-    running = Browser(chromium)
-    yield running
-    running.close()
-
-
 @pytest.mark.chromium
 @pytest.mark.parametrize("kind", ["apache", "nginx"])
 def test_chromium_reads_a_script_with_another_hash_by_what_it_holds(

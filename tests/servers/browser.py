@@ -110,8 +110,17 @@ class Browser:
         os.close(from_browser)
         self.buffer, self.number = b"", 0
         self.events: list[dict[str, Any]] = []
-        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.session = self.context = ""
+        self.renew()
+
+    def renew(self) -> None:
+        """Close the tab with all that it stored, and open another in a context of its own, with no cache."""
         self.session = ""
+        if self.context:
+            self.call("Target.disposeBrowserContext", browserContextId=self.context)
+        self.context = self.call("Target.createBrowserContext")["browserContextId"]
+        target = self.call("Target.createTarget", url="about:blank", browserContextId=self.context)["targetId"]
+        self.events.clear()
         self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
             self.call(f"{domain}.enable")
@@ -129,7 +138,7 @@ class Browser:
         """Call a DevTools method and return its result. Raises ``RuntimeError`` when it fails."""
         self.number += 1
         message: dict[str, Any] = {"id": self.number, "method": method, "params": parameters}
-        if getattr(self, "session", ""):
+        if self.session:
             message["sessionId"] = self.session
         os.write(self.output, json.dumps(message).encode() + b"\0")
         while True:
@@ -235,7 +244,7 @@ def serving(*roots: Path) -> Iterator[str]:
     """Serve files on loopback, each from the first of ``roots`` that has it; give the base URL."""
     handler = type("Handler", (_Quiet,), {"roots": tuple(os.fspath(root) for root in roots)})
     with _Server(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}/"
         finally:

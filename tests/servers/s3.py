@@ -68,7 +68,7 @@ def refusing_server(status: int, code: str) -> Iterator[str]:
     for method in ("GET", "PUT", "POST", "DELETE"):
         setattr(Refusing, f"do_{method}", Refusing.answer)
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
-        threading.Thread(target=server.serve_forever).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,)).start()
         try:
             yield f"http://127.0.0.1:{server.server_address[1]}"
         finally:

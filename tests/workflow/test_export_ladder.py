@@ -220,7 +220,7 @@ def hosted(root: Path) -> Iterator[Host]:
             pass
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         host.url = f"http://127.0.0.1:{server.server_address[1]}/"
         try:
             yield host
@@ -233,6 +233,7 @@ class Visitor:
 
     def __init__(self, browser: Browser, host: Host) -> None:
         self.browser, self.host = browser, host
+        browser.call("Network.setCacheDisabled", cacheDisabled=False)
 
     def wait(self, expression: str) -> Any:
         """Return the value of a promise of the page, once it is true; fail when it stays false."""
@@ -280,14 +281,6 @@ class Visitor:
     def colour(self) -> str:
         """Return the colour of the text, which the style sheet sets."""
         return str(self.browser.evaluate("getComputedStyle(document.body).color"))
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    opened = Browser(chromium)
-    opened.call("Network.setCacheDisabled", cacheDisabled=False)
-    yield opened
-    opened.close()
 
 
 # Delays in seconds at which the answer is certain: one is never reached here, the other always

@@ -45,7 +45,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> BuiltSite:
 @pytest.fixture(scope="module")
 def server(site: BuiltSite) -> Iterator[PreviewServer]:
     with PreviewServer(site.config(), 0) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+        threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True).start()
         yield running
         running.shutdown()
 
@@ -160,7 +160,7 @@ def test_a_file_without_a_name_that_tells_its_type(server: PreviewServer) -> Non
 
 def test_a_site_below_a_prefix(site: BuiltSite) -> None:
     with PreviewServer(site.config(site__base_url="https://example.org/manual/"), 0) as running:
-        threading.Thread(target=running.serve_forever, daemon=True).start()
+        threading.Thread(target=running.serve_forever, args=(0.02,), daemon=True).start()
         assert ask(running, "left.full.id.localhost", "/manual/site.css")[1] == SHEET.encode()
         assert ask(running, "left.full.id.localhost", "/site.css")[0].headers["Location"] == "/manual/"
         running.shutdown()
@@ -263,29 +263,25 @@ def test_the_command_says_where_and_ends_with_ctrl_c(site: BuiltSite) -> None:
 
 
 @pytest.mark.chromium
-def test_the_page_shows_two_levels_and_counts(chromium: str, server: PreviewServer) -> None:
-    browser = Browser(chromium)
-    try:
-        seen = browser.view(server.url)
-        assert (seen.errors, seen.failed) == ([], [])
-        counts = "[...document.querySelectorAll('.requests')].map(e => e.textContent).join()"
-        await_value(browser, counts, "2,1")
-        assert "left=full.auto&right=lossless.auto" in browser.evaluate("location.hash")
-        assert "of the pane" in browser.evaluate("document.body.innerText")
-        assert browser.evaluate("document.querySelector('[data-side=right] .against dd').textContent").startswith("−")
-        browser.evaluate(
-            "const s = document.querySelector('.level'); s.value = 'original'; s.dispatchEvent(new Event('change'))"
-        )
-        assert "left=original.auto" in browser.evaluate("location.hash")
-        # what is opened on one side is opened on the other
-        ask(
-            server, "left.original.auto.localhost", "/deep/",
-            Sec_Fetch_Dest="iframe", Sec_Fetch_Site="same-origin", Sec_Fetch_User="?1",
-        )  # fmt: skip
-        followed = "document.querySelectorAll('iframe')[1].src.endsWith('localhost:' + location.port + '/deep/')"
-        await_value(browser, followed, True)
-    finally:
-        browser.close()
+def test_the_page_shows_two_levels_and_counts(browser: Browser, server: PreviewServer) -> None:
+    seen = browser.view(server.url)
+    assert (seen.errors, seen.failed) == ([], [])
+    counts = "[...document.querySelectorAll('.requests')].map(e => e.textContent).join()"
+    await_value(browser, counts, "2,1")
+    assert "left=full.auto&right=lossless.auto" in browser.evaluate("location.hash")
+    assert "of the pane" in browser.evaluate("document.body.innerText")
+    assert browser.evaluate("document.querySelector('[data-side=right] .against dd').textContent").startswith("−")
+    browser.evaluate(
+        "const s = document.querySelector('.level'); s.value = 'original'; s.dispatchEvent(new Event('change'))"
+    )
+    assert "left=original.auto" in browser.evaluate("location.hash")
+    # what is opened on one side is opened on the other
+    ask(
+        server, "left.original.auto.localhost", "/deep/",
+        Sec_Fetch_Dest="iframe", Sec_Fetch_Site="same-origin", Sec_Fetch_User="?1",
+    )  # fmt: skip
+    followed = "document.querySelectorAll('iframe')[1].src.endsWith('localhost:' + location.port + '/deep/')"
+    await_value(browser, followed, True)
 
 
 def await_value(browser: Browser, expression: str, wanted: object) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -535,13 +534,6 @@ _BOXES = """[...document.querySelectorAll('body *')].map(element => {
 })"""
 # CSS pixels: what the image without a half may be off, and what all of them may add up to on the page
 _BOX_OFF, _DRIFT = 0.3, 1.0
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    running = Browser(chromium)
-    yield running
-    running.close()
 
 
 def written(files: HalfSite, root: Path, index: str) -> Path:

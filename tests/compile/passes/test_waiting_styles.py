@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 
 import pytest
 
-from tests.sites.shown import URL, site
+from tests.sites.shown import URL, side_by_side, site, visits
 from tests.sites.small import SmallSite
 
-from adaptc.browser.chromium import Chromium, in_chromium
+from adaptc.browser.chromium import Chromium
+from adaptc.browser.tab import Tab
 from adaptc.compile.passes.used_styles.rest import _filter, _hashes
 from adaptc.compile.pipeline import BY_NAME, Step
 
@@ -69,20 +71,18 @@ def made(sheet: str, *, head: str = "", doctype: str = "<!doctype html>") -> str
 
 def acted(chromium: str, page: str, sheet: str, actions: list[str]) -> dict[str, list[str]]:
     """Return what the page loads after each of the actions, each on a new page."""
-    found: dict[str, list[str]] = {}
 
-    async def work(browser: Chromium) -> None:
-        for action in actions:
-            served = site({"index.html": page, "a.css": sheet})
-            async with browser.tab(served, 300, 200) as tab:
-                await tab.load(URL)
-                assert [load.url for load in tab.seen.loads] == [URL]
-                await tab.run(f"() => {{ const p = document.querySelector('p'); {action} }}")
-                await tab.run(LOADED)
-                found[action] = [load.url.removeprefix(URL) for load in tab.seen.loads[1:]]
+    async def one(browser: Chromium, action: str) -> list[str]:
+        served = site({"index.html": page, "a.css": sheet})
+        async with browser.tab(served, 300, 200) as tab:
+            await tab.load(URL)
+            assert [load.url for load in tab.seen.loads] == [URL]
+            await tab.run(f"() => {{ const p = document.querySelector('p'); {action} }}")
+            await tab.run(LOADED)
+            return [load.url.removeprefix(URL) for load in tab.seen.loads[1:]]
 
-    in_chromium(chromium, work)
-    return found
+    found = side_by_side(chromium, (partial(one, action=action) for action in actions))
+    return dict(zip(actions, found, strict=True))
 
 
 @pytest.mark.chromium
@@ -140,21 +140,23 @@ def test_the_cascade_is_that_of_the_original_before_and_after(chromium: str) -> 
     }
     done = SmallSite(files).rewrite("index.html", STEPS, "words")
     built = {**files, "index.html": (done.content or b"").decode()}
-    seen: list[list[str]] = []
 
-    async def work(browser: Chromium) -> None:
-        for served in (files, built):
-            async with browser.tab(site(dict(served)), 300, 200) as tab:
-                await tab.load(URL)
-                for action in ("", "p.classList.add('la' + 'te')"):
-                    await tab.run(f"() => {{ const p = document.querySelector('p'); {action} }}")
-                    await tab.run(LOADED)
-                    seen.append(await tab.run("() => { const s = getComputedStyle(document.querySelector('p'));"
-                                              " return [s.color, s.top, s.left, s.right] }"))  # fmt: skip
+    async def look(tab: Tab) -> list[list[str]]:
+        seen = []
+        for action in ("", "p.classList.add('la' + 'te')"):
+            await tab.run(f"() => {{ const p = document.querySelector('p'); {action} }}")
+            await tab.run(LOADED)
+            seen.append(
+                await tab.run(
+                    "() => { const s = getComputedStyle(document.querySelector('p'));"
+                    " return [s.color, s.top, s.left, s.right] }"
+                )
+            )
+        return seen
 
-    in_chromium(chromium, work)
-    assert seen[:2] == seen[2:]
-    assert seen[1] != seen[0]
+    original, level = visits(chromium, (site(dict(served)) for served in (files, built)), look)
+    assert original == level
+    assert original[1] != original[0]
 
 
 def test_a_filter_has_its_names_and_none_that_the_page_has() -> None:

@@ -262,7 +262,7 @@ li:nth-child(odd of .k){color:teal}ul:has(> .k){outline:1px solid}:is(.none,ul)>
 
 
 @pytest.mark.chromium
-def test_a_browser_computes_the_same_styles(chromium: str, tmp_path: Path) -> None:
+def test_a_browser_computes_the_same_styles(browser: Browser, tmp_path: Path) -> None:
     body = "<div class=box><p>a</p></div><ul><li class=k>1<li>2<li class=k>3</ul>"
     page = "<!DOCTYPE html><title>t</title><style>{}</style>" + body
     smaller = prune_sheets((NASTY,), PageMatches(parse(page)))[0]
@@ -271,11 +271,7 @@ def test_a_browser_computes_the_same_styles(chromium: str, tmp_path: Path) -> No
     script = """[...document.querySelectorAll('body *')].flatMap(e => [null, '::before'].map(p => {
         const s = getComputedStyle(e, p)
         return [...s].filter(n => !n.startsWith('--')).map(n => n + s.getPropertyValue(n)).join() }))"""
-    browser = Browser(chromium)
-    try:
-        with serving(tmp_path) as base:
-            computed = [(browser.view(base + name), browser.evaluate(script))[1] for name in ("a.html", "b.html")]
-    finally:
-        browser.close()
+    with serving(tmp_path) as base:
+        computed = [(browser.view(base + name), browser.evaluate(script))[1] for name in ("a.html", "b.html")]
     assert computed[0] == computed[1] and len(computed[0]) == 12
     assert len(smaller) < len(NASTY) and "--z" not in smaller

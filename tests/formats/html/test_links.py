@@ -121,19 +121,15 @@ _SCRIPT = """JSON.stringify([...document.querySelectorAll('iframe')].map(({conte
 
 
 @pytest.mark.chromium
-def test_the_tables_are_what_a_browser_does(chromium: str, tmp_path: Path) -> None:
+def test_the_tables_are_what_a_browser_does(browser: Browser, tmp_path: Path) -> None:
     pages = [f"{markup}<p>a" for markup in SHEETS]
     pages += [f'<style>.a{{color:red}}</style><p class="{value}">a' for value in CLASSES]
     pages += [f"<p>{markup}" for markup in CONTROLS]
     frames = (f'<iframe srcdoc="{html.escape("<!doctype html>" + page)}"></iframe>' for page in pages)
     (tmp_path / "index.html").write_text("<!doctype html><meta charset=utf-8>" + "".join(frames), encoding="utf-8")
-    browser = Browser(chromium)
-    try:
-        with serving(tmp_path) as base:
-            browser.view(base + "index.html")
-            found = json.loads(browser.evaluate(_SCRIPT))
-    finally:
-        browser.close()
+    with serving(tmp_path) as base:
+        browser.view(base + "index.html")
+        found = json.loads(browser.evaluate(_SCRIPT))
     tables = [*((is_red, None) for is_red in (*SHEETS.values(), *CLASSES.values()))]
     expected = [*tables, *((False, kind) for kind in CONTROLS.values())]
     assert dict(zip(pages, map(tuple, found), strict=True)) == dict(zip(pages, expected, strict=True))

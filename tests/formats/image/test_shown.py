@@ -172,14 +172,6 @@ LEFT = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    running = Browser(chromium)
-    running.view("data:text/html,<p>")
-    yield running
-    running.close()
-
-
 # The pixels of an image as it is drawn, in sRGB: width, height, and RGBA in base64
 DRAWN = """(async (url, style) => {
     const image = new Image()
