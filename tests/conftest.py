@@ -78,9 +78,14 @@ def _browser(chromium: str) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def browser(_browser: Browser) -> Browser:
-    """Return a browser with a tab that is driven by DevTools, and has stored and set nothing."""
-    _browser.renew()
+def browser(_browser: Browser, request: pytest.FixtureRequest) -> Browser:
+    """Return a browser that is driven by DevTools, with a tab in which only tests of the same module were.
+
+    To open one takes half a second; a test that needs one in which nothing was stored says ``browser.renew()``.
+    """
+    if _browser.user != request.path:
+        _browser.renew()
+        _browser.user = request.path
     return _browser
 
 

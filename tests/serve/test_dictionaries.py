@@ -290,6 +290,7 @@ def test_pages_that_a_service_worker_asks_for_are_encoded(browser: Browser, comm
     files = {f"p{number}.html": page(number) + REGISTER for number in range(6)} | {"worker.js": WORKER}
     served = ServedSite(BuiltSite(common).write(files), "nginx", ON)
     log, name = common / "access.log", served.emitted().policy.name
+    browser.renew()
     browser.call("Network.setCacheDisabled", cacheDisabled=False)
     with served.start(after=f"access_log {log} {name};") as server:
         served.switch()
@@ -318,6 +319,7 @@ def test_chromium_reads_the_example_with_its_dictionary(kind: str, browser: Brow
     )
     log, name = common / "access.log", served.emitted(level="moderate").policy.name
     directive = f'CustomLog "{log}" {name}' if kind == "apache" else f"access_log {log} {name};"
+    browser.renew()
     with served.start(level="moderate") as server:
         served.switch()
         plain = documents(browser, f"http://127.0.0.1:{server.port}/", log)

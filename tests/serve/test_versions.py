@@ -172,6 +172,7 @@ def test_chromium_reads_a_script_with_another_hash_by_what_it_holds(
     settings: dict[str, Any] = {"level": "full"} | (
         {"nginx_headers": tmp_path / "headers.conf"} if kind == "nginx" else {}
     )
+    browser.renew()
     browser.call("Network.setCacheDisabled", cacheDisabled=False)
     site.write({OLD_SCRIPT[1:]: scripts[OLD_SCRIPT], "one.html": PAGE.format(OLD_SCRIPT)})
     name = served.emitted(**settings).policy.name

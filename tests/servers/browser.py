@@ -111,6 +111,8 @@ class Browser:
         self.buffer, self.number = b"", 0
         self.events: list[dict[str, Any]] = []
         self.session = self.context = ""
+        # the module whose tests the tab is for
+        self.user: Path | None = None
         self.renew()
 
     def renew(self) -> None:
