@@ -89,9 +89,14 @@ class _Loading:
 
 
 class Browser:
-    """One running Chromium with one tab."""
+    """One running Chromium with one tab. ``user`` is the module whose tests the tab is for."""
 
     def __init__(self, path: str) -> None:
+        self.path = path
+        self.user: Path | None = None
+        self._start()
+
+    def _start(self) -> None:
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         to_browser, self.output = os.pipe()
         self.input, from_browser = os.pipe()
@@ -103,7 +108,7 @@ class Browser:
         # the ends may have the numbers 3 and 4 themselves: move them out of the way first
         to_browser, from_browser = (_moved_up(one) for one in (to_browser, from_browser))
         self.running = subprocess.Popen(
-            [path, *FLAGS, f"--user-data-dir={self.profile.name}", "about:blank"],
+            [self.path, *FLAGS, f"--user-data-dir={self.profile.name}", "about:blank"],
             preexec_fn=plumb, pass_fds=(3, 4), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         os.close(to_browser)
@@ -111,12 +116,17 @@ class Browser:
         self.buffer, self.number = b"", 0
         self.events: list[dict[str, Any]] = []
         self.session = self.context = ""
-        # the module whose tests the tab is for
-        self.user: Path | None = None
         self.renew()
 
     def renew(self) -> None:
-        """Close the tab with all that it stored, and open another in a context of its own, with no cache."""
+        """Close the tab with all that it stored, and open another in a context of its own, with no cache.
+
+        A browser that has ended is started again.
+        """
+        if self.running.poll() is not None:
+            self.close()
+            self._start()
+            return
         self.session = ""
         if self.context:
             self.call("Target.disposeBrowserContext", browserContextId=self.context)
