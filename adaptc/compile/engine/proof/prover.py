@@ -26,7 +26,8 @@ from adaptc.core.urls import is_rooted
 from adaptc.site.header_rules import HostRules
 from adaptc.site.site import Site
 
-T, U = TypeVar("T"), TypeVar("U")
+T = TypeVar("T")
+U = TypeVar("U")
 # Loads of a page that seems to differ, each time with another load of the original
 _LOADS = 3
 # A page that cannot be looked at is tried again: a browser that another page crashed is started anew
