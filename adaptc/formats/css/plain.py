@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from adaptc.formats.css.scanner import GAP, NAME_CHARACTER, SPACE, skip_gap
@@ -18,15 +19,15 @@ __all__ = [
     "MOST_NESTED",
     "OPENS",
     "PARENTHESES",
-    "PLAIN_DECLARATION",
-    "PLAIN_STEP",
-    "PLAIN_TEXT",
     "STRING",
     "PlainRule",
     "is_plain",
     "parse_plain",
     "plain_comments",
+    "plain_declaration",
     "plain_rule_end",
+    "plain_step",
+    "plain_text",
     "split_declarations",
 ]
 
@@ -52,17 +53,32 @@ def _parentheses(depth: int) -> str:
 PARENTHESES = _parentheses(_PARENTHESES)
 _MARKED = f"{STRING}|{_SLASH}|{PARENTHESES}|{_BRACKETS}|{_ESCAPE}"
 _FLAT = rf"(?:[^{{}}()\[\]\"'\\/]++|{_MARKED})*+"
-# The prelude of a rule, with what is before it, and its block if that has no braces; or the end of the rule around
-PLAIN_STEP = re.compile(rf"({_FLAT})(?:\{{(?:({_FLAT})\}})?+|(\}}))")
 OPENS, IS_WHOLE, _CLOSES = 1, 2, 3
 _DEPTH = {OPENS: 1, IS_WHOLE: 0, _CLOSES: -1}
 _VALUE = rf"(?:[^{{}}()\[\]\"'\\/;]++|{_MARKED})"
-# A declaration in a flat block, with what is before it: its property and its value, and the semicolon if there is one
-PLAIN_DECLARATION = re.compile(rf"{GAP}((?:--|-?[A-Za-z_])[-0-9A-Za-z_]*+){GAP}:({_VALUE}*+)(?:;)?+")
-# The text up to the next semicolon of a flat block
-PLAIN_TEXT = re.compile(f"{_VALUE}++")
 _COMMENT_OR_TEXT = re.compile(rf"({_COMMENT})|{STRING}|\\.")
 _MARKS = re.compile(r"[(\[\"'/\\]")
+
+
+# These are compiled at first use, which takes some milliseconds each: most commands read no sheet
+
+
+@cache
+def plain_step() -> re.Pattern[str]:
+    """The prelude of a rule, with what is before it, and its block if that has no braces; or the end of a group."""
+    return re.compile(rf"({_FLAT})(?:\{{(?:({_FLAT})\}})?+|(\}}))")
+
+
+@cache
+def plain_declaration() -> re.Pattern[str]:
+    """A declaration in a flat block, with what is before it: its property, its value, and the semicolon if any."""
+    return re.compile(rf"{GAP}((?:--|-?[A-Za-z_])[-0-9A-Za-z_]*+){GAP}:({_VALUE}*+)(?:;)?+")
+
+
+@cache
+def plain_text() -> re.Pattern[str]:
+    """The text up to the next semicolon of a flat block."""
+    return re.compile(f"{_VALUE}++")
 
 
 class PlainRule(NamedTuple):
@@ -75,8 +91,8 @@ class PlainRule(NamedTuple):
 
 def plain_rule_end(text: str, position: int) -> int:
     """Return where the rule ends that starts at ``position``, with what is before it; -1 if it is not plain."""
-    depth = 0
-    while depth <= MOST_NESTED and (match := PLAIN_STEP.match(text, position)):
+    depth, next_step = 0, plain_step().match
+    while depth <= MOST_NESTED and (match := next_step(text, position)):
         position = match.end()
         depth += _DEPTH[match.lastindex or 0]
         if depth <= 0:
@@ -92,8 +108,8 @@ def is_plain(rule: str) -> bool:
 def parse_plain(rule: str) -> PlainRule | None:
     """Return one of ``sheet_text.split_rules`` with the rules in it, ``None`` if it is not plain."""
     around: list[tuple[str, list[PlainRule]]] = [("", [])]
-    position = 0
-    while len(around) <= MOST_NESTED and (match := PLAIN_STEP.match(rule, position)):
+    position, next_step = 0, plain_step().match
+    while len(around) <= MOST_NESTED and (match := next_step(rule, position)):
         position = match.end()
         if match.lastindex == IS_WHOLE:
             around[-1][1].append(PlainRule(match[1], match[2]))
@@ -116,4 +132,4 @@ def plain_comments(rule: str) -> Iterator[tuple[int, int]]:
 
 def split_declarations(body: str) -> list[str]:
     """Split the block of a plain rule at its semicolons."""
-    return PLAIN_TEXT.findall(body) if _MARKS.search(body) else body.split(";")
+    return plain_text().findall(body) if _MARKS.search(body) else body.split(";")
