@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from adaptc.daemons.control.bucket_ladder import Ladder
-from adaptc.serve.capacity.utilization import Cost, Guarantee, allocations, priority_target
+from adaptc.serve.capacity.utilization import Cost, Estimator, Guarantee, Ratio, allocations, learn, priority_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,86 +143,8 @@ def rank(site: Site) -> int:
     return 0 if site.guarantee is not None else site.priority
 
 
-# ---- recursive least squares for a and b of U = aR + bW (section 4.3 of the paper), with exponential forgetting
+# ---- what costs are learnt
 #
-# R in requests a millisecond and W in kB a millisecond, so that a and b are milliseconds and the initial covariance of
-# 1000 is far above them.
-
-INITIAL = 1000.0
-_LARGEST = 1e9  # of the covariance: it grows while samples do not tell a from b, and would be infinite after ten hours
-# Beyond this the two columns of the samples, scaled to length 1, are so parallel (cosine 0.998) that noise decides
-# between a and b: pages of one size.
-ILL_CONDITIONED = 30.0
-
-Matrix = tuple[float, float, float]  # symmetric, 2 by 2: (1,1), (1,2), (2,2)
-
-
-@dataclass(frozen=True, slots=True)
-class Estimator:
-    """``a`` and ``b`` in milliseconds, the covariance, and the information that samples brought."""
-
-    a: float = 0.0
-    b: float = 0.0
-    covariance: Matrix = (INITIAL, 0.0, INITIAL)
-    information: Matrix = (0.0, 0.0, 0.0)
-    samples: int = 0
-
-    @property
-    def condition(self) -> float:
-        """The condition number of the samples with columns scaled to length 1; infinite for parallel columns."""
-        first, mixed, second = self.information
-        if first <= 0 or second <= 0:
-            return math.inf
-        cosine = min(1.0, abs(mixed) / math.sqrt(first * second))
-        return math.inf if cosine >= 1 else math.sqrt((1 + cosine) / (1 - cosine))
-
-    @property
-    def is_telling(self) -> bool:
-        """Whether a and b can be separated, and make sense as costs."""
-        return self.samples >= 10 and self.condition < ILL_CONDITIONED and self.a > 0 and self.b > 0
-
-
-def learn(
-    before: Estimator, requests: float, kilobytes: float, utilization: float, forgetting: float = 1.0
-) -> Estimator:
-    """Return the estimate after a sample; ``forgetting`` is lambda, 1 remembers everything."""
-    p11, p12, p22 = before.covariance
-    x, y = p11 * requests + p12 * kilobytes, p12 * requests + p22 * kilobytes
-    total = forgetting + requests * x + kilobytes * y
-    gain_a, gain_b = x / total, y / total
-    error = utilization - before.a * requests - before.b * kilobytes
-    covariance = ((p11 - gain_a * x) / forgetting, (p12 - gain_a * y) / forgetting, (p22 - gain_b * y) / forgetting)
-    i11, i12, i22 = (forgetting * entry for entry in before.information)
-    information = (i11 + requests * requests, i12 + requests * kilobytes, i22 + kilobytes * kilobytes)
-    a, b = before.a + gain_a * error, before.b + gain_b * error
-    return Estimator(a, b, _limited(covariance), information, before.samples + 1)
-
-
-def _limited(covariance: Matrix) -> Matrix:
-    p11, p12, p22 = covariance
-    first, second = (math.sqrt(min(1.0, _LARGEST / entry)) if entry > 0 else 1.0 for entry in (p11, p22))
-    return p11 * first * first, p12 * first * second, p22 * second * second
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """The factor between two numbers by least squares, with exponential forgetting: y = value x."""
-
-    xx: float = 0.0
-    xy: float = 0.0
-    samples: int = 0
-
-    @property
-    def value(self) -> float | None:
-        """The factor, None before it is known."""
-        return self.xy / self.xx if self.samples >= _ENOUGH and self.xx > 0 and self.xy > 0 else None
-
-    def after(self, x: float, y: float, forgetting: float) -> Ratio:
-        """Return the estimate after a sample."""
-        return Ratio(forgetting * self.xx + x * x, forgetting * self.xy + x * y, self.samples + 1)
-
-
-_ENOUGH = 10  # samples
 # Samples are smoothed before anything is learnt from them, load and share alike, which changes no factor between them:
 # logs that are written in batches, and requests that end in the sample after, would be noise.
 _SMOOTHING = 0.2
@@ -318,12 +240,23 @@ def tuned(period: float, margin: float, gain: float) -> Gains:
     return Gains(math.sqrt(3) / (2 * margin * gain), 5 * math.pi / (3 * math.sqrt(3) * period), period)
 
 
+_LEAST_NOISE = 0.005**2  # of what is asked for, relative
+
+
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A control loop: m, and the error of the sample before (None: there was none)."""
+    """A control loop: m, and the error of the sample before (None: there was none).
+
+    ``errors`` are those since m was changed last. ``demand`` is what was asked for in the sample before, as the full
+    site would use, and ``noise`` how much that varies from sample to sample: its relative variance.
+    """
 
     m: float
     error: float | None = None
+    errors: tuple[float, ...] = ()
+    demand: float | None = None
+    change: float | None = None
+    noise: float = _LEAST_NOISE
 
 
 # The largest rise of m in a sample, as a share of its range: one sample without load, for instance while logs are
@@ -339,7 +272,58 @@ def advance(loop: Loop, error: float, gains: Gains, most: float, least: float = 
     """
     before = error if loop.error is None else loop.error
     m = loop.m + gains.now * error - gains.before * before
-    return Loop(min(max(m, least), max(loop.m + RISE * (most - least), least), most), error)
+    return replace(loop, m=min(max(m, least), max(loop.m + RISE * (most - least), least), most), error=error)
+
+
+# ---- what chance explains
+#
+# Visitors come at random, and a sample holds few pages: at a constant load the busy share of a second varies by a tenth
+# to a third, and a controller that followed it would send clients up and down. So m is changed by an error that chance
+# does not explain: the mean of the last 1, 2, 4 ... samples since the change before is beyond so many standard
+# deviations of such a mean (the sequential test of Shewhart's charts with several windows). Where nothing varies every
+# error counts, as in the paper. What varies is measured by differences of successive samples (von Neumann): a load that
+# changes is no noise.
+
+_SIGMAS = 4.0
+_LEAST_ERROR = 0.01  # of U
+_NOISE_WEIGHT = 0.1
+_LONGEST = 32  # samples
+
+
+def observed(loop: Loop, demand: float) -> Loop:
+    """Return the loop with what a sample tells of noise: the lesser of the last two differences, since a step is one."""
+    if loop.demand is None or loop.demand + demand <= 0:
+        return replace(loop, demand=demand)
+    change = abs(2 * (demand - loop.demand) / (demand + loop.demand))
+    noise = loop.noise
+    if loop.change is not None:
+        noise += _NOISE_WEIGHT * (min(_OF_LESSER * min(change, loop.change) ** 2, _OUTLIER * noise) - noise)
+    return replace(loop, demand=demand, change=change, noise=max(noise, _LEAST_NOISE))
+
+
+_OUTLIER = 6.0  # times the variance that is known: a sample without CPU, and the way back
+_OF_LESSER = 1.1  # the variance of a normal distribution, by the mean square of the lesser of two differences
+
+
+def unexplained(loop: Loop, error: float, level: float) -> tuple[Loop, float]:
+    """Return the loop after a sample, and the error that chance does not explain at this level of U, 0 where it does.
+
+    What is beyond the limit counts of a single sample, half of the limit besides of a longer mean. A sample that shows
+    little may be one in which the server had no CPU: it counts as much as one at the limit, and no single one is a
+    reason to rise.
+    """
+    errors = (*loop.errors, error)[-_LONGEST:]
+    before, loop = loop.error, replace(loop, error=error, errors=errors)
+    limit, length = _SIGMAS * math.sqrt(loop.noise) * level, 1
+    while length <= len(errors):
+        least = max(_LEAST_ERROR, limit / math.sqrt(length))
+        mean = sum(min(each, max(limit, _LEAST_ERROR)) for each in errors[-length:]) / length
+        is_alone = length == 1 and (before is None or before < least)
+        if mean < -least or (mean >= least and not is_alone):
+            found = sum(errors[-length:]) / length
+            return replace(loop, errors=()), found - math.copysign(least / min(length, 2), found)
+        length *= 2
+    return loop, 0.0
 
 
 # ---- a limiter by the gradient of latency, as those of adaptive concurrency limits (Netflix's Gradient2, Envoy)
@@ -415,19 +399,26 @@ def step(
     if machine.tuning.follows_latency and busy.latency is not None:
         return _by_latency(machine, state, busy.latency, least)
     targets, loops = machine.targets(state.cost, loads, used), {}
+    demands = {site.name: used[site.name] / max(site.ladder.share(state.m(site)), _LEAST) for site in machine.sites}
     if not acts:
         return _in_shadow(machine, state, used, targets, least)
     for site in machine.sites:
         gain = _gain(machine, state, site, used, targets[site.name])
-        error = targets[site.name] - used[site.name]
-        loops[site.name] = _advanced(machine, state.loops[site.name], error, gain, (least[site.name], site.ladder.most))
+        before = observed(state.loops[site.name], demands[site.name])
+        ends = (least[site.name], site.ladder.most)
+        loop, error = _advanced(machine, before, targets[site.name] - used[site.name], gain, ends)
+        demand = sum(demands[peer.name] for peer in machine.sites if rank(peer) == rank(site))
+        m = _limited_by_curve(site.ladder, before.m, loop.m, error / max(demand, _LEAST))
+        loops[site.name] = replace(loop, m=max(m, least[site.name]))
     limit = _STILL_SATURATED if state.saturated else _SATURATED
     is_full = len(machine.sites) == 1 and (busy.share or 0.0) >= limit and busy.is_own
-    saturated = state.saturated + 1 if is_full else 0
-    if saturated:
+    is_explained = not state.saturated and all(loop.errors for loop in loops.values())
+    saturated = state.saturated + 1 if is_full and not is_explained else 0
+    if saturated > 1:
         loops = {name: _cut(machine.sites[0], state.loops[name], loop, saturated) for name, loop in loops.items()}
     gain = sum(site.ladder.gain(state.m(site), max(used[site.name], _LEAST)) for site in machine.sites)
-    whole = _advanced(machine, state.whole, machine.tuning.bound - total, gain, (0, machine.most))
+    loop = observed(state.whole, sum(demands.values()))
+    whole, _ = _advanced(machine, loop, machine.tuning.bound - total, gain, (0, machine.most))
     return replace(state, loops=loops, whole=whole, saturated=saturated)
 
 
@@ -441,10 +432,19 @@ _SATURATED, _STILL_SATURATED = 0.95, 0.85
 def _cut(site: Site, before: Loop, after: Loop, saturated: int) -> Loop:
     share = site.ladder.share(before.m) / 2 ** min(saturated, _MOST_HALVINGS)
     m = max(site.ladder.m_of(share), 1.0)  # whether anybody is rejected is left to the error
-    return replace(after, m=min(after.m, m))
+    return replace(after, m=min(after.m, m), errors=())
 
 
 _MOST_HALVINGS = 8
+
+
+def _limited_by_curve(ladder: Ladder, before: float, after: float, error: float) -> float:
+    """Return m no farther than where the costs of levels say that an error, a share of the full cost, is gone.
+
+    Where two levels cost nearly the same, a straight line through them would go through all levels below.
+    """
+    end = ladder.m_of(ladder.share(before) + error)
+    return max(after, min(end, before)) if after < before else min(after, max(end, before))
 
 
 # A load that is hardly there has hardly a gain, and would ask for a controller of boundless gains.
@@ -542,7 +542,11 @@ def _learnt(machine: Machine, state: MachineState, loads: Mapping[str, Load], bu
     return replace(state, lessons=lessons, cost=cost)
 
 
-def _advanced(machine: Machine, loop: Loop, error: float, gain: float, ends: tuple[float, int]) -> Loop:
+def _advanced(machine: Machine, loop: Loop, error: float, gain: float, ends: tuple[float, int]) -> tuple[Loop, float]:
+    """Return the loop after a sample, and the error by which it has moved, 0 where chance explains the error."""
     gains = tuned(machine.tuning.period, machine.tuning.margin, gain)
     least, most = ends
-    return advance(loop, error, gains, float(most), least)
+    loop, found = unexplained(loop, error, machine.tuning.bound)
+    if not found:
+        return replace(loop, m=min(max(loop.m, least), float(most))), 0.0
+    return replace(advance(replace(loop, error=found), found, gains, float(most), least), error=error), found

@@ -101,3 +101,85 @@ def priority_target(target: float, higher: Iterable[float], lower_rates: Iterabl
     lower ones, all of which may have to be rejected.
     """
     return target - sum(higher) - cost.rejection * sum(lower_rates)
+
+
+# ---- recursive least squares for a and b of U = aR + bW (section 4.3 of the paper), with exponential forgetting
+#
+# R in requests a millisecond and W in kB a millisecond, so that a and b are milliseconds and the initial covariance of
+# 1000 is far above them.
+
+INITIAL = 1000.0
+_LARGEST = 1e9  # of the covariance: it grows while samples do not tell a from b, and would be infinite after ten hours
+# Beyond this the two columns of the samples, scaled to length 1, are so parallel (cosine 0.998) that noise decides
+# between a and b: pages of one size.
+ILL_CONDITIONED = 30.0
+
+Matrix = tuple[float, float, float]  # symmetric, 2 by 2: (1,1), (1,2), (2,2)
+
+
+@dataclass(frozen=True, slots=True)
+class Estimator:
+    """``a`` and ``b`` in milliseconds, the covariance, and the information that samples brought."""
+
+    a: float = 0.0
+    b: float = 0.0
+    covariance: Matrix = (INITIAL, 0.0, INITIAL)
+    information: Matrix = (0.0, 0.0, 0.0)
+    samples: int = 0
+
+    @property
+    def condition(self) -> float:
+        """The condition number of the samples with columns scaled to length 1; infinite for parallel columns."""
+        first, mixed, second = self.information
+        if first <= 0 or second <= 0:
+            return math.inf
+        cosine = min(1.0, abs(mixed) / math.sqrt(first * second))
+        return math.inf if cosine >= 1 else math.sqrt((1 + cosine) / (1 - cosine))
+
+    @property
+    def is_telling(self) -> bool:
+        """Whether a and b can be separated, and make sense as costs."""
+        return self.samples >= 10 and self.condition < ILL_CONDITIONED and self.a > 0 and self.b > 0
+
+
+def learn(
+    before: Estimator, requests: float, kilobytes: float, utilization: float, forgetting: float = 1.0
+) -> Estimator:
+    """Return the estimate after a sample; ``forgetting`` is lambda, 1 remembers everything."""
+    p11, p12, p22 = before.covariance
+    x, y = p11 * requests + p12 * kilobytes, p12 * requests + p22 * kilobytes
+    total = forgetting + requests * x + kilobytes * y
+    gain_a, gain_b = x / total, y / total
+    error = utilization - before.a * requests - before.b * kilobytes
+    covariance = ((p11 - gain_a * x) / forgetting, (p12 - gain_a * y) / forgetting, (p22 - gain_b * y) / forgetting)
+    i11, i12, i22 = (forgetting * entry for entry in before.information)
+    information = (i11 + requests * requests, i12 + requests * kilobytes, i22 + kilobytes * kilobytes)
+    a, b = before.a + gain_a * error, before.b + gain_b * error
+    return Estimator(a, b, _limited(covariance), information, before.samples + 1)
+
+
+def _limited(covariance: Matrix) -> Matrix:
+    p11, p12, p22 = covariance
+    first, second = (math.sqrt(min(1.0, _LARGEST / entry)) if entry > 0 else 1.0 for entry in (p11, p22))
+    return p11 * first * first, p12 * first * second, p22 * second * second
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """The factor between two numbers by least squares, with exponential forgetting: y = value x."""
+
+    xx: float = 0.0
+    xy: float = 0.0
+    samples: int = 0
+
+    @property
+    def value(self) -> float | None:
+        """The factor, None before it is known."""
+        return self.xy / self.xx if self.samples >= _ENOUGH and self.xx > 0 and self.xy > 0 else None
+
+    def after(self, x: float, y: float, forgetting: float) -> Ratio:
+        """Return the estimate after a sample."""
+        return Ratio(forgetting * self.xx + x * x, forgetting * self.xy + x * y, self.samples + 1)
+
+
+_ENOUGH = 10  # samples
