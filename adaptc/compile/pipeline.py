@@ -129,10 +129,11 @@ class EditPass(BasePass[EditFunction]):
 class WholePagePass(BasePass[WholePageFunction]):
     """Writes a page anew; it may load other files then. With ``may_grow`` the page may become larger.
 
-    ``smaller_budgets`` are those of an edit pass, for images that it shows.
+    ``smaller_budgets`` and ``needs_labels`` are those of an edit pass, for images that it shows.
     """
 
     may_grow: bool = False
+    needs_labels: bool = False
     smaller_budgets: tuple[int, ...] = ()
 
 
@@ -299,7 +300,7 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("half-objects", 4, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
-    EditPass("strip", 11, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
+    EditPass("strip", 12, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
     EditPass("third-parties", 1, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
@@ -345,10 +346,11 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
-        3,
+        4,
         _HTML,
         "composed:compose_page",
         _COMPOSED,
+        needs_labels=True,
         needs_content=True,
         libraries=_COMPOSING,
         smaller_budgets=_SMALLER_BUDGETS,
@@ -407,7 +409,8 @@ class Plan:
     def needs_labels(self) -> bool:
         """Whether a step asks for the labels of images."""
         return any(
-            isinstance(step.pass_, AssetPass | EditPass) and (step.pass_.needs_labels or step.options.get("price"))
+            isinstance(step.pass_, AssetPass | EditPass | WholePagePass)
+            and (step.pass_.needs_labels or step.options.get("price"))
             for plan in (self, *self.instead)
             for step in plan.steps
         ) or bool(self.instead)

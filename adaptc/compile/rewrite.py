@@ -84,6 +84,9 @@ def _unchanged(path: str, kind: str, **fields: str) -> PageResult:
     return PageResult(diagnostics=[diagnose(kind, Location(path), **fields)])
 
 
+_REMOVING = frozenset({"strip", "compose"})  # passes that remove the blocks that authors drop
+
+
 class _Rewriter:
     """Rewrites one page."""
 
@@ -106,7 +109,11 @@ class _Rewriter:
         may_grow |= written is not None or any(
             isinstance(step.pass_, WholePagePass) and step.pass_.may_grow for step in steps
         )
-        self.verifier = Verifier(content, self.editor.tree, self.context, view, promise, may_grow=may_grow)
+        removes_blocks = promise != "same" and not _REMOVING.isdisjoint(step.pass_.name for step in steps)
+        dropping = view.labelling.levels if removes_blocks else None
+        self.verifier = Verifier(
+            content, self.editor.tree, self.context, view, promise, may_grow=may_grow, dropping=dropping
+        )
 
     def run(self) -> PageResult:
         """Run the steps; a page that would show nothing then has those that work without content.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
 from adaptc.compile.page.context import PageContext, Report
+from adaptc.compile.page.image_labels import without_dropped_blocks
 from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import paths_in_sheets, screen_sheets
 from adaptc.compile.page.transfer_sizes import client_sizes, compressed_size, compressed_sizes, transfer_size
@@ -95,12 +96,22 @@ class Problem:
 class Verifier:
     """Compares drafts of one page with its source, whose parsed text is ``tree``.
 
-    ``promise`` (``adaptc.config.rulebook.PROMISES``) says which parts must be the same.
+    ``promise`` (``adaptc.config.rulebook.PROMISES``) says which parts must be the same. ``dropping`` are the levels by
+    which authors may drop blocks, None where no step removes them.
     """
 
     def __init__(
-        self, content: bytes, tree: Document, context: PageContext, view: DerivingView, promise: str, *, may_grow: bool
+        self,
+        content: bytes,
+        tree: Document,
+        context: PageContext,
+        view: DerivingView,
+        promise: str,
+        *,
+        may_grow: bool,
+        dropping: Sequence[str] | None = None,
     ) -> None:
+        self._dropping = dropping
         self.tree, self.context, self.view, self.promise, self.may_grow = tree, context, view, promise, may_grow
         self.source_sizes = self._sizes(content)
         self._named: dict[str, bool] = {}  # whether a script of the page names a file
@@ -133,9 +144,19 @@ class Verifier:
     @cached_property
     def source_tree(self) -> Document:
         """The tree of the source; for levels without scripts as ``static_text`` has it."""
-        text = self.context.page.text
+        text = self._wanted_text
         static = settled_text(text, self.context, self.view) if self.promise == "article" else text
-        return self.tree if static == text else parse_bare(static)
+        return self._wanted_tree if static == text else parse_bare(static)
+
+    @cached_property
+    def _wanted_text(self) -> str:
+        """The text of the source; at levels that may do without them without the blocks that its author drops."""
+        text = self.context.page.text
+        return text if self._dropping is None else without_dropped_blocks(text, self._dropping)
+
+    @cached_property
+    def _wanted_tree(self) -> Document:
+        return self.tree if self._wanted_text == self.context.page.text else parse_bare(self._wanted_text)
 
     @cached_property
     def _find_violations(self) -> ContractCheck:
@@ -144,7 +165,9 @@ class Verifier:
     @cached_property
     def _find_losses(self) -> ContractCheck:
         """The check of a page that has its scripts: they write what they write."""
-        return self._find_violations if self.source_tree is self.tree else CONTRACT_CHECKS[self.promise](self.tree)
+        if self.source_tree is self._wanted_tree:
+            return self._find_violations
+        return CONTRACT_CHECKS[self.promise](self._wanted_tree)
 
     # ---- what a reader sees
 

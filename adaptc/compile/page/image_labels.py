@@ -1,8 +1,8 @@
-"""What the images of a page are for, and which requests the rules and the user's filter lists block."""
+"""What the images of a page are for, which blocks its author drops, and which requests rules and filter lists block."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,12 +12,14 @@ from adaptc.compile.analyse.decorations.filters import Request
 from adaptc.compile.analyse.decorations.image_rules import SheetImages
 from adaptc.compile.analyse.decorations.labels import ImageLabel, Label, label_page
 from adaptc.compile.analyse.decorations.page_images import page_uses
-from adaptc.compile.page.context import PageContext
+from adaptc.compile.analyse.decorations.surroundings import ATTRIBUTE, read_tags
+from adaptc.compile.page.context import PageContext, is_isolated
 from adaptc.compile.view import View
 from adaptc.core.urls import Reach, join
+from adaptc.formats.html.edit import Editor, EditRefused
 
 if TYPE_CHECKING:
-    from turbohtml import Document
+    from turbohtml import Document, Element
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,3 +135,55 @@ class Blocking:
     def blocking_filter(self, address: str, kind: str) -> str | None:
         """Return the filter of the user's lists that blocks a load, or ``None``."""
         return self.rules.filters.blocks(Request(self.url(address), kind, self.host, self.is_external(address)))
+
+
+# ---- blocks that their author drops: data-adapt="drop"
+
+# There the attribute says it of the image itself, or these are the page
+_NO_BLOCKS = frozenset({"img", "picture", "source", "input", "svg", "image", "area", "html", "head", "body", "main"})
+
+
+def dropped_blocks(tree: Document, text: str, levels: Sequence[str]) -> Iterator[tuple[Element, str | None]]:
+    """Yield the blocks that their author drops at a level, with the reason why one stays.
+
+    It stays where a part of it is to be kept, or where the page links to it; then its images go alone. ``text`` is what
+    the tree was parsed from.
+    """
+    gone: list[Element] = []
+    for element in tree.select(f"[{ATTRIBUTE}]"):
+        if element.tag in _NO_BLOCKS or is_isolated(element, text) or _verdict(element, levels) != "drop":
+            continue
+        if any(ancestor in gone for ancestor in element.ancestors):
+            continue
+        reason = _reason_to_stay(element, tree, levels)
+        if reason is None:
+            gone.append(element)
+        yield element, reason
+
+
+def without_dropped_blocks(text: str, levels: Sequence[str]) -> str:
+    """Return the text of a page without the blocks that its author drops."""
+    if ATTRIBUTE not in text:
+        return text
+    editor = Editor(text)
+    for element, reason in dropped_blocks(editor.tree, editor.text, levels):
+        if reason is None:
+            editor.remove_element(element)
+    try:
+        return text if editor.is_unused else editor.apply().text
+    except EditRefused:  # then they stay
+        return text
+
+
+def _verdict(element: Element, levels: Sequence[str]) -> str:
+    tag = tag_in_force(tuple(read_tags(element.attr(ATTRIBUTE) or "")), levels)
+    return "" if tag is None else tag.verdict
+
+
+def _reason_to_stay(element: Element, tree: Document, levels: Sequence[str]) -> str | None:
+    if any(_verdict(each, levels) == "keep" for each in element.select(f"[{ATTRIBUTE}]")):
+        return "a part of it is to be kept"
+    names = {name for each in (element, *element.select("[id]")) if (name := each.attr("id"))}
+    links = (link.attr("href") or "" for link in tree.iter_elements("a"))
+    target = next((link for link in links if link.startswith("#") and link[1:] in names), None)
+    return None if target is None else f"the page links to {target}"

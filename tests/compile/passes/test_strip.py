@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.sites.stripped import NOTE, STAND_IN, StrippedSite, body, said
 
+import adaptc
 from adaptc.compile.page.guarded_images import GUARD, MARK, checksum
 from adaptc.compile.page.placeholders import svg_placeholder
 
@@ -87,6 +90,26 @@ def test_a_block_that_its_author_drops_is_removed() -> None:
     assert body(f"<p>News.</p>{other}") == f"<p>News.</p>{other}"
     nested = f'<div data-adapt="drop">{block}</div>'
     assert body(f"<p>News.</p>{nested}") == "<p>News.</p>"
+
+
+def test_a_block_that_its_author_drops_is_at_no_level_that_may_do_without_it(tmp_path: Path) -> None:
+    block = '<aside data-adapt="drop"><h2>Our shop</h2><p>Buy a mug of the author, a large one.</p></aside>'
+    words = "<p>Many words of the page, which are its content and stay at every level, for everybody to read.</p>"
+    page = f"<!doctype html><html lang=en><title>T</title><main><h1>News</h1>{words}{block}{words}</main></html>"
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/index.html").write_text(page)
+    levels = ("full", "lossless", "moderate", "extreme", "text")
+    settings = {
+        "docroot": tmp_path / "site",
+        "output": tmp_path / "opt",
+        "build.levels": levels,
+        "build.effort": "fast",
+    }
+    result = adaptc.build(adaptc.load_config(None, settings))
+    assert "contract-broken" not in {each.id for each in result.diagnostics}
+    written = {level: (tmp_path / f"opt/{level}/id/index.html").read_text() for level in levels[1:]}
+    assert {level for level, text in written.items() if "Buy a mug" in text} == {"lossless"}
+    assert all("Many words" in text for text in written.values())
 
 
 def test_a_block_that_is_dropped_is_hidden_where_scripts_may_look_for_it() -> None:

@@ -12,6 +12,7 @@ from dataclasses import fields
 from functools import lru_cache
 
 from adaptc.compile.page.context import PageContext, Report, sent_policies
+from adaptc.compile.page.image_labels import without_dropped_blocks
 from adaptc.compile.page.inlining import POLICY
 from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import screen_sheets
@@ -35,7 +36,8 @@ _SETTINGS = frozenset(field.name for field in fields(Settings))
 def compose_page(text: str, page: PageContext, view: DerivingView, options: Options) -> tuple[str | None, Report]:
     """Return the composed version of a page, or ``None`` if it has none."""
     pictures = PagePictures(page, view, options["budget"])
-    settled = settled_text(open_shadow_roots(text), page, view)  # as the contract has it
+    wanted = without_dropped_blocks(text, view.labelling.levels)
+    settled = settled_text(open_shadow_roots(wanted), page, view)  # as the contract has it
     source = keep_lines(show_panels(settled), screen_sheets(parse(text), page.base, view))
     try:
         result = compose(

@@ -8,16 +8,14 @@ forbid data URIs or hold hashes of styles.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.decorations.evidence import tag_in_force
 from adaptc.compile.analyse.decorations.rules import Ads
-from adaptc.compile.analyse.decorations.surroundings import ATTRIBUTE, read_tags
+from adaptc.compile.analyse.decorations.surroundings import ATTRIBUTE
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.guarded_images import GuardedImages
-from adaptc.compile.page.image_labels import Blocking, labelled_images
+from adaptc.compile.page.image_labels import Blocking, dropped_blocks, labelled_images
 from adaptc.compile.page.placeholders import Placeholders
 from adaptc.compile.passes.strip.images import Images, Selection, strip_styles
 from adaptc.compile.view import DerivingView, Options
@@ -132,49 +130,19 @@ def _hide(element: Element, editor: Editor, boxes: Placeholders) -> None:
             boxes.empty(inner)
 
 
-# What data-adapt="drop" says of the image itself, and what is the page
-_NO_BLOCKS = frozenset({"img", "picture", "source", "input", "svg", "image", "area", "html", "head", "body", "main"})
-
-
 def drop_blocks(editor: Editor, page: PageContext, view: DerivingView, report: Report, guarded: GuardedImages) -> None:
-    """Remove the blocks that their author drops (``data-adapt="drop"``); on a page with scripts they are hidden.
-
-    A block stays whose inner parts are to be kept, or to which the page links. The images of one that stays go alone.
-    """
-    levels, boxes = view.labelling.levels, Placeholders(editor, page, view, guarded)
-    gone: list[Element] = []
-    for element in editor.tree.select(f"[{ATTRIBUTE}]"):
-        if element.tag in _NO_BLOCKS or is_isolated(element, editor.text) or not _is_dropped(element, levels):
-            continue
-        if any(ancestor in gone for ancestor in element.ancestors):
-            continue
-        reason = _reason_for_block(element, editor, levels)
+    """Remove the blocks that their author drops (``data-adapt="drop"``); on a page with scripts they are hidden."""
+    boxes = Placeholders(editor, page, view, guarded)
+    for element, reason in dropped_blocks(editor.tree, editor.text, view.labelling.levels):
         if reason is not None:
             report.actions.append(Action(NAME, KEPT, f"<{element.tag}>", reason))
             continue
-        gone.append(element)
         if page.has_scripts:
             _hide(element, editor, boxes)
         else:
             editor.remove_element(element)
         tag = " ".join((element.attr(ATTRIBUTE) or "").split())
         report.actions.append(Action(NAME, "stripped", f"<{element.tag}>", f'{ATTRIBUTE}="{tag}"'))
-
-
-def _is_dropped(element: Element, levels: Sequence[str]) -> bool:
-    tag = tag_in_force(tuple(read_tags(element.attr(ATTRIBUTE) or "")), levels)
-    return tag is not None and tag.verdict == "drop"
-
-
-def _reason_for_block(element: Element, editor: Editor, levels: Sequence[str]) -> str | None:
-    inner = element.select(f"[{ATTRIBUTE}]")
-    if any((tag := tag_in_force(tuple(read_tags(each.attr(ATTRIBUTE) or "")), levels)) and tag.verdict == "keep"
-           for each in inner):  # fmt: skip
-        return "a part of it is to be kept"
-    names = {name for each in (element, *element.select("[id]")) if (name := each.attr("id"))}
-    links = (link.attr("href") or "" for link in editor.tree.iter_elements("a"))
-    target = next((link for link in links if link.startswith("#") and link[1:] in names), None)
-    return None if target is None else f"the page links to {target}"
 
 
 def _needed(page: PageContext, view: DerivingView, ads: Ads) -> frozenset[str]:
