@@ -8,6 +8,7 @@ its own.
     python -m benchmarks.crowd_matrix                                # all rows, with nginx
     python -m benchmarks.crowd_matrix --server apache step4 flash20  # some rows
     python -m benchmarks.crowd_matrix --plain                        # the same crowds without a daemon
+    python -m benchmarks.crowd_matrix --table benchmarks/crowd_matrix.jsonl
 
 Prints for each row what was served: views a second, failed and rejected ones, the measured share of the quota after
 five seconds of a phase, the 95th percentile of the views' times (``p95_late_s``: of those after five seconds), and the
@@ -28,7 +29,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -387,7 +388,11 @@ def main() -> None:
     parser.add_argument("--server", default="nginx", choices=("nginx", "apache"))
     parser.add_argument("--plain", action="store_true", help="without a daemon")
     parser.add_argument("--work", type=Path, help="where to build; by default a temporary directory")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="print the rows of the table for such records")
     options = parser.parse_args()
+    if options.table:
+        print("\n".join(table(options.table.read_text().splitlines())))
+        return
     with tempfile.TemporaryDirectory(prefix="adaptc-crowd-") as temporary:
         root = options.work or Path(temporary)
         root.mkdir(exist_ok=True)
@@ -397,7 +402,21 @@ def main() -> None:
         adaptc.build(config)
         for name in options.row or ROWS:
             record = run_row(name, ROWS[name], server_named(options.server), config, root, options.plain)
-            print(json.dumps(record), flush=True)
+            print(json.dumps({"server": options.server, **record}), flush=True)
+
+
+def table(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the rows of docs/daemons.md for records of this program: of each its busiest phase."""
+    for record in map(json.loads, lines):
+        phase = max(record["phases"], key=lambda phase: phase["views/s"])
+        seconds = sum(ROWS[record["row"]].phases[record["phases"].index(phase)][:1])
+        cells = (
+            f"{record['server']}, {record['row']}", ROWS[record["row"]].daemon if record["daemon"] else "none",
+            f"{phase['views/s']:.0f}", f"{phase['served/s']:.0f}", f"{phase['rejected'] / seconds:.1f}",
+            f"{phase['failed'] / seconds:.1f}", f"{phase['p95_s']:.2f} s", f"{phase['p95_late_s']:.2f} s",
+            f"{phase['share']:.2f}",
+        )  # fmt: skip
+        yield f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

@@ -135,7 +135,7 @@ def _run(
     dry_run: bool,
     record: Path | None,
 ) -> ExitCode:
-    from adaptc.daemons.control.daemon import ControlDaemon, Environment
+    from adaptc.daemons.control.daemon import CHECKS, ControlDaemon, Environment
     from adaptc.daemons.control.settings import machine_of
     from adaptc.daemons.loop import run as drive
     from adaptc.daemons.mode import guard_of, kept
@@ -166,7 +166,7 @@ def _run(
         environment = Environment(
             endpoints, cpu, opened_limits(settings), origin, probe, reporter=reporter, guard=guard, record=record
         )
-        drive(ControlDaemon(settings, machine, environment, before), settings.interval)
+        drive(ControlDaemon(settings, machine, environment, before), settings.interval / CHECKS)
     return ExitCode.DONE
 
 

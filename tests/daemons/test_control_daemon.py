@@ -17,7 +17,7 @@ from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.config.toml import parse_toml
 from adaptc.daemons.control.bucket_ladder import write_buckets
-from adaptc.daemons.control.daemon import ControlDaemon, Environment, SiteEndpoint, kept_cost
+from adaptc.daemons.control.daemon import CHECKS, ControlDaemon, Environment, SiteEndpoint, kept_cost
 from adaptc.daemons.control.load_meter import LoadUnknown, LogMeter, Meter, StatusMeter
 from adaptc.daemons.control.machine import Load
 from adaptc.daemons.control.settings import ControlSettings, SiteSettings, machine_of, read_control
@@ -457,6 +457,30 @@ def test_a_step_is_met_within_five_seconds(tmp_path: Path) -> None:
     assert max(used[5:]) <= 0.68
 
 
+def test_a_server_that_is_full_all_at_once_gets_a_sample_before_its_time(tmp_path: Path) -> None:
+    bench = own(tmp_path)
+    bench.serve(100, 20)
+    assert bench.written() == {"full": 256}
+    samples = []
+    for quarter in range(1, 9):
+        bench.cpu.share = 0.25  # all that there is in a quarter of a second
+        bench.cpu.busy += bench.cpu.share
+        bench.daemon.step(bench.now + quarter / 4, bench.now + quarter / 4)
+        samples.append(bench.written())
+    assert samples[0] != {"full": 256}  # a quarter of a second after the begin
+    assert set(samples[2]) <= {"text", "0"}
+
+
+def test_between_two_samples_nothing_is_done_where_the_server_is_not_full(tmp_path: Path) -> None:
+    bench = own(tmp_path)
+    bench.serve(100, 5)
+    before = bench.status()
+    for quarter in (1, 2, 3):
+        bench.cpu.busy += 0.2
+        bench.daemon.step(bench.now + quarter / 4, bench.now + quarter / 4)
+    assert bench.status() == before
+
+
 def test_nobody_is_rejected_while_the_measured_share_is_below_the_bound(tmp_path: Path) -> None:
     bench = own(tmp_path, believed=Cost(0.1, 0.01, 0.0001), settings=ControlSettings(learn=False))
     for _ in range(40):
@@ -789,5 +813,5 @@ def test_the_command_runs_until_it_is_told_to_stop(
 
     monkeypatch.setattr("adaptc.daemons.loop.run", once)
     assert run(["control", str(tmp_path / "a.log"), "-o", str(output), "--set", "interval=2s"]) == ExitCode.DONE
-    assert steps == [2.0]
+    assert steps == [2.0 / CHECKS]
     assert "stopped: the flags expire by policy normal" in capsys.readouterr().err

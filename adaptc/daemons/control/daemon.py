@@ -15,7 +15,7 @@ from typing import Any
 
 from adaptc.daemons.control.bucket_ladder import BUCKETS, REJECT, bucket_levels, write_buckets
 from adaptc.daemons.control.load_meter import LoadUnknown, Meter, Silent
-from adaptc.daemons.control.machine import Busy, Load, Loop, Machine, Site, step
+from adaptc.daemons.control.machine import Busy, Load, Loop, Machine, Site, is_suddenly_full, step
 from adaptc.daemons.control.settings import ControlSettings
 from adaptc.daemons.mode import FRESH, ModeEnvironment, keep
 from adaptc.daemons.reporter import Figures, label
@@ -29,6 +29,7 @@ from adaptc.daemons.trace import Loads
 from adaptc.serve.capacity.utilization import Cost
 
 SAVE_EVERY = 5.0  # seconds
+CHECKS = 4  # times an interval it is looked whether the server is full, and a sample due before its time
 # The flag stays for so many seconds after everybody has the full site; twice as long when it is back within the time
 # after that: without it clients of poor classes get the original, and a load at the edge would come and go.
 SETTLE, SETTLE_MOST, RELAPSE = 10.0, 320.0, 60.0
@@ -120,6 +121,8 @@ class ControlDaemon:
     def step(self, clock: float, epoch: float) -> None:
         """Measure, decide, write for the servers."""
         self._environment.beat()
+        if not self._is_due(clock):
+            return
         elapsed, self._clock = (clock - self._clock if self._clock is not None else 0.0), clock
         self._begun = clock if self._begun is None else self._begun
         cpu, own = self._busy(elapsed)
@@ -139,6 +142,25 @@ class ControlDaemon:
         self._report(loads, cpu, epoch)
         if epoch - self._saved >= SAVE_EVERY:
             self._save(epoch)
+
+    def _is_due(self, clock: float) -> bool:
+        """Whether to take a sample: after the interval, and before it where the server is full all at once.
+
+        Since the sample before it must have been full in a way that chance does not explain in so short a time, or in
+        the sample before as well.
+        """
+        if self._clock is None or clock - self._clock >= (1 - 1 / (2 * CHECKS)) * self._settings.interval:
+            return True
+        before, elapsed = self._cpu, clock - self._clock
+        if before is None or self._shadow or len(self._machine.sites) > 1:
+            return False
+        try:
+            now = self._environment.cpu.read()
+        except (OSError, ValueError):  # the sample will tell
+            return False
+        share = busy_share(before, now, elapsed, self._environment.cpu.cpus)
+        is_known = share is not None and now.source != "host"
+        return is_known and is_suddenly_full(self._machine, self._state, share or 0.0, elapsed)
 
     def _decide(self, loads: Mapping[str, Load], busy: Busy, forced: Mapping[str, Override | None]) -> None:
         """A site under an override keeps its loop: the load is not the one that its m caused."""

@@ -291,7 +291,7 @@ _LONGEST = 32  # samples
 
 
 def observed(loop: Loop, demand: float) -> Loop:
-    """Return the loop with what a sample tells of noise: the lesser of the last two differences, since a step is one."""
+    """Return the loop with what a sample tells of noise: by the lesser of two differences, since a step is one."""
     if loop.demand is None or loop.demand + demand <= 0:
         return replace(loop, demand=demand)
     change = abs(2 * (demand - loop.demand) / (demand + loop.demand))
@@ -427,6 +427,14 @@ def step(
 # of that in the second, an eighth of that in the third: twenty times as many visitors are met in three samples, not in
 # five. A sample that ends between two periods of a quota shows less than what was used.
 _SATURATED, _STILL_SATURATED = 0.95, 0.85
+
+
+def is_suddenly_full(machine: Machine, state: MachineState, share: float, elapsed: float) -> bool:
+    """Whether a busy share, over some seconds of a period, says that the server is full, and chance does not."""
+    if share < (_STILL_SATURATED if state.saturated else _SATURATED):
+        return False
+    noise = max(loop.noise for loop in state.loops.values()) * machine.tuning.period / elapsed
+    return bool(state.saturated) or share - machine.tuning.bound > _SIGMAS * math.sqrt(noise) * machine.tuning.bound
 
 
 def _cut(site: Site, before: Loop, after: Loop, saturated: int) -> Loop:
