@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeGuard
 
+from adaptc.compile.analyse.decorations.surroundings import ATTRIBUTE
 from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
 from adaptc.compile.page.context import PageContext, Report, page_context
 from adaptc.compile.page.script_written import WrittenPage, page_after_scripts, script_written
@@ -109,7 +110,8 @@ class _Rewriter:
         may_grow |= written is not None or any(
             isinstance(step.pass_, WholePagePass) and step.pass_.may_grow for step in steps
         )
-        removes_blocks = promise != "same" and not _REMOVING.isdisjoint(step.pass_.name for step in steps)
+        is_tagged = ATTRIBUTE in page.text
+        removes_blocks = is_tagged and promise != "same" and not _REMOVING.isdisjoint(step.pass_.name for step in steps)
         dropping = view.labelling.levels if removes_blocks else None
         self.verifier = Verifier(
             content, self.editor.tree, self.context, view, promise, may_grow=may_grow, dropping=dropping

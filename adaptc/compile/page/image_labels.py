@@ -163,8 +163,6 @@ def dropped_blocks(tree: Document, text: str, levels: Sequence[str]) -> Iterator
 
 def without_dropped_blocks(text: str, levels: Sequence[str]) -> str:
     """Return the text of a page without the blocks that its author drops."""
-    if ATTRIBUTE not in text:
-        return text
     editor = Editor(text)
     for element, reason in dropped_blocks(editor.tree, editor.text, levels):
         if reason is None:

@@ -11,6 +11,7 @@ import zlib
 from dataclasses import fields
 from functools import lru_cache
 
+from adaptc.compile.analyse.decorations.surroundings import ATTRIBUTE
 from adaptc.compile.page.context import PageContext, Report, sent_policies
 from adaptc.compile.page.image_labels import without_dropped_blocks
 from adaptc.compile.page.inlining import POLICY
@@ -36,7 +37,7 @@ _SETTINGS = frozenset(field.name for field in fields(Settings))
 def compose_page(text: str, page: PageContext, view: DerivingView, options: Options) -> tuple[str | None, Report]:
     """Return the composed version of a page, or ``None`` if it has none."""
     pictures = PagePictures(page, view, options["budget"])
-    wanted = without_dropped_blocks(text, view.labelling.levels)
+    wanted = without_dropped_blocks(text, view.labelling.levels) if ATTRIBUTE in text else text
     settled = settled_text(open_shadow_roots(wanted), page, view)  # as the contract has it
     source = keep_lines(show_panels(settled), screen_sheets(parse(text), page.base, view))
     try:
