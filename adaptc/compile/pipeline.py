@@ -112,8 +112,7 @@ class EditPass(BasePass[EditFunction]):
 
     ``writes`` are the tags of elements that it changes and that others may change too: two passes never edit an
     element in the same round. With ``after_edits`` the pass starts a new round, so that it sees the edits of the
-    passes before it. With ``keeps_embeds`` the page loads the same files as before. A pass that ``drops_scripts`` has a
-    round of its own, after which passes may do what the scripts of the page forbade. A page that would be larger than
+    passes before it. With ``keeps_embeds`` the page loads the same files as before. A page that would be larger than
     at the level above is made again with each of ``smaller_budgets`` as the option ``budget``, until it is not.
     """
 
@@ -121,7 +120,6 @@ class EditPass(BasePass[EditFunction]):
     after_edits: bool = False
     keeps_embeds: bool = False
     needs_labels: bool = False
-    drops_scripts: bool = False
     smaller_budgets: tuple[int, ...] = ()
 
 
@@ -289,7 +287,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("page-fonts", 4, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 2, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 4, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
-    EditPass("prerendered", 13, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, drops_scripts=True),
+    EditPass("prerendered", 14, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
         16,

@@ -261,8 +261,6 @@ class _Rewriter:
         draft.may_load_others |= any(not step.pass_.keeps_embeds and reports[step.name].has_changes for step in steps)
         if edited.method != "unchanged":
             draft.replace(edited.text, edited.tree)
-        if any(report.drops_scripts for report in reports.values()):
-            draft.context = page_context(self.path, self.page, draft.tree(), self.view)
         if edited.method == "serialised":
             self._report_serialised(reports)
 
@@ -282,7 +280,7 @@ class _Rewriter:
         """Return what passes may know of the page at this point."""
         if any(report.is_scriptless for report in draft.reports.values()):
             return self.context.without_scripts()
-        return draft.context or self.context
+        return self.context
 
 
 def _rounds(steps: Iterable[Step[Pass]]) -> Iterator[list[Step[Pass]]]:
@@ -305,7 +303,7 @@ def _can_join(step: Step[Pass], group: list[Step[Pass]]) -> bool:
 
 
 def _shares_rounds(step: Step[Pass]) -> TypeGuard[Step[EditPass]]:
-    return _is_edit(step) and not step.pass_.drops_scripts
+    return _is_edit(step)
 
 
 def _is_edit(step: Step[Pass]) -> TypeGuard[Step[EditPass]]:

@@ -19,7 +19,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import Reach, Target, document_base
 from adaptc.formats.html.contract import CONTRACT_CHECKS, ContractCheck
 from adaptc.formats.html.document import Irreversible, Page, encode_page, parse, parse_bare, read_page
-from adaptc.formats.html.references import base_href, embedded_references, references
+from adaptc.formats.html.references import ISLAND_SCRIPTS, base_href, embedded_references, references
 from adaptc.formats.html.shown import VIEWPORTS, ShownPage, hidden_from_reader
 from adaptc.site.site import PAGE_SUFFIX
 
@@ -33,8 +33,7 @@ _LISTED = 3  # dead references that a message lists
 class Draft:
     """A page after some steps: its text, and the report or the refusal of each step by pass name.
 
-    ``may_load_others`` says that a browser may load other files with it than with the source. ``context`` is what
-    passes may know of a page that has fewer scripts than the source.
+    ``may_load_others`` says that a browser may load other files with it than with the source.
     """
 
     page: Page
@@ -42,7 +41,6 @@ class Draft:
     reports: dict[str, Report] = field(default_factory=dict)
     refusals: dict[str, Diagnostic] = field(default_factory=dict)
     may_load_others: bool = False
-    context: PageContext | None = None
     embeds: tuple[str, ...] | None = None  # the files that a browser loads with this text, once they are known
     _tree: Document | None = None
     _encoded: tuple[str, bytes | None] | None = None
@@ -235,8 +233,10 @@ class Verifier:
         A file that is in the page now, and that a script may still ask for by its name, counts as before.
         """
         if draft.embeds is None and (draft.may_load_others or self.promise != "same"):
-            embeds = embedded_files(draft.tree(), self.context.base, self.view)
-            draft.embeds = (*embeds, *self._fetched_again(draft, frozenset(embeds)))
+            held = frozenset[str]().union(*(report.held for report in draft.reports.values()))
+            files = embedded_files(draft.tree(), self.context.base, self.view)
+            embeds = [path for path in files if path not in held]
+            draft.embeds = (*embeds, *self._fetched_again(draft, held.union(embeds)))
         return draft.embeds
 
     def _fetched_again(self, draft: Draft, embeds: frozenset[str]) -> Iterator[str]:
@@ -245,11 +245,7 @@ class Verifier:
         source_embeds = embedded_files(self.tree, self.context.base, self.view)
         for path in (path for path in source_embeds if path not in embeds):
             content = self.view.artifact(path) if self.view.media_type(path) == media.JS else None
-            if draft.context is not None:
-                is_named = draft.context.names_file(path, content)
-            else:
-                is_named = self._is_named(path, content)
-            if is_named:
+            if self._is_named(path, content):
                 yield path
 
     def _is_named(self, path: str, content: bytes | None) -> bool:
@@ -275,7 +271,8 @@ def embedded_files_of(path: str, content: bytes, view: DerivingView) -> tuple[st
 
 def embedded_files(tree: Document, base: str, view: DerivingView) -> tuple[str, ...]:
     """Return the files of the site that a browser loads with a page whose document base URL is ``base``."""
-    return files_of((reference.url for reference in embedded_references(tree)), base, view)
+    islands = (each.attr(name) or "" for each in tree.iter_elements("astro-island") for name in ISLAND_SCRIPTS)
+    return files_of((*(reference.url for reference in embedded_references(tree)), *filter(None, islands)), base, view)
 
 
 def files_of(urls: Iterable[str], base: str, view: DerivingView) -> tuple[str, ...]:

@@ -145,13 +145,17 @@ _FRAMEWORKS = {
     "SvelteKit": r"\b__sveltekit_\w+\s*=|\bdata-sveltekit-",
     "React Router": r"\bwindow\.__(?:remix|reactRouter)(?:Context|Manifest)\b",
     "Angular": r"<\w[\w-]*-root\b|\bng-(?:version|server-context)=",
-    "Astro": r"<astro-island\b",
+    "Astro": r"<astro-island\b|<meta[^>]+content=[\"']?Astro v|<script\b[^>]*\bsrc=[\"']?[^\"'\s>]*/_astro/",
     "Flutter": r"\b(?:flutter_bootstrap|main\.dart)\.js\b",
     "Blazor": r"\b_framework/blazor\.",
     "Create React App": r"\bstatic/js/main\.[0-9a-f]{8}\.",
     "Vue CLI": r"\bjs/chunk-vendors\.[0-9a-f]{8}\.js\b",
     "Vite": r"<script\b[^>]*\btype=[\"']?module\b[^>]*\bsrc=[\"']?[^\"'\s>]*-[\w-]{8}\.js\b",
 }
+# Any other: what React, Vue, Svelte, Solid, Lit and Qwik leave in pages that they rendered, to find their parts again
+HYDRATABLE = re.compile(
+    r"""<!--(?:\[[!-]?|\$\??|lit-part\b[^>]*)-->|\s(?:data-hk|data-reactroot|data-ssr-id)\b|\sq:container="""
+)
 _UNREAD = re.compile(
     r"<(script|style|template|noscript|svg|title|head)\b[\s\S]*?</\1\s*>|<!--[\s\S]*?-->|<[^>]*>", re.IGNORECASE
 )
@@ -172,7 +176,7 @@ class App:
 
     def __str__(self) -> str:
         if self.is_rendered:
-            return f"{self.name}, prerendered: level unhydrated leaves out the scripts that build its pages once more"
+            return f"{self.name}, prerendered: at level unhydrated the scripts that hydrate its pages wait for visitors"
         return (
             f"{self.name}, whose pages are written by scripts: add --browser, so that levels without scripts have "
             "their words; without it these levels are as the level above"
@@ -202,8 +206,9 @@ _BUNDLED = frozenset({"Vite", "Vue CLI", "Create React App", "Flutter", "Blazor"
 def _framework_of(text: str) -> str | None:
     """Return the framework of a page, ``None`` for others; what has no words and runs scripts is an application."""
     name = next((name for name, mark in _FRAMEWORKS.items() if re.search(mark, text)), None)
-    is_shell = name is None and _SCRIPT.search(text) is not None and not _characters(text)
-    return "An application" if is_shell else name
+    has_scripts = name in {None, *_BUNDLED} and _SCRIPT.search(text) is not None
+    is_app = has_scripts and (HYDRATABLE.search(text) is not None or (name is None and not _characters(text)))
+    return "An application" if is_app else name
 
 
 def _characters(text: str) -> int:

@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 class Report:
     """The actions of a page pass.
 
-    ``is_scriptless`` says that the page has no scripts any more, ``drops_scripts`` that it has fewer, ``is_composed``
-    that it was written anew and is not to be edited. ``refusal`` is why a page cannot be composed. ``absorbed`` is the
-    size in bytes of what browsers do not load any more and no reference of the markup leads to: fonts that are now part
-    of the page, and what images of its CSS have less.
+    ``is_scriptless`` says that the page has no scripts any more, ``is_composed`` that it was written anew and is not to
+    be edited. ``refusal`` is why a page cannot be composed. ``absorbed`` is the size in bytes of what browsers do not
+    load any more and no reference of the markup leads to: fonts that are now part of the page, and what images of its
+    CSS have less. ``held`` are the files that are not loaded with the page, though its markup or scripts name them.
     """
 
     actions: list[Action] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     is_scriptless: bool = False
-    drops_scripts: bool = False
     is_composed: bool = False
     refusal: str = ""
     absorbed: int = 0
+    held: frozenset[str] = frozenset()
 
     @property
     def has_changes(self) -> bool:

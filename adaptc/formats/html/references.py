@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from adaptc.formats.css.references import CssReference
 
 __all__ = [
-    "LAZY_ATTRIBUTES", "LAZY_SRCSETS", "META_NAMES", "attribute_references", "base_element", "base_href",
-    "embedded_references", "in_template", "passed_over_references", "references", "referring_elements",
+    "ISLAND_SCRIPTS", "LAZY_ATTRIBUTES", "LAZY_SRCSETS", "META_NAMES", "attribute_references", "base_element",
+    "base_href", "embedded_references", "in_template", "passed_over_references", "references", "referring_elements",
     "script_role",
 ]  # fmt: skip
 
@@ -64,6 +64,8 @@ LAZY_ATTRIBUTES = frozenset({
     "data-cfsrc", "data-pagespeed-lazy-src", "data-rsbigimg", "nitro-lazy-src", "lazy-src", "lazyload-src",
     "data-lowsrc", "data-lqip",
 })  # fmt: skip
+# The attributes of an island of Astro with the scripts that it loads
+ISLAND_SCRIPTS = ("component-url", "renderer-url", "before-hydration-url")
 META_NAMES = frozenset({
     "og:image", "og:image:url", "og:image:secure_url", "og:video", "og:video:url", "og:video:secure_url",
     "og:audio", "og:audio:url", "og:audio:secure_url", "og:url", "twitter:image", "twitter:image:src",

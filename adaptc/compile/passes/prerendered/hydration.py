@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from adaptc.core.urls import host_and_path
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import rel_tokens
+from adaptc.formats.html.references import ISLAND_SCRIPTS
 from adaptc.formats.script import is_javascript_type, is_module_type
+from adaptc.site.published import HYDRATABLE
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
 
-__all__ = ["Hydration", "find_framework"]
+__all__ = ["Hydration", "find_framework", "inline_code"]
 
 # ---- The frameworks that prerender pages: how such a page looks, and which of its scripts hydrate it
 # Hydration builds the page that is there already once more in the browser, from the code of its components and a copy
@@ -29,8 +31,8 @@ class Framework:
     """A framework, by what its pages have.
 
     ``root`` selects the element that it renders. ``mark`` selects what only its pages have, and ``code`` matches its
-    inline scripts: the state, and the start of the hydration; either tells its pages. ``state`` selects elements that
-    hold the state as data. ``bundle`` matches the paths of its scripts and of what they fetch.
+    inline scripts: the state, and the start of the hydration; either tells its pages. ``bundle`` matches the paths of
+    its scripts and of what they fetch. With ``has_modules`` the inline modules of its pages are its own, too.
     """
 
     name: str
@@ -38,7 +40,7 @@ class Framework:
     bundle: re.Pattern[str]
     mark: str = ""
     code: re.Pattern[str] = _NEVER
-    state: str = ""
+    has_modules: bool = False
 
     def is_on(self, tree: Document, codes: tuple[str, ...]) -> bool:
         """Whether the framework rendered a page; ``codes`` are its inline scripts."""
@@ -69,7 +71,6 @@ FRAMEWORKS = (
         re.compile(r"(?:^|/)_next/"),
         mark="script#__NEXT_DATA__",
         code=re.compile(r"\bself\.__next_[fs]\b"),
-        state="script#__NEXT_DATA__",
     ),
     Framework(
         "Nuxt",
@@ -77,7 +78,6 @@ FRAMEWORKS = (
         re.compile(r"(?:^|/)_nuxt/|(?:^|/)_payload\.js(?:on)?$"),
         mark="#__nuxt",
         code=re.compile(r"\bwindow\.__NUXT__\b"),
-        state="script#__NUXT_DATA__",
     ),
     Framework(
         "VitePress",
@@ -98,7 +98,6 @@ FRAMEWORKS = (
         re.compile(r"(?:^|/)_app/"),
         mark="script[data-sveltekit-fetched], script[data-sveltekit-hydrate]",
         code=re.compile(r"\b__sveltekit_\w+\s*=|\b(?:kit|app)\.start\("),
-        state="script[data-sveltekit-fetched]",
     ),
     Framework(
         "React Router",
@@ -112,7 +111,6 @@ FRAMEWORKS = (
         re.compile(r"(?:^|/)(?:main|polyfills|runtime|vendor|common|chunk|\d+)[.-]\w{8,}\.m?js$"),
         mark="[ng-server-context]",
         code=re.compile(r"\b__jsaction_bootstrap\b"),
-        state="script#ng-state",
     ),
     Framework(
         "Vue",
@@ -124,17 +122,21 @@ FRAMEWORKS = (
     Framework(
         "Astro",
         "body",
-        _NEVER,  # the islands name their components in attributes
-        mark="astro-island",
+        re.compile(r"(?:^|/)_astro/"),
+        mark='astro-island, meta[name=generator][content^="Astro "], script[type=module][src*="_astro/"]',
         code=re.compile(r"""customElements\.define\(["']astro-island["']|\bself\.Astro\b"""),
+        has_modules=True,
     ),
 )
+# Any other (``adaptc.site.published.HYDRATABLE``)
+_ANY = Framework("a framework", "body", re.compile(rf"{_HEX}|{_BASE64}"))
 
 
-def find_framework(tree: Document) -> Framework | None:
-    """Return the framework that rendered a page, if there is one."""
-    codes = tuple(inline_code(tree))
-    return next((each for each in FRAMEWORKS if each.is_on(tree, codes)), None)
+def find_framework(editor: Editor) -> Framework | None:
+    """Return the framework that rendered a page, if there is one; one without a name, by what hydration looks for."""
+    codes = tuple(inline_code(editor.tree))
+    known = next((each for each in FRAMEWORKS if each.is_on(editor.tree, codes)), None)
+    return _ANY if known is None and HYDRATABLE.search(editor.text) else known
 
 
 def inline_code(tree: Document) -> Iterator[str]:
@@ -145,11 +147,6 @@ def inline_code(tree: Document) -> Iterator[str]:
 _IMPORTED = re.compile(r"""\bimport\s*+\(?\s*+(?:(?:(?!\bimport\b)[^"'();])*?\bfrom\s*+)?["']([^"']+)["']""")
 _EARLY = frozenset({"preload", "prefetch", "modulepreload", "prerender"})
 _FETCHED_BY_CODE = frozenset({"script", "fetch", "json", "worker"})
-# What an island's script reads: its component, its properties, when to start
-_ISLAND_ATTRIBUTES = (
-    "component-url", "component-export", "renderer-url", "before-hydration-url", "props", "client", "opts", "ssr",
-    "await-children",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,23 +174,25 @@ class Hydration:
         hints = [each for each in links if _is_hint(each, framework, loaded, has_modules=has_modules)]
         return Hydration(tuple(own), tuple(hints), tuple(others), tuple(tree.iter_elements("astro-island")))
 
-    def remove(self, editor: Editor) -> None:
-        """Remove all of it from the page."""
-        for element in (*self.scripts, *self.hints):
-            editor.remove_element(element)
-        for island in self.islands:
-            for name in _ISLAND_ATTRIBUTES:
-                editor.remove_attribute(island, name)
+    def island_urls(self) -> tuple[str, ...]:
+        """Return the addresses of the scripts that islands load."""
+        urls = (island.attr(name) for island in self.islands for name in ISLAND_SCRIPTS)
+        return tuple(url for url in urls if url)
+
+    def urls(self) -> tuple[str, ...]:
+        """Return the addresses of all files that it has browsers load with the page."""
+        own = (script.attr("src") for script in self.scripts)
+        return (*filter(None, own), *(link.attr("href") or "" for link in self.hints), *self.island_urls())
 
 
 def _is_part(script: Element, framework: Framework, preloaded: frozenset[str]) -> bool:
-    if framework.state and script.matches(framework.state):
-        return True
     if not _runs(script):
         return False
     if "src" in script.attrs:
         path = _path(script, "src")
         return framework.bundle.search(path) is not None or (is_module_type(script.attr("type")) and path in preloaded)
+    if framework.has_modules and is_module_type(script.attr("type")):
+        return True
     return framework.code.search(script.text) is not None or any(map(framework.bundle.search, _imports(script)))
 
 

@@ -1,0 +1,179 @@
+"""Whether the HTML of a prerendered page holds what a visitor sees, or waits for its scripts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from adaptc.compile.page.context import PageContext, preloads_script, script_source
+from adaptc.compile.passes.prerendered.hydration import Hydration, inline_code
+from adaptc.compile.view import View
+from adaptc.core import media
+from adaptc.core.facts import FactKind
+from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.forms import Forms, control_type, find_forms
+from adaptc.formats.html.landmarks import find_landmarks
+from adaptc.formats.html.visible_text import content_length, fold_space
+from adaptc.formats.script.script import Script
+
+if TYPE_CHECKING:
+    from turbohtml import Document, Element
+
+__all__ = ["OUTLINE", "absence_reason", "dependence_reason", "fetching_reason", "is_empty"]
+
+# ---- Whether the HTML of a page lacks what scripts bring, as far as nobody looked at it
+
+# Lists that wait for their items, and what stands where content comes
+_LISTS = "ul, ol, tbody, dl, [role=list], [role=feed], [role=rowgroup]"
+_WAITING = "[class*=skeleton i], [class*=shimmer i], [role=progressbar], [aria-busy=true]"
+OUTLINE = "ul.VPDocOutlineItem.root"
+# The levels of headings that it has, where the site or the page sets others
+_OUTLINE_LEVELS = re.compile(r"""outline\\*["']?:\s*(?:\\*["']deep|\[|\d|false|!1|\{[^{}]*level)""")
+_CLIENT_ONLY = "<!--$!-->"  # React: a boundary whose content a browser renders
+# What hides an element that keeps its place
+_EFFECTS = ("opacity", "visibility")
+_FADING = frozenset({*_EFFECTS, "transform"})
+_LOADING_TEXT = re.compile(r"(?:loading|please wait)\W*", re.IGNORECASE)
+
+
+def absence_reason(tree: Document, selector: str, sheets: Sequence[str]) -> str | None:
+    """Return what of a page is not in its HTML, by the marks that frameworks and authors leave where it comes."""
+    root = tree.select_one(selector)
+    if root is None:
+        return None
+    if root.select_one(_WAITING) is not None or _CLIENT_ONLY in root.inner_html:
+        return "a script writes a part of it"
+    outlines = frozenset(tree.select(OUTLINE))
+    lists = (each for each in root.select(_LISTS) if is_empty(each))
+    if any(each not in outlines or _has_levels(tree) for each in lists):
+        return "a script fills a list of it"
+    if any(_LOADING_TEXT.fullmatch(fold_space(each.text).strip()) for each in root.select("p, div, span")):
+        return "it says that it loads"
+    return "a script fades a part of it in" if _has_faded_parts(tree, root, sheets) else None
+
+
+def _has_faded_parts(tree: Document, root: Element, sheets: Sequence[str]) -> bool:
+    """Whether something in the flow of a page takes its place, but is transparent or hidden until a script shows it."""
+    cascade = Cascade(tree, sheets)
+    inside = [each for each in cascade.hidden_by(*_EFFECTS) if root in (each, *each.ancestors)]
+    return any(_is_faded(cascade, each) for each in inside)
+
+
+def _is_faded(cascade: Cascade, element: Element) -> bool:
+    width = _WIDTHS[-1]
+    hiding = cascade.hiding(element, width)
+    is_opened = any(cascade.is_shown_by_state(element, name) for name in hiding)
+    is_over = cascade.value(element, "position", width) in ("absolute", "fixed")
+    return (
+        bool(hiding) and set(hiding) <= _FADING and not is_opened and not is_over and content_length(element) >= _LEAST
+    )
+
+
+def _has_levels(tree: Document) -> bool:
+    return any(map(_OUTLINE_LEVELS.search, inline_code(tree)))
+
+
+def is_empty(element: Element) -> bool:
+    """Whether an element has neither text nor elements."""
+    return not element.text.strip() and element.select_one("*") is None
+
+
+# Addresses in calls that fetch, but for those that send something
+_CALL = re.compile(
+    r"""(?:(?<![\w$.])(?:(?:window|self|globalThis)\.)?(?:\$?fetch|useFetch|EventSource|WebSocket|axios)"""
+    r"""|\.(?:get|getJSON|load|ajax)(?=\(["`](?:https?:/)?/\w)|\.open(?=\("GET",))"""
+    r"""\((?:"GET",)?+(["`])((?:(?!\1)[^\n])*+)\1?+(?!,\{(?:[^{}]|\{[^{}]*\})*?method:"P)"""
+)
+# What frameworks fetch for the next page, search boxes for their index, and links to a repository for its stars
+_OF_FRAMEWORKS = re.compile(
+    r"_next/|_nuxt/|_app/|_payload\.js|page-data/|hashmap\.json|builds/meta|bundle-graph|api\.github\.com/repos|search|lunr|pagefind|\.(?:wasm|svg|woff2?)\Z"
+)
+
+
+def _fetched_addresses(text: str) -> frozenset[str]:
+    """Return the literal addresses, or their beginnings, that a script fetches data from."""
+    found = (match[2].partition("${")[0] for match in _CALL.finditer(Script(text).code))
+    return frozenset(each for each in found if each and not _OF_FRAMEWORKS.search(each))
+
+
+_FETCHED = FactKind("fetched addresses", _fetched_addresses, frozenset[str]())
+
+
+def fetching_reason(hydration: Hydration, page: PageContext, view: View) -> str | None:
+    """Return which data the scripts that hydrate a page fetch, which are not in its HTML, if they do."""
+    kept = {script_source(each, page.base, view) for each in hydration.others}
+    scripts = [source for source in page.scripts if source not in kept]
+    scripts += _loaded_scripts(hydration, page, view)
+    addresses = sorted(frozenset[str]().union(*(view.facts(_FETCHED, source) for source in scripts)))
+    return f"a script fetches what it may show: {addresses[0]}" if addresses else None
+
+
+def _loaded_scripts(hydration: Hydration, page: PageContext, view: View) -> Iterator[bytes]:
+    """Yield the scripts that a page loads with those it names: what is preloaded, and those of islands."""
+    urls = [link.attr("href") or "" for link in filter(preloads_script, hydration.hints)]
+    paths = {view.follow(page.base, url).path for url in (*urls, *hydration.island_urls())}
+    for path in sorted(path for path in paths if path is not None and view.media_type(path) == media.JS):
+        yield view.artifact(path)
+
+
+# ---- Whether the HTML of a page holds what a visitor reads, or waits for a script to write it
+
+# Characters of the main content that a page has at least; a shell has "Loading", an error page "404 Not found"
+_LEAST = 60
+# React's mark of a part that it leaves to the browser, islands without content, and parts that say that they load
+_UNWRITTEN = "template[data-dgst=BAILOUT_TO_CLIENT_SIDE_RENDERING], astro-island[client=only]"
+_LOADING = "[aria-busy=true]"
+_WIDTHS = (412, 1280)
+_TYPED = frozenset({
+    "text", "email", "password", "tel", "url", "number", "date", "time", "datetime-local", "month", "week", "file",
+    "textarea", "select",
+})  # fmt: skip
+
+
+def dependence_reason(tree: Document, selector: str, sheets: Sequence[str]) -> str | None:
+    """Return why the part of a page that ``selector`` selects needs its scripts to be read or sent, if it does."""
+    root = tree.select_one(selector)
+    if root is None:
+        return "its HTML does not have the element that scripts fill"
+    main = _main_content(tree, root)
+    if content_length(main) < _LEAST:
+        return "its HTML holds hardly any text"
+    if root.select_one(_UNWRITTEN) is not None or main.select_one(_LOADING) is not None:
+        return "a script writes a part of it"
+    if main.select_one("canvas") is not None:
+        return "a script draws a part of it"
+    if _has_scripted_form(tree, main):
+        return "a script sends its form"
+    return "it is hidden until a script shows it" if _is_hidden(tree, root, sheets) else None
+
+
+def _main_content(tree: Document, root: Element) -> Element:
+    """Return the main content: in a shell it is marked and empty, and the text of the page is in its header."""
+    marked = root.select("main, [role=main]")
+    main = max(marked, key=content_length) if marked else find_landmarks(tree).main
+    return main if main is not None and root in (main, *main.ancestors) else root
+
+
+def _has_scripted_form(tree: Document, main: Element) -> bool:
+    """Whether the main content has a form without an action, with several fields to fill in, or one for much text.
+
+    That of a search or a newsletter has a single field: the page can be read without.
+    """
+    forms = find_forms(tree)
+    return any(_is_scripted(form, forms) for form in main.select("form"))
+
+
+def _is_scripted(form: Element, forms: Forms) -> bool:
+    if (form.attr("action") or "").strip():
+        return False
+    kinds = [control_type(control) for control, owner in forms.owner.items() if owner == form]
+    return sum(kind in _TYPED for kind in kinds) > 1 or "textarea" in kinds
+
+
+def _is_hidden(tree: Document, root: Element, sheets: Sequence[str]) -> bool:
+    from turbohtml import Element
+
+    cascade = Cascade(tree, sheets)
+    lineage = [root, *(each for each in root.ancestors if isinstance(each, Element))]
+    return any("display" in cascade.hiding(each, width) for each in lineage for width in _WIDTHS)

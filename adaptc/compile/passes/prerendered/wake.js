@@ -1,0 +1,138 @@
+// Lets the scripts of an application wait until a visitor uses something that the page cannot serve without them, runs
+// them in their order, and then repeats for them what the visitor did. Held scripts and hints have the type or relation
+// TYPE and their own in OWN, which disabled buttons have that can be pressed meanwhile, and what scripts will write.
+{
+  const button = 'button,[type=button],[type=submit],[type=reset],[type=image],[type=checkbox],[type=radio]'
+  const field = 'input:not(' + button + '),select,textarea,[contenteditable]'
+  const control = button + ',' + field + ',a,area,label,summary,[role],[tabindex]'
+  // Menus that open under the pointer, and code, to which applications add buttons
+  const pointed = '[aria-haspopup],[aria-expanded],pre'
+  const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'keydown', 'input', 'submit', 'focusin', 'pointerover']
+  const all = (selector) => [...document.querySelectorAll(selector)]
+  const now = () => performance.now()
+  const prototype = EventTarget.prototype, listen = prototype.addEventListener
+  const done = [], edited = new Set(), listening = new WeakSet()
+  let isAwake, isPressed, last = 0
+
+  // Links and details work without scripts, but for those that scripts made controls
+  const isServed = (target) => {
+    const link = target.closest(control)
+    return link && (link.matches('summary') || link.href && !link.matches('[role=button],[role=tab],[aria-expanded],[aria-haspopup],[aria-controls]') &&
+      !/^\s*(?:#?\s*$|javascript:)/.test(link.getAttribute('href')))
+  }
+  const placeOf = (node) => node.parentElement ? [...placeOf(node.parentElement), [...node.parentElement.children].indexOf(node)] : []
+  // What hydration replaced is found where it was
+  const find = ({ target, place }) =>
+    target.isConnected ? target : place.reduce((node, index) => node && node.children[index], document.documentElement)
+  const keep = (event, target, isStopped) => {
+    // Before the click a button must stay enabled, and one that is pressed may only begin to scroll
+    if (/down$|up$/.test(event.type) && event.type !== 'keydown') {
+      if (!isAwake && event.type === 'pointerdown') done.length = 0
+    } else wake()
+    done.push({ event, target, place: placeOf(target) })
+    if (isStopped) event.preventDefault()
+    if (event.type !== 'pointerover') event.stopImmediatePropagation()
+  }
+
+  const hear = (event) => {
+    const { type, target, key } = event
+    if (!event.isTrusted || !(target instanceof Element)) return
+    const isField = target.matches(field)
+    if (type === 'pointerover') {
+      const menu = event.pointerType === 'mouse' && target.closest(pointed)
+      if (menu) keep(event, menu)
+    } else if (type === 'focusin') {
+      if (isField) wake()
+    } else if (type === 'input') {
+      if (isField) edited.add(target)
+    } else if (type === 'keydown') {
+      const isShortcut = key === 'k' ? event.ctrlKey || event.metaKey : key === '/' && !isField
+      if (isShortcut || /^Arrow/.test(key) && !isField && target.closest('[role]')) keep(event, target, true)
+    } else if (type === 'submit') {
+      if (!target.hasAttribute('action')) keep(event, target, true)
+    } else {
+      const used = target.closest(control)
+      if (type === 'pointerdown') isPressed = used && !isServed(target)
+      const isOfPage = type === 'click' ? isServed(target) || !used && String(getSelection()) : !isPressed
+      if (!isOfPage) keep(event, used || target, type === 'click' && !target.closest(field))
+    }
+  }
+
+  const copy = (waiting) => new Promise((resolve) => {
+    const script = document.createElement('script'), address = waiting.getAttribute('OWN')
+    for (const { name, value } of waiting.attributes) if (name !== 'type' && !name.startsWith('OWN')) script.setAttribute(name, value)
+    script.type = waiting.getAttribute('OWN-type') || ''
+    script.nonce = waiting.nonce
+    script.text = waiting.text
+    script.async = waiting.hasAttribute('async')
+    script.onload = script.onerror = resolve
+    if (address !== null) script.src = address
+    waiting.replaceWith(script)
+    if (address === null && script.type !== 'module') resolve()
+  })
+
+  // Tells listeners for what is over already that it happened
+  const listenWhileWaking = function (type, listener, options) {
+    const target = this || window
+    if (/^(?:click|mouse|pointer|key|input|change|submit)/.test(type) && target !== window) listening.add(target)
+    last = now()
+    if (listener && (type === 'DOMContentLoaded' || /^(?:load|pageshow)$/.test(type) && target === window && document.readyState === 'complete')) {
+      const event = new Event(type)
+      setTimeout(() => listener.handleEvent ? listener.handleEvent(event) : listener.call(target, event))
+    }
+    return listen.call(target, type, listener, options)
+  }
+  const isHeard = (node) => node && (listening.has(node) || isHeard(node.parentNode))
+  const isReady = (node) => !node || !node.disabled && isHeard(node)
+
+  // React hears of a value only if it is another than the one that it knows
+  const tell = (node) => {
+    if ('value' in node) {
+      const { value } = node
+      node.value = ''
+      Object.getOwnPropertyDescriptor(Object.getPrototypeOf(node), 'value').set.call(node, value)
+    }
+    for (const type of ['input', 'change']) node.dispatchEvent(new Event(type, { bubbles: true }))
+  }
+  const repeat = (entry) => {
+    const { event } = entry, node = find(entry), send = (type, of = event) => node.dispatchEvent(new event.constructor(type, of))
+    if (!node) return
+    if (event.type === 'submit') return node.requestSubmit(event.submitter)
+    if (event.type !== 'pointerover') return send(event.type)
+    if (node.matches(':hover')) ['pointerover', 'mouseover', 'pointerenter', 'mouseenter'].map((type) => send(type))
+  }
+
+  const run = async () => {
+    for (const link of all('link[rel=TYPE]')) link.rel = link.getAttribute('OWN')
+    for (const node of all('li[OWN]')) node.remove()
+    for (const node of all('button[OWN]')) {
+      node.disabled = true
+      node.removeAttribute('OWN')
+    }
+    prototype.addEventListener = listenWhileWaking
+    const observer = new MutationObserver(() => { last = now() })
+    observer.observe(document, { subtree: true, childList: true, attributes: true })
+    const started = [], late = []
+    for (const script of all('script[type=TYPE]')) {
+      if (script.getAttribute('OWN-type') === 'module' || script.hasAttribute('OWN') && script.hasAttribute('defer')) late.push(script)
+      else if (script.hasAttribute('async')) started.push(copy(script))
+      else await copy(script)
+    }
+    await Promise.all([...started, ...late.map(copy)])
+    // Until somebody listens to what was used, and nothing more has changed for a while, but not for ever
+    for (const end = now() + 5000; now() < end && !(now() - last > 80 && [...done.map(find), ...edited].every(isReady));) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+    observer.disconnect()
+    for (const type of types) removeEventListener(type, hear, true)
+    if (prototype.addEventListener === listenWhileWaking) prototype.addEventListener = listen
+    edited.forEach(tell)
+    done.forEach(repeat)
+  }
+  const wake = () => {
+    if (isAwake) return
+    isAwake = true
+    document.readyState === 'loading' ? listen.call(document, 'DOMContentLoaded', run) : run()
+  }
+  for (const type of types) addEventListener(type, hear, true)
+}

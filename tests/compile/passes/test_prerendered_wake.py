@@ -1,0 +1,121 @@
+"""What a visitor does wakes the held scripts of a page, which then see it as if they had been there."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.samples.prerendered import ARTICLE, FILES, page
+from tests.sites.shown import URL, site
+from tests.sites.small import SmallSite
+from tests.waiting import PATIENCE
+
+from adaptc.browser.answers import Answer
+from adaptc.browser.chromium import Chromium, in_chromium
+from adaptc.browser.tab import Tab
+from adaptc.compile.pipeline import BY_NAME, Step
+
+# The application says what it sees, in order
+TELL = "globalThis.told ??= []; const tell = (what) => told.push(what);"
+APP = f"""{TELL} tell('deferred ' + globalThis.early)
+document.addEventListener('DOMContentLoaded', () => tell('ready'))
+addEventListener('load', () => tell('load'))
+setTimeout(() => {{
+  const start = document.querySelector('#start')
+  tell(start.disabled ? 'disabled' : 'enabled')
+  start.disabled = false
+  for (const type of ['pointerdown', 'mousedown', 'mouseup', 'click']) start.addEventListener(type, () => tell(type))
+  document.addEventListener('keydown', ({{key}}) => tell('key ' + key))
+  document.querySelector('input').addEventListener('input', ({{target}}) => tell('typed ' + target.value))
+  document.querySelector('[aria-haspopup]').addEventListener('mouseenter', () => tell('over'))
+  document.querySelector('.replaced').outerHTML = '<button class=replaced onclick="told.push(\\'new\\')">R</button>'
+  document.addEventListener('click', () => {{}})
+}}, 30)
+{FILES["assets/js/main.75c38abc.js"].replace("run", "String")}
+"""
+STYLE = "<style>button,a,input,p,span{position:fixed;left:0;width:90px;height:20px;margin:0;font:9px Arial}</style>"
+PLACES = ("#start", "a[href]", "input", ".menu", ".replaced", "p.words")
+CONTROLS = (
+    "<button id=start disabled>S</button><a href=#there>L</a><input><span class=menu aria-haspopup=menu>M</span>"
+    "<button class=replaced>R</button><p class=words>W</p>"
+)
+PAGE = page(
+    f"<div id=__docusaurus>{ARTICLE}{CONTROLS}</div><script>globalThis.early = 1</script>",
+    STYLE
+    + "".join(f"<style>{name}{{top:{20 * number}px}}</style>" for number, name in enumerate(PLACES))
+    + "<script>globalThis.window.__theme = 1</script><script src=/assets/js/main.75c38abc.js defer></script>",
+)
+
+
+def built() -> bytes:
+    files = {"index.html": PAGE, **FILES, "assets/js/main.75c38abc.js": APP}
+    step = Step(BY_NAME["prerendered"], {"hydration": "drop"})
+    content = SmallSite(files).rewrite(steps=(step,), promise="words").content
+    assert content is not None
+    return content
+
+
+async def act(tab: Tab, place: str, kind: str) -> None:
+    mouse = {"x": 30, "y": 20 * PLACES.index(place) + 10, "pointerType": "mouse"}
+    await tab.send("Input.dispatchMouseEvent", {"type": "mouseMoved", **mouse})
+    if kind == "move":
+        return
+    for type_ in ("mousePressed", "mouseReleased"):
+        await tab.send("Input.dispatchMouseEvent", {"type": type_, "button": "left", "clickCount": 1, **mouse})
+    if kind == "type":
+        await tab.send("Input.insertText", {"text": "ab"})
+
+
+async def told_in(tab: Tab) -> list[str]:
+    result = await tab.send("Runtime.evaluate", {"expression": "(globalThis.told ?? []).join()"})
+    return [each for each in result["result"]["value"].split(",") if each]
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize(
+    ("place", "kind", "seen"),
+    [
+        ("#start", "click", "pointerdown mousedown mouseup click"),
+        (".replaced", "click", "new"),
+        (".menu", "move", "over"),
+        ("input", "type", "typed ab"),
+        ("p.words", "click", ""),
+        ("a[href]", "click", None),
+        ("p.words", "move", None),
+    ],
+)
+def test_what_a_visitor_does_is_repeated(chromium: str, place: str, kind: str, seen: str | None) -> None:
+    server, asked = site({"index.html": built(), "assets/js/main.75c38abc.js": APP}), list[str]()
+
+    def answer(url: str) -> Answer | None:
+        asked.append(url)
+        return server(url.partition("#")[0])
+
+    async def work(browser: Chromium) -> tuple[list[str], list[str], str]:
+        async with browser.tab(answer, 400, 300, is_drawn=True) as tab:
+            await tab.open(URL)
+            await tab.advance(10)
+            before = list(asked)
+            await act(tab, place, kind)
+            told: list[str] = []
+            async with asyncio.timeout(PATIENCE):
+                while True:
+                    await tab.idle(10)
+                    await tab.advance(10)
+                    told = await told_in(tab)
+                    wanted = [] if seen is None else ["disabled", *(seen.split(" ") if place == "#start" else [seen])]
+                    if set(wanted) <= {*told, ""}:
+                        break
+            return before, told, await tab.run("() => location.hash")
+
+    before, told, fragment = in_chromium(chromium, work)
+    assert before == [URL]
+    if seen is None:
+        assert (asked, told) == ([URL], [])
+        assert fragment == ("#there" if place == "a[href]" else "")
+        return
+    assert told[0] == "deferred 1"
+    assert {"ready", "load", "disabled"} <= set(told)
+    if place == "#start":
+        assert told[-4:] == seen.split(" ")
