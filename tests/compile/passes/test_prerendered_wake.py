@@ -44,7 +44,8 @@ PAGE = page(
     f"<div id=__docusaurus>{ARTICLE}{CONTROLS}</div><script>globalThis.early = 1</script>",
     STYLE
     + "".join(f"<style>{name}{{top:{20 * number}px}}</style>" for number, name in enumerate(PLACES))
-    + "<script>globalThis.window.__theme = 1</script><script src=/assets/js/main.75c38abc.js defer></script>",
+    + "<script type=module>import '/assets/js/runtime~main.662a6ade.js'</script>"
+    + "<script src=/assets/js/main.75c38abc.js defer></script>",
 )
 
 
@@ -86,7 +87,8 @@ async def told_in(tab: Tab) -> list[str]:
     ],
 )
 def test_what_a_visitor_does_is_repeated(chromium: str, place: str, kind: str, seen: str | None) -> None:
-    server, asked = site({"index.html": built(), "assets/js/main.75c38abc.js": APP}), list[str]()
+    files = {"assets/js/main.75c38abc.js": APP, "assets/js/runtime~main.662a6ade.js": "globalThis.module = 1"}
+    server, asked = site({"index.html": built(), **files}), list[str]()
 
     def answer(url: str) -> Answer | None:
         asked.append(url)

@@ -68,7 +68,7 @@
     script.onload = script.onerror = resolve
     if (address !== null) script.src = address
     waiting.replaceWith(script)
-    if (address === null && script.type !== 'module') resolve()
+    if (address === null) resolve() // such a script has no event, a module neither
   })
 
   // Tells listeners for what is over already that it happened
