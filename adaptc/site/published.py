@@ -152,9 +152,11 @@ _FRAMEWORKS = {
     "Vue CLI": r"\bjs/chunk-vendors\.[0-9a-f]{8}\.js\b",
     "Vite": r"<script\b[^>]*\btype=[\"']?module\b[^>]*\bsrc=[\"']?[^\"'\s>]*-[\w-]{8}\.js\b",
 }
-# Any other: what React, Vue, Svelte, Solid, Lit and Qwik leave in pages that they rendered, to find their parts again
+# Any other: what React, Vue, Svelte, Solid, Lit and Qwik leave in pages that they rendered, to find their parts again,
+# and the id of the element that they rendered: "__next", "___gatsby"
 HYDRATABLE = re.compile(
     r"""<!--(?:\[[!-]?|\$\??|lit-part\b[^>]*)-->|\s(?:data-hk|data-reactroot|data-ssr-id)\b|\sq:container="""
+    r"""|<div\b[^>]*\sid=["']?__\w"""
 )
 _UNREAD = re.compile(
     r"<(script|style|template|noscript|svg|title|head)\b[\s\S]*?</\1\s*>|<!--[\s\S]*?-->|<[^>]*>", re.IGNORECASE

@@ -114,6 +114,10 @@ WORDS = "<main><p>" + "Ships are in the harbour. " * 9 + "</main>"
         (f"{WORDS}<script src=jquery.js></script>", None),
         (f"<!--[-->{WORDS}<script type=module src=/assets/index-DSXtc1GT.js></script>", App("An application", True)),
         (f"<p q:container=paused>{WORDS}<script src=/build/q-naDMFAHy.js></script>", App("An application", True)),
+        (
+            f"<div id=__root>{WORDS}</div><script defer src=/js/index.4d4324f7c1.js></script>",
+            App("An application", True),
+        ),
         (f"<!-- menu -->{WORDS}<script src=/build/q-naDMFAHy.js></script>", None),
         (f"{WORDS}<script type=module src=/_astro/page.B1D-nYk3.js></script>", App("Astro", True)),
         ("<app-root></app-root><script src=main-4WRA7LQF.js type=module></script>", App("Angular", False)),

@@ -10,6 +10,7 @@ from tests.sites.small import SmallSite
 from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.pipeline import BY_NAME, KNOWN_PASSES, Step, plan_level
 from adaptc.compile.rewrite import PageResult
+from adaptc.compile.verify import embedded_files_of
 from adaptc.config.rulebook import load_levels
 from adaptc.core import media
 from adaptc.formats.html.document import parse
@@ -246,7 +247,14 @@ def test_forms_with_an_action_and_searches_do_not_need_scripts() -> None:
 def test_what_other_frameworks_rendered_waits_as_well() -> None:
     script = "<script type=module src=/assets/main-4WRA7LQF.js></script>"
     files = {"assets/main-4WRA7LQF.js": FILES["main-4WRA7LQF.js"]}
-    for mark in ("<!--[-->", "<!--$-->", "<i data-hk=0></i>", "<i q:container=paused></i>", "<!--lit-part x-->"):
+    for mark in (
+        "<!--[-->",
+        "<!--$-->",
+        "<i data-hk=0></i>",
+        "<i q:container=paused></i>",
+        "<!--lit-part x-->",
+        "<div id=__root></div>",
+    ):
         assert "type=adaptc-later" in adapted(page(mark + ARTICLE + script), **files), mark
     assert result(page("<!-- a -->" + ARTICLE + script), **files).content is None
 
@@ -308,3 +316,18 @@ def test_unhydrated_is_moderate_but_for_hydration() -> None:
     assert unhydrated["prerendered"].option("hydration") == "drop"
     assert list(moderate) == list(unhydrated)
     assert [name for name in moderate if moderate[name] != unhydrated[name]] == ["prerendered"]
+
+
+def test_islands_load_their_scripts_unless_they_wait() -> None:
+    text = prerendered("Astro")
+    view = SmallSite({"index.html": text, **FILES}).view()
+    scripts = {"_astro/Counter.C0ffee12.js", "_astro/client.D1x.js"}
+    assert scripts <= set(embedded_files_of("index.html", text.encode(), view))
+    assert scripts.isdisjoint(result(text).embeds or ())
+
+
+@pytest.mark.parametrize("framework", PAGES)
+def test_what_waits_is_not_loaded_with_the_page(framework: str) -> None:
+    loads = result(prerendered(framework)).embeds
+    assert loads is not None
+    assert not [path for path in loads if path.endswith((".js", ".json"))]
