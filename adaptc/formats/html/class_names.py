@@ -11,10 +11,8 @@ from adaptc.formats.html.syntax import split_tokens
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["UNSEEN_CLASSES", "class_names", "class_words", "words"]
+__all__ = ["class_names", "class_words", "words"]
 
-# Classes of text for screen readers alone: "Toggle navigation"
-UNSEEN_CLASSES = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden", "assistive-text"})
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 

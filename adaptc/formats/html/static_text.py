@@ -26,7 +26,6 @@ __all__ = [
     "place_streamed_parts",
     "show_panels",
     "static_text",
-    "streamed_parts",
 ]
 
 
@@ -268,11 +267,6 @@ class _Splicer:
                 pieces += [self.text[position : splice.start], splice.insert, part]
                 position = splice.end
         return "".join([*pieces, self.text[position:end]])
-
-
-def streamed_parts(tree: Document) -> frozenset[Element]:
-    """Return the elements that hold streamed parts until they are moved."""
-    return frozenset(part for _, part in _moves(tree))
 
 
 def _moves(tree: Document) -> Iterator[tuple[Element, Element]]:

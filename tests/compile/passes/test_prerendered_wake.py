@@ -45,6 +45,7 @@ PAGE = page(
     STYLE
     + "".join(f"<style>{name}{{top:{20 * number}px}}</style>" for number, name in enumerate(PLACES))
     + "<script type=module>import '/assets/js/runtime~main.662a6ade.js'</script>"
+    + "<script src=/_next/static/chunks/polyfills-42372ed130431b0a.js nomodule></script>"
     + "<script src=/assets/js/main.75c38abc.js defer></script>",
 )
 

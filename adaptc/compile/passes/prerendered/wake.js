@@ -68,7 +68,8 @@
     script.onload = script.onerror = resolve
     if (address !== null) script.src = address
     waiting.replaceWith(script)
-    if (address === null) resolve() // such a script has no event, a module neither
+    // These have no event; an inline module has none either
+    if (address === null || script.noModule) resolve()
   })
 
   // Tells listeners for what is over already that it happened
