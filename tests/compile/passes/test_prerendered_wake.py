@@ -38,7 +38,7 @@ STYLE = "<style>button,a,input,p,span{position:fixed;left:0;width:90px;height:20
 PLACES = ("#start", "a[href]", "input", ".menu", ".replaced", "p.words")
 CONTROLS = (
     "<button id=start disabled>S</button><a href=#there>L</a><input><span class=menu aria-haspopup=menu>M</span>"
-    "<button class=replaced>R</button><p class=words>W</p>"
+    "<button class=replaced>R</button><p class=words role=document tabindex=-1>W</p>"
 )
 PAGE = page(
     f"<div id=__docusaurus>{ARTICLE}{CONTROLS}</div><script>globalThis.early = 1</script>",
@@ -63,6 +63,10 @@ async def act(tab: Tab, place: str, kind: str) -> None:
     await tab.send("Input.dispatchMouseEvent", {"type": "mouseMoved", **mouse})
     if kind == "move":
         return
+    if kind == "arrow":
+        await tab.run("() => document.querySelector('p.words').focus()")
+        await tab.send("Input.dispatchKeyEvent", {"type": "keyDown", "key": "ArrowDown", "code": "ArrowDown"})
+        return
     for type_ in ("mousePressed", "mouseReleased"):
         await tab.send("Input.dispatchMouseEvent", {"type": type_, "button": "left", "clickCount": 1, **mouse})
     if kind == "type":
@@ -85,6 +89,7 @@ async def told_in(tab: Tab) -> list[str]:
         ("p.words", "click", ""),
         ("a[href]", "click", None),
         ("p.words", "move", None),
+        ("p.words", "arrow", None),
     ],
 )
 def test_what_a_visitor_does_is_repeated(chromium: str, place: str, kind: str, seen: str | None) -> None:

@@ -4,7 +4,8 @@
 {
   const button = 'button,[type=button],[type=submit],[type=reset],[type=image],[type=checkbox],[type=radio]'
   const field = 'input:not(' + button + '),select,textarea,[contenteditable]'
-  const control = button + ',' + field + ',a,area,label,summary,[role],[tabindex]'
+  const widget = '[role=button],[role=tab],[role=option],[role=switch],[role=slider],[role=radio],[role=checkbox],[role=combobox],[role=treeitem],[role^=menuitem]'
+  const control = button + ',' + field + ',' + widget + ',a,area,label,summary,[tabindex="0"]'
   // Menus that open under the pointer, and code, to which applications add buttons
   const pointed = '[aria-haspopup],[aria-expanded],pre'
   const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'keydown', 'input', 'submit', 'focusin', 'pointerover']
@@ -47,7 +48,7 @@
       if (isField) edited.add(target)
     } else if (type === 'keydown') {
       const isShortcut = key === 'k' ? event.ctrlKey || event.metaKey : key === '/' && !isField
-      if (isShortcut || /^Arrow/.test(key) && !isField && target.closest('[role]')) keep(event, target, true)
+      if (isShortcut || /^Arrow/.test(key) && !isField && target.closest(widget)) keep(event, target, true)
     } else if (type === 'submit') {
       if (!target.hasAttribute('action')) keep(event, target, true)
     } else {
