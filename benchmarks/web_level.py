@@ -5,11 +5,14 @@ with a browser and exports level web. Each tree is served over HTTP/1.1 with Bro
 Chromium with 412 CSS pixels at a density of 1.75, a line of 1.6 Mbit/s with 150 ms of latency, and a processor that is
 slowed down by 4 (the settings of Lighthouse). The trees are visited in turn; medians count. A page is broken if the
 console has more errors, a request more fails, an image more is not shown, or the text differs from the original's.
+Seconds are those of processors that a build from nothing took, with all its processes.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import resource
 import shlex
 import shutil
 import statistics
@@ -17,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -38,9 +41,10 @@ SHOWN = """() => ({
 
 @dataclass(frozen=True)
 class Visit:
-    """One load of a page: ms to the largest paint, bytes of all answers, and what was seen."""
+    """One load of a page: ms to the largest paint, its layout shift, bytes of all answers, and what was seen."""
 
     lcp: float
+    shift: float
     size: int
     errors: int
     failed: int
@@ -81,19 +85,38 @@ def make_trees(site: Path, scratch: Path, pages: list[str], jampack: list[str], 
     if not (scratch / "original").exists():
         copy_site(site, scratch / "original", pages)
     if not (scratch / "web").exists():
+        shutil.rmtree(scratch / "opt", ignore_errors=True)
         ours, output = [sys.executable, "-P", "-m", "adaptc.cli"], ["-o", str(scratch / "opt")]
         options = ["--level", "web", "--browser=all", "--effort", effort]
-        for command in (
-            ["build", str(scratch / "original"), *output, *options],
-            ["export", "web", str(scratch / "web"), str(scratch / "original"), *output, "--encodings", "none"],
-        ):
-            subprocess.run([*ours, *command], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        with timed(scratch, "web"):
+            for command in (
+                ["build", str(scratch / "original"), *output, *options],
+                ["export", "web", str(scratch / "web"), str(scratch / "original"), *output, "--encodings", "none"],
+            ):
+                subprocess.run([*ours, *command], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     if not (scratch / "jampack").exists():
         begun = scratch / "jampack-begun"
         shutil.rmtree(begun, ignore_errors=True)
         copy_site(site, begun, pages)
-        subprocess.run([*jampack, str(begun), "--cleancache"], cwd=directory, check=True, capture_output=True)
+        with timed(scratch, "jampack"):
+            subprocess.run([*jampack, str(begun), "--cleancache"], cwd=directory, check=True, capture_output=True)
         begun.rename(scratch / "jampack")  # one that failed is no tree of jampack's
+
+
+@contextmanager
+def timed(scratch: Path, tree: str) -> Iterator[None]:
+    """Note the seconds of processors that the processes started meanwhile take."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    yield
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    (scratch / f"{tree}.seconds").write_text(json.dumps(round(taken, 1)))
+
+
+def seconds_of(scratch: Path, tree: str) -> float | None:
+    """Return the seconds that a tree took, ``None`` where nobody noted them."""
+    path = scratch / f"{tree}.seconds"
+    return float(json.loads(path.read_text())) if path.exists() else None
 
 
 # ---- a host that only sends files
@@ -123,7 +146,7 @@ async def visit(browser: Chromium, host: str, path: str) -> Visit:
         paint = await opened.load(f"{host}/{path}")
         seen = await page.evaluate(SHOWN)
     own = [error for error in errors if "ERR_FAILED" not in error]
-    return Visit(paint.largest, paint.size, len(own), len(failed), seen["missing"], seen["text"])
+    return Visit(paint.largest, paint.shift, paint.size, len(own), len(failed), seen["missing"], seen["text"])
 
 
 async def measure(browser: Chromium, scratch: Path, pages: list[str], runs: int) -> dict[str, dict[str, list[Visit]]]:

@@ -10,11 +10,17 @@ from adaptc.compile.page.sheets import is_minified
 from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
 from adaptc.formats.script import minify_json, minify_script
+from adaptc.formats.script.facts import SCRIPT
 
 
 def rewrite_script(asset: Asset, view: View, options: Options) -> Outcome:
-    """Minify a classic script; modules stay as they are."""
-    return _minified("scripts", asset, minify_script) if options["minify"] else Outcome(None)
+    """Minify a classic script, with shorter names of local variables if ``names``; modules stay as they are."""
+
+    def minify(text: str) -> str | None:
+        reads_itself = options["names"] and view.facts(SCRIPT, text).self_inspection is not None
+        return minify_script(text, short_names=options["names"] and not reads_itself)
+
+    return _minified("scripts", asset, minify) if options["minify"] else Outcome(None)
 
 
 def rewrite_json(asset: Asset, view: View, options: Options) -> Outcome:
