@@ -302,7 +302,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("third-parties", 1, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
-        13,
+        14,
         _HTML,
         "half_images:halve_images",
         _HALF_IMAGES,
@@ -325,7 +325,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        6,
+        7,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,
@@ -333,13 +333,13 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
         libraries=_IMAGES,
     ),
-    EditPass("loading", 5, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True, libraries=_SIZES),
+    EditPass("loading", 6, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True, libraries=_SIZES),
     EditPass("connections", 2, _HTML, "hints:connect_early", _CONNECTIONS, keeps_embeds=True),
     EditPass("font-preloads", 3, _HTML, "sheet_fonts:preload_fonts", writes=_LINK, after_edits=True, libraries=_FONTS),
     EditPass("hints", 2, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 4, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 2, _HTML, "bundle:bundle_sidecar", _LIMIT),
-    EditPass("dimensions", 7, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
+    EditPass("dimensions", 8, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass("embedded", 9, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
     WholePagePass(

@@ -59,6 +59,18 @@ class Handles:
     selectors: frozenset[str] = frozenset()
 
 
+# Bootstrap's carousel (versions 4 and 5) gives and takes classes of its slides, and keeps their images from being
+# dragged: it changes neither the images nor what is around them
+_SLIDES = (".carousel-item", ".carousel-item img")
+_STARTS_CAROUSEL = frozenset({"data-ride", "data-bs-ride"})
+
+
+def is_carousel(strings: Iterable[str]) -> bool:
+    """Whether a script with these strings has Bootstrap's carousel."""
+    texts = frozenset(strings)
+    return not texts.isdisjoint(_SLIDES) and any(text.endswith("bs.carousel") for text in texts)
+
+
 def find_handles(script: Script) -> Handles:
     """Return the handles that a script has."""
     strings = [unescape(text[1:-1]) for text in script.texts_of(Kind.STRING, Kind.TEMPLATE)]
@@ -67,6 +79,10 @@ def find_handles(script: Script) -> Handles:
         marked[sign].add(name)
     classes = {name for names in _CLASS_NAMES.findall(script.code) for name in names.split()}
     selectors = {*_IMAGES.findall(script.code), *(["img"] if _ALL_IMAGES.search(script.code) else [])}
+    if is_carousel(strings):
+        selectors -= set(_SLIDES)
+        marked["."] = {name for name in marked["."] if not name.startswith("carousel")}
+        marked["["] -= _STARTS_CAROUSEL
     return Handles(
         frozenset(marked["#"] | set(filter(_NAME.match, strings))),
         frozenset(marked["."] | classes),
