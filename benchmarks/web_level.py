@@ -6,6 +6,10 @@ Chromium with 412 CSS pixels at a density of 1.75, a line of 1.6 Mbit/s with 150
 slowed down by 4 (the settings of Lighthouse). The trees are visited in turn; medians count. A page is broken if the
 console has more errors, a request more fails, an image more is not shown, or the text differs from the original's.
 Seconds are those of processors that a build from nothing took, with all its processes.
+
+With --table what was measured is kept in a file, and all sites in it are written as a table for the documentation:
+medians over runs, means over pages, and of how many sites each is ahead. Largest contentful paints count as equal
+within 5 %.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
@@ -160,20 +164,81 @@ async def measure(browser: Chromium, scratch: Path, pages: list[str], runs: int)
     return visits
 
 
-def rows(site: str, visits: dict[str, dict[str, list[Visit]]]) -> Iterator[str]:
-    """Yield a row for each page, and one for the site: medians of bytes and ms, summed over pages."""
-    sums = {tree: [0.0, 0.0] for tree in TREES}
-    for page, trees in visits.items():
-        cells = []
-        for tree, found in trees.items():
-            size, lcp = statistics.median(each.size for each in found), statistics.median(each.lcp for each in found)
-            broken = all(each.breaks(first) for each, first in zip(found, trees["original"], strict=True))
-            sums[tree][0] += size
-            sums[tree][1] += lcp
-            cells.append(f"{size:,.0f} B {lcp:,.0f} ms{' broken' if broken else ''}")
+@dataclass(frozen=True)
+class Figures:
+    """A tree of a site: means over its pages of the medians, and how many are broken."""
+
+    size: float
+    lcp: float
+    shift: float
+    broken: int
+    seconds: float | None
+
+
+def figures(visits: dict[str, dict[str, list[Visit]]], tree: str, seconds: float | None) -> Figures:
+    """Return the figures of a tree."""
+    pages = [trees[tree] for trees in visits.values()]
+    medians = (statistics.mean(statistics.median(getattr(v, key) for v in p) for p in pages) for key in MEASURED)
+    broken = sum(
+        all(each.breaks(first) for each, first in zip(trees[tree], trees["original"], strict=True))
+        for trees in visits.values()
+    )
+    return Figures(*medians, broken, seconds)
+
+
+MEASURED = ("size", "lcp", "shift")
+EQUAL = 1.05
+
+
+def rows(site: str, visits: dict[str, dict[str, list[Visit]]], trees: dict[str, Figures]) -> Iterator[str]:
+    """Yield a row for each page, and one for the site."""
+    for page, found in visits.items():
+        cells = [
+            f"{statistics.median(v.size for v in loads):,.0f} B {statistics.median(v.lcp for v in loads):,.0f} ms"
+            for loads in found.values()
+        ]
         yield f"  {page}: {' | '.join(cells)}"
-    means = (f"{size / len(visits):,.0f} B, {lcp / len(visits):,.0f} ms" for size, lcp in sums.values())
-    yield f"| {site} ({len(visits)}) | {' | '.join(means)} |"
+    yield row(f"{site} ({len(visits)})", trees)
+
+
+def row(name: str, trees: dict[str, Figures]) -> str:
+    """Return the row of a site."""
+    cells = (
+        f"{each.size:,.0f} B, {each.lcp:,.0f} ms, {each.shift:.3f}"
+        + (f", {each.broken} broken" if each.broken else "")
+        + ("" if each.seconds is None else f", {each.seconds:.1f} s")
+        for each in trees.values()
+    )
+    return f"| {name} | {' | '.join(cells)} |"
+
+
+def table(sites: dict[str, dict[str, Figures]]) -> Iterator[str]:
+    """Yield the lines of the table of all sites, and of how many level web is ahead."""
+    yield f"| site | {' | '.join(TREES)} |"
+    yield "| --- | --- | --- | --- |"
+    yield from (row(site, trees) for site, trees in sites.items())
+    pairs = {site: (trees["web"], trees["jampack"], trees["original"]) for site, trees in sites.items()}
+    behind = {
+        "fewer bytes than jampack": [s for s, (web, peer, _) in pairs.items() if web.size >= peer.size],
+        "as soon as jampack": [s for s, (web, peer, _) in pairs.items() if web.lcp > EQUAL * peer.lcp],
+        "no page broken": [s for s, (web, *_) in pairs.items() if web.broken],
+        "no more shift than the original": [s for s, (web, _, own) in pairs.items() if web.shift > own.shift + 0.001],
+        "built in fewer seconds": [
+            s for s, (web, peer, _) in pairs.items() if (web.seconds or 0) > (peer.seconds or 0)
+        ],
+    }
+    yield ""
+    for what, others in behind.items():
+        names = f" (not {', '.join(others)})" if others else ""
+        yield f"- {what}: {len(pairs) - len(others)} of {len(pairs)}{names}"
+
+
+def remember(path: Path, site: str, trees: dict[str, Figures]) -> dict[str, dict[str, Figures]]:
+    """Add a site to what was measured before, and return all of it."""
+    known = json.loads(path.read_text()) if path.exists() else {}
+    known[site] = {tree: asdict(each) for tree, each in trees.items()}
+    path.write_text(json.dumps(known, indent=1))
+    return {site: {tree: Figures(**each) for tree, each in found.items()} for site, found in known.items()}
 
 
 def main() -> None:
@@ -187,6 +252,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--effort", default="fast", choices=("fast", "default", "max"))
     parser.add_argument("--chromium", default=find_chromium())
+    parser.add_argument("--table", type=Path, help="where what was measured is kept (JSON)")
     arguments = parser.parse_args()
     print(f"| site (pages) | {' | '.join(TREES)} |")
     for site in arguments.sites:
@@ -202,7 +268,12 @@ def main() -> None:
                 return measure(browser, scratch, visited, arguments.runs)
 
             visits = in_chromium(arguments.chromium, work, reaches_loopback=True)
-            print("\n".join(rows(site.name, visits)), flush=True)
+            found = {tree: figures(visits, tree, seconds_of(scratch, tree)) for tree in TREES}
+            print("\n".join(rows(site.name, visits, found)), flush=True)
+            if arguments.table is not None:
+                sites = remember(arguments.table, site.name, found)
+    if arguments.table is not None:
+        print("\n".join(table(sites)))
 
 
 if __name__ == "__main__":

@@ -340,7 +340,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("bundle", 4, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 2, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 8, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
-    EditPass("embedded", 9, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
+    EditPass("embedded", 10, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
     WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",

@@ -120,16 +120,32 @@ def _is_equivalent(text: str, tokens: list[Token], smaller: str) -> bool:
 
 
 def _prepend_licences(tokens: list[Token], body: str) -> str:
-    """Prepend the licence comments that turbohtml does not keep (without ``!`` and ``@license``)."""
+    """Prepend the licence notices that turbohtml does not keep (without ``!`` and ``@license``), each once."""
     dropped = [
-        token.text
+        _notice(token.text)
         for token in tokens
         if token.kind is Kind.COMMENT
         and token.text.startswith("/*")
         and _LICENCE.search(token.text)
         and not _PRESERVED_COMMENT.search(token.text)
     ]
-    return "\n".join([*dropped, body])
+    return "\n".join([*dict.fromkeys(dropped), body])
+
+
+# What the text of a licence says, and a mere notice does not
+_TERMS = re.compile(
+    r"\bpermission|redistribut|\bwarrant|\bliab|\bas is\b|following conditions|general public|apache", re.I
+)
+_MARGIN = re.compile(r"^[ \t]*\*?[ \t]*", re.MULTILINE)
+
+
+def _notice(comment: str) -> str:
+    """Return the paragraphs of a comment that name a licence or a copyright; one with terms stays as it is."""
+    if _TERMS.search(comment):
+        return comment
+    paragraphs = re.split(r"\n\s*\n", _MARGIN.sub("", comment[2:-2].strip("* \t\r\n").replace("\r\n", "\n")))
+    notice = "\n".join(each.strip() for each in paragraphs if _LICENCE.search(each))
+    return f"/* {notice} */" if notice and len(notice) + 6 < len(comment) else comment
 
 
 _NAME = re.compile(r"[^\W\d][\w$]*|[$_][\w$]*")

@@ -387,3 +387,17 @@ def test_minified_json_is_equivalent(tree):
     smaller = minify_json(text)
     assert json.loads(smaller or text) == tree
     assert (smaller or text) == json.dumps(tree, separators=(",", ":"))
+
+
+def test_of_a_comment_the_licence_notice_stays_once() -> None:
+    notice = "Copyright 2016 A. Author\n * Released under the MIT license."
+    plugin = f"/**\n * A plugin.\n *\n * {notice}\n */\n(function () {{ a(); }})();\n"
+    shorter = minify_script(2 * plugin)
+    assert shorter is not None
+    assert shorter.startswith("/* Copyright 2016 A. Author\nReleased under the MIT license. */\n(")
+    assert shorter.count("Author") == 1
+
+
+def test_a_licence_with_its_terms_stays_whole() -> None:
+    comment = "/* A plugin.\n\n Copyright 2016 A. Author\n\n Permission is hereby granted to nobody. */"
+    assert (minify_script(f"{comment}\n(function () {{ a ( ) ; }})();") or "").startswith(comment)
