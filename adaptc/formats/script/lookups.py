@@ -81,7 +81,7 @@ def find_handles(script: Script) -> Handles:
     selectors = {*_IMAGES.findall(script.code), *(["img"] if _ALL_IMAGES.search(script.code) else [])}
     if is_carousel(strings):
         selectors -= set(_SLIDES)
-        marked["."] = {name for name in marked["."] if not name.startswith("carousel")}
+        marked["."] = {name for name in marked["."] if not name.startswith("carousel") and name != "active"}
         marked["["] -= _STARTS_CAROUSEL
     return Handles(
         frozenset(marked["#"] | set(filter(_NAME.match, strings))),
