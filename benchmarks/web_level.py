@@ -23,7 +23,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -178,15 +178,18 @@ class Figures:
 def figures(visits: dict[str, dict[str, list[Visit]]], tree: str, seconds: float | None) -> Figures:
     """Return the figures of a tree."""
     pages = [trees[tree] for trees in visits.values()]
-    medians = (statistics.mean(statistics.median(getattr(v, key) for v in p) for p in pages) for key in MEASURED)
+
+    def mean(figure: Callable[[Visit], float]) -> float:
+        return statistics.mean(statistics.median(map(figure, loads)) for loads in pages)
+
+    size, lcp, shift = mean(lambda each: each.size), mean(lambda each: each.lcp), mean(lambda each: each.shift)
     broken = sum(
         all(each.breaks(first) for each, first in zip(trees[tree], trees["original"], strict=True))
         for trees in visits.values()
     )
-    return Figures(*medians, broken, seconds)
+    return Figures(size, lcp, shift, broken, seconds)
 
 
-MEASURED = ("size", "lcp", "shift")
 EQUAL = 1.05
 
 
