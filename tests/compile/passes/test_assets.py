@@ -161,3 +161,18 @@ def test_integrity_is_judged_as_browsers_do():
     assert meets_integrity(b"", "SHA256-47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU=?opt")
     assert not meets_integrity(b"x", "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=")
     assert meets_integrity(b"x", "") and meets_integrity(b"x", "md5-x nonsense") and meets_integrity(b"x", None)
+
+
+COUNTER = (
+    b"(function (page) {\n  var counter = 0;\n  page.next = function () { return counter + counter++; };\n})(window);\n"
+)
+
+
+def test_local_names_of_scripts_get_shorter_on_request():
+    assert b"counter" in script(COUNTER)[0]
+    assert b"counter" not in script(COUNTER, names=True)[0]
+
+
+def test_a_script_that_reads_its_own_text_keeps_its_names():
+    content = COUNTER + b"(function () { run(arguments.callee.toString()); })();\n"
+    assert b"counter" in script(content, names=True)[0]
