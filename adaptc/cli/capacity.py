@@ -279,8 +279,7 @@ def _shares(ladder: Sequence[Rung], m: float) -> dict[str, float]:
 
 def _clients_record(config: Config | None) -> dict[str, Any]:
     """Return the paper's savings by client and server, and the share of the build's pages in each of its buckets."""
-    from adaptc.serve.capacity.page_time import ACTIONS, SAVINGS
-    from adaptc.serve.capacity.rungs import buckets_of
+    from adaptc.serve.capacity.rungs import ACTIONS, SAVINGS, buckets_of
 
     pairs = {
         name: {"seconds": saving.base, **dict(zip(ACTIONS, saving.percent, strict=True))}

@@ -65,7 +65,7 @@ def plan(
     as [levels.NAME]. Images are chosen one by one, by their bytes and by what a reader loses. Exit code 1: nothing
     reaches the goals, nothing was written, and the output says what comes nearest.
     """
-    from adaptc.serve.calibrate.saturation import network_diagnostics
+    from adaptc.serve.calibrate.experiments import network_diagnostics
     from adaptc.workflow.planning.candidates import Keeps
 
     config = invocation.load({"docroot": docroot, "output": output})

@@ -11,12 +11,14 @@ from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve.servers import launchable, server_named
+from adaptc.serve.servers import launchable, server_named, startable
 
 if TYPE_CHECKING:
+    from adaptc.serve.server import Server
     from adaptc.serve.verify.verification import Tally
 
-_SERVERS = [server.name for server in launchable()]
+_SERVERS = [server.name for server in startable()]
+_ORIGINS = [server.name for server in launchable()]
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
@@ -24,6 +26,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.argument("docroot", required=False, type=_FOLDER)
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option("--server", type=click.Choice(_SERVERS), help="Start this server on loopback.")
+@click.option("--origin", type=click.Choice(_ORIGINS), help="The origin server of a reverse proxy.  [default: apache]")
 @click.option("--url", metavar="URL", help="Verify the server at URL, in its current mode.")
 @click.option("--pages", type=click.IntRange(1), metavar="N", help="Request N pages only.  [default: all]")
 @click.option(
@@ -42,6 +45,7 @@ def verify_server(
     docroot: Path | None,
     output: Path | None,
     server: str | None,
+    origin: str | None,
     url: str | None,
     pages: int | None,
     assets: int,
@@ -61,10 +65,20 @@ def verify_server(
     extent = Extent(pages, assets, race)
     with watching(invocation) as progress:
         if server is not None:
-            tally = verify_started(config, server_named(server), extent, progress)
+            chosen = server_named(server)
+            tally = verify_started(config, chosen, extent, progress, _origin_of(chosen, origin))
         else:
             tally = verify_running(config, str(url), extent, progress)
     return _show(tally, invocation)
+
+
+def _origin_of(server: Server, name: str | None) -> Server | None:
+    """Return the origin server of a reverse proxy. Raises ``UsageError``."""
+    if not server.is_reverse_proxy:
+        if name is not None:
+            raise UsageError(f"--origin: {server.title} is no reverse proxy")
+        return None
+    return server_named(name or _ORIGINS[0])
 
 
 def _show(tally: Tally, invocation: Invocation) -> ExitCode:

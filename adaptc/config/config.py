@@ -138,8 +138,8 @@ class CostConfig:
 
 
 # The servers that configuration can be written for: each is a module of its name in adaptc/serve/servers/
-SERVERS = ("apache", "htaccess", "nginx", "caddy", "lighttpd", "varnish")
-REVERSE_PROXIES = ("varnish",)
+SERVERS = ("apache", "htaccess", "nginx", "caddy", "lighttpd", "varnish", "haproxy")
+REVERSE_PROXIES = ("varnish", "haproxy")
 ACTIONS = "actions"  # action tables, which are for any server
 EMIT_TARGETS = (*SERVERS, ACTIONS)
 CLASS_MAPS = ("dbm", "txt")

@@ -22,10 +22,10 @@ from adaptc.core.urls import quote_path
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.serve import state_directory
 from adaptc.serve.calibrate.cpu_time import NOTHING_READ, Reading
+from adaptc.serve.calibrate.experiments import load_diagnostics
 from adaptc.serve.calibrate.load_client import FIELDS, Job, LoadClient, Outcome, View, load_client
 from adaptc.serve.calibrate.page_views import PageView, sampled_pages, views_by_level
 from adaptc.serve.calibrate.profile import Profile
-from adaptc.serve.calibrate.saturation import load_diagnostics
 from adaptc.serve.calibrate.testbed import Site, testbed
 from adaptc.serve.calibrate.versions import installed_version
 from adaptc.serve.launch import settle

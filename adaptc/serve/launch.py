@@ -54,7 +54,7 @@ def running(server: Server, instance: Instance) -> Iterator[Running]:
     port, file = free_port(), instance.root / f"{server.name}.conf"
     program = program_of(server)
     file.write_bytes(os.fsencode(launcher.configuration(instance, port)))
-    command = launcher.command(program, instance.root, file)
+    command = launcher.command(program, instance.root, file, port)
     with (instance.root / "out.log").open("wb") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
         try:
             _await(server, process, port, instance.root)

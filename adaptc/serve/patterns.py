@@ -44,6 +44,19 @@ def literal(text: str) -> str:
     return _SPECIAL.sub(lambda match: rf"\x{ord(match[0]):02x}" if match[0] in '"\n\t' else f"\\{match[0]}", text)
 
 
+_UNRESERVED = re.compile(r"[^A-Za-z0-9._~/-]")
+
+
+def encoded(path: str) -> str:
+    """Return a regular expression (PCRE) for a path as requests have it: some characters as they are or as %XX."""
+
+    def either(match: re.Match[str]) -> str:
+        codes = "".join(f"%(?i:{byte:02x})" for byte in match[0].encode("utf-8", "surrogateescape"))
+        return f"(?:{literal(match[0])}|{codes})"
+
+    return "".join(either(match) if (match := _UNRESERVED.fullmatch(char)) else literal(char) for char in path)
+
+
 def held_directories() -> Iterator[tuple[str, int]]:
     """Yield patterns of an ``Available-Dictionary`` and the number of their groups: what slashes separate.
 

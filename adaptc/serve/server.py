@@ -68,6 +68,7 @@ class Instance:
     ``headers`` are those that the site itself sends; ``modules`` must be loaded in addition to the usual ones, as far
     as they are not built in. ``log_format`` is the name of the emitted format in which requests are logged, empty for
     no log. With ``certificate``, a file with the key too, the server speaks TLS, and HTTP/2 as far as it can.
+    ``origin`` is the port on loopback of the origin server of a reverse proxy.
     """
 
     root: Path
@@ -79,6 +80,7 @@ class Instance:
     modules: tuple[str, ...] = ()
     log_format: str = ""
     certificate: Path | None = None
+    origin: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,17 +88,19 @@ class Launcher:
     """How ``adaptc verify-server`` starts a server on loopback, and what it expects of it.
 
     ``configuration`` is the text of its main file for an instance and a port, ``command`` takes the program, the
-    instance's directory and that file. ``modules`` are those that the policy needs, ``settling`` the seconds after
-    which a change of the state directory has effect. ``omits`` tells which paths the server cannot adapt. With
-    ``has_plain_ranges`` parts of files are those of the identity, whatever codings a client accepts.
+    instance's directory, that file and the port. ``modules`` are those that the policy needs, ``settling`` the
+    seconds after which a change of the state directory has effect. ``omits`` tells which paths the server cannot
+    adapt. With ``has_plain_ranges`` parts of files are those of the identity, whatever codings a client accepts.
+    With ``ignores_if_match`` it answers as if there were no If-Match, as caches may (RFC 9110, section 13.1.1).
     """
 
     configuration: Callable[[Instance, int], str]
-    command: Callable[[str, Path, Path], list[str]]
+    command: Callable[[str, Path, Path, int], list[str]]
     modules: Callable[[Policy], tuple[str, ...]]
     settling: Callable[[Policy], float]
     omits: Callable[[str], bool]
     has_plain_ranges: bool = False
+    ignores_if_match: bool = False
 
 
 def no_diagnostics(_installation: Installation) -> Iterator[Diagnostic]:
@@ -132,12 +136,13 @@ class Examination:
 class Server:
     """A server that ``adaptc emit NAME`` writes configuration for.
 
-    ``variables`` are those of its templates in addition to the common ones, ``filters`` the filters: ``arg`` quotes an
-    argument that may contain variables of the server, ``path`` one that contains none. ``lacks`` are the
+    ``variables`` are those of its templates in addition to the common ones, ``filters`` the filters: ``arg`` quotes
+    an argument that may contain variables of the server, ``path`` one that contains none. ``lacks`` are the
     settings of ``[serve]`` that it cannot follow and refuses, of buckets, classes, reject and strict freshness.
-    ``host`` is the name of the server that reads the files, if it is another. With ``is_reverse_proxy`` it keeps
-    answers of origin servers, and chooses for them. Raises of ``variables`` and filters: ``UsageError`` for a setting,
-    ``ValueError`` for a text that cannot be expressed in the server's configuration.
+    ``host`` is the name of the server that reads the files, if it is another. With ``is_reverse_proxy`` it chooses
+    for origin servers, with ``is_cache`` it keeps their answers, too, and no other cache does. Raises of
+    ``variables`` and filters: ``UsageError`` for a setting, ``ValueError`` for a text that cannot be expressed in
+    the server's configuration.
     """
 
     name: str
@@ -148,6 +153,7 @@ class Server:
     tests: Mapping[str, Callable[[str], bool]] = field(default_factory=dict)
     lacks: tuple[str, ...] = ()
     is_reverse_proxy: bool = False
+    is_cache: bool = False
     uses_class_map: bool = False
     host: str | None = None
     paste: Paste | None = None

@@ -16,7 +16,7 @@ from typing import Any
 
 import adaptc
 from adaptc.report.manifest import read_manifest
-from adaptc.serve.capacity.page_time import PAGE_SHARES, SIZES
+from adaptc.serve.capacity.rungs import PAGE_SHARES, SIZES
 
 # Bytes of the container, number of objects, bytes of all objects
 CONTAINER = dict(zip(SIZES, (2_000, 13_000, 31_000), strict=True))

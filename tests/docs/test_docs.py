@@ -139,8 +139,8 @@ EXERCISES = {
 ADDED = {
     "rules/quiet.toml",
     "adaptc/compile/passes/prefetch.py",
-    "adaptc/serve/servers/haproxy.py",
-    "templates/haproxy.cfg.j2",
+    "adaptc/serve/servers/openlitespeed.py",
+    "templates/vhconf.conf.j2",
 }
 RECIPES = dict(re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text("docs/recipes.md"), re.MULTILINE | re.DOTALL))
 

@@ -17,7 +17,7 @@ import pytest
 
 from tests import places
 
-from adaptc.serve.capacity.page_time import SAVINGS
+from adaptc.serve.capacity.rungs import SAVINGS
 from benchmarks.papers import __main__ as papers
 from benchmarks.papers.blocks import Chart, Claim, Series
 from benchmarks.papers.bucket_pages import table_2

@@ -25,7 +25,7 @@ from adaptc.compile.engine.reporting import Silent
 from adaptc.config.config import ServeConfig
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.calibrate import calibration as running
-from adaptc.serve.calibrate import cpu_time, experiments, load_client, profile, saturation
+from adaptc.serve.calibrate import cpu_time, experiments, load_client, profile
 from adaptc.serve.calibrate.calibration import Calibration, Extent, calibrate_started, judge
 from adaptc.serve.calibrate.cpu_time import Reading, ServerProcesses
 from adaptc.serve.calibrate.load_client import Job, View
@@ -169,15 +169,15 @@ def test_seconds_of_quotas_add_up_over_groups(tmp_path: Path, monkeypatch: pytes
 
 
 def test_a_quota_of_cpus_is_said() -> None:
-    (said,) = saturation.quota_diagnostics(made_profile(cpus=1.5), 4)
+    (said,) = experiments.quota_diagnostics(made_profile(cpus=1.5), 4)
     assert said.message == "the server may use 1.5 of 4 CPUs: capacities are computed for these"
-    assert not list(saturation.quota_diagnostics(made_profile(cpus=4), 4))
+    assert not list(experiments.quota_diagnostics(made_profile(cpus=4), 4))
 
 
 def test_what_kept_the_server_from_its_cpus_is_said() -> None:
-    ids = [found.id for found in saturation.load_diagnostics(Reading(1.0, 10.0, 2.0, 3.0))]
+    ids = [found.id for found in experiments.load_diagnostics(Reading(1.0, 10.0, 2.0, 3.0))]
     assert ids == ["calibration-throttled", "calibration-stolen"]
-    assert not list(saturation.load_diagnostics(Reading(1.0, 10.0, None, 0.0)))
+    assert not list(experiments.load_diagnostics(Reading(1.0, 10.0, None, 0.0)))
 
 
 # ---- the client

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.serve.capacity.page_time import ACTIONS, PAGE_SHARES, SAVINGS, bucket_of, seconds_saved
 from adaptc.serve.capacity.queueing import (
     Overload,
     Provider,
@@ -17,6 +16,7 @@ from adaptc.serve.capacity.queueing import (
     solve_provider,
     stationary,
 )
+from adaptc.serve.capacity.rungs import ACTIONS, PAGE_SHARES, SAVINGS, bucket_of, seconds_saved
 from adaptc.serve.capacity.utilization import (
     BOUND,
     EXACT_BOUND,

@@ -52,6 +52,25 @@ def site() -> Iterator[BuiltSite]:
     shutil.rmtree(root)
 
 
+PROXIES = (("varnish", "apache"), ("varnish", "nginx"), ("haproxy", "apache"), ("haproxy", "nginx"))
+
+
+def verify_proxy(site: BuiltSite, proxy: str, origin: str, **settings: Any) -> Tally:
+    """Verify a reverse proxy with a few pages, of a site below a prefix whose level ``full`` is not the same page."""
+    settings = {
+        **EVERYTHING,
+        "serve__reverse_proxy": proxy,
+        "serve__shared_seconds": 3600,
+        "serve__poor_level": "full",
+        "levels__full": {"promise": "words"},
+        "site__base_url": "https://example.org/the%20manual/",
+        "serve__exclude": ["/odd/a b%41${IFS}\"'\\.html"],
+        **settings,
+    }
+    extent, servers = Extent(pages=5, assets=2, race=200), (server_named(proxy), server_named(origin))
+    return verify_started(site.config(**settings), servers[0], extent, Silent(), servers[1])
+
+
 def verify(site: BuiltSite, server: str, race: int = 300, **settings: Any) -> Tally:
     return verify_started(site.config(**settings), server_named(server), Extent(race=race), Silent())
 
@@ -102,6 +121,25 @@ def test_origin_servers_of_varnish_pass(site: BuiltSite, server: str) -> None:
 
 
 @pytest.mark.servers
+@pytest.mark.parametrize(("proxy", "origin"), PROXIES)
+def test_reverse_proxies_pass(site: BuiltSite, proxy: str, origin: str) -> None:
+    tally = verify_proxy(site, proxy, origin)
+    assert messages(tally) == set()
+    assert tally.modes == ("off", "full", "lossless", "reject", "switching", "missing")
+    assert {"GET", "HEAD", "Range", "condition", "directory", "class", "hostile", "race", "missing"} <= set(
+        tally.groups
+    )
+
+
+@pytest.mark.servers
+def test_a_cache_that_mixes_levels_is_found(site: BuiltSite, tmp_path: Path) -> None:
+    text = resources.files("adaptc.templates").joinpath("varnish.vcl.j2").read_text()
+    (tmp_path / "varnish.vcl.j2").write_text(text.replace("hash_data(req.http.X-Adaptc-Level);", ""))
+    tally = verify_proxy(site, "varnish", "nginx", serve__templates=tmp_path)
+    assert any("other bytes, not lossless/br [server-body]" in line for line in messages(tally)), messages(tally)
+
+
+@pytest.mark.servers
 @pytest.mark.parametrize("server", SERVERS)
 def test_classes_that_act_without_the_flag_pass(site: BuiltSite, server: str) -> None:
     tally = verify(site, server, race=0, **EVERYTHING, serve__classes_need_flag=False, serve__poor_level="lossless")
@@ -135,6 +173,13 @@ def test_strict_servers_pass(strict: BuiltSite, server: str) -> None:
     assert messages(tally) == set()
     assert tally.requests["off", "stale"] == 90
     assert tally.requests["full", "stale"] == 100
+
+
+@pytest.mark.servers
+def test_a_reverse_proxy_of_a_strict_server_passes(strict: BuiltSite) -> None:
+    tally = verify_proxy(strict, "varnish", "nginx", serve__freshness="strict", serve__reject=False)
+    assert messages(tally) == set()
+    assert tally.requests["full", "stale"] > 50
 
 
 @pytest.mark.servers

@@ -23,7 +23,11 @@ from adaptc.serve.calibrate.experiments import (
     Experiment,
     Measurements,
     SampleServer,
+    load_diagnostics,
     measure,
+    network_diagnostics,
+    observed_saturation,
+    quota_diagnostics,
     run,
     views_of,
     views_of_pages,
@@ -40,12 +44,6 @@ from adaptc.serve.calibrate.profile import (
     profile_of,
     settings_of,
     site_cost,
-)
-from adaptc.serve.calibrate.saturation import (
-    load_diagnostics,
-    network_diagnostics,
-    observed_saturation,
-    quota_diagnostics,
 )
 from adaptc.serve.calibrate.testbed import OFF, REJECTING, SampleFiles, Testbed, make_certificate, testbed
 from adaptc.serve.calibrate.versions import installed_version, process_version

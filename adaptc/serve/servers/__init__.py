@@ -23,9 +23,14 @@ def all_servers() -> tuple[Server, ...]:
     return tuple(map(server_named, SERVERS))
 
 
-def launchable() -> tuple[Server, ...]:
-    """Return the servers that ``adaptc verify-server`` can start."""
+def startable() -> tuple[Server, ...]:
+    """Return the servers that ``adaptc verify-server`` can start, reverse proxies too."""
     return tuple(server for server in all_servers() if server.launcher is not None)
+
+
+def launchable() -> tuple[Server, ...]:
+    """Return the origin servers that adaptc can start."""
+    return tuple(server for server in startable() if not server.is_reverse_proxy)
 
 
 def examinable() -> tuple[Server, ...]:

@@ -283,7 +283,7 @@ def _media_types(root: Path) -> Path:
     return file
 
 
-def _command(program: str, _root: Path, file: Path) -> list[str]:
+def _command(program: str, _root: Path, file: Path, _port: int) -> list[str]:
     return [program, "-f", os.fspath(file), "-DFOREGROUND"]
 
 

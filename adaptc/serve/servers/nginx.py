@@ -227,7 +227,7 @@ def _media_types(root: Path) -> Path:
     return file
 
 
-def _command(program: str, root: Path, file: Path) -> list[str]:
+def _command(program: str, root: Path, file: Path, _port: int) -> list[str]:
     paths = ["-p", os.fspath(root), "-c", os.fspath(file), "-e", os.fspath(root / "error.log")]
     return [program, *paths, "-g", "daemon off;"]
 

@@ -5,14 +5,16 @@ A string of VCL between ``{"`` and ``"}`` has no escapes and may hold any text b
 
 from __future__ import annotations
 
+import os
 from ipaddress import ip_network
+from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import DICTIONARY_TOKEN
-from adaptc.serve.patterns import asks, literal
+from adaptc.serve.patterns import asks, encoded
 from adaptc.serve.policy import Policy
-from adaptc.serve.server import EmittedFile, Server, always
+from adaptc.serve.server import EmittedFile, Instance, Launcher, Server, always
 
 # The header fields of a request, after X-Adaptc-, in which VCL keeps what it has found out
 INTERNAL = ("Level", "Bucket", "Class", "Asked", "Address", "Takes")
@@ -37,7 +39,8 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "by_address": serve.buckets or serve.classes,
         "proxies": [ip_network(text, strict=False) for text in serve.trusted_proxies],
         "adds_address": serve.client_header.lower() == "x-forwarded-for",
-        "excluded": "|".join(f"^{literal(policy.prefix + path)}(?:[/?]|$)" for path in policy.excluded),
+        "excluded": "|".join(f"^{encoded(policy.prefix + path)}(?:[/?]|$)" for path in policy.excluded),
+        "below_prefix": f"^{encoded(policy.prefix)}/(?!_adaptc/)",
         "asked": asked,
         "asked_alone": f"(?s)^.*?{asked}.*$",
         "keys": KEYS,
@@ -53,6 +56,21 @@ def long_string(text: str) -> str:
     return f'{{"{text}"}}'
 
 
+# ---- how it is started
+
+
+def _configuration(instance: Instance, _port: int) -> str:
+    backend = f'backend default {{ .host = "127.0.0.1"; .port = "{instance.origin}"; }}'
+    included = (f"include {long_string(os.fspath(file))};" for file in instance.includes)
+    return "\n".join(("vcl 4.1;", backend, *included, ""))
+
+
+def _command(program: str, root: Path, file: Path, port: int) -> list[str]:
+    address, work = f"127.0.0.1:{port}", os.fspath(root / "work")
+    options = ["-p", "http_gzip_support=off", "-j", "none", "-s", "malloc,64m"]
+    return [program, "-F", "-a", address, "-f", os.fspath(file), "-n", work, *options]
+
+
 SERVER = Server(
     name="varnish",
     title="Varnish 7",
@@ -60,6 +78,15 @@ SERVER = Server(
     variables=_variables,
     filters=lambda _policy: {"arg": long_string},
     is_reverse_proxy=True,
+    is_cache=True,
     programs=("varnishd",),
     packages="varnish (Debian, Ubuntu, Fedora)",
+    launcher=Launcher(
+        configuration=_configuration,
+        command=_command,
+        modules=lambda _policy: (),
+        settling=lambda _policy: 0.0,
+        omits=lambda _path: False,
+        ignores_if_match=True,
+    ),
 )

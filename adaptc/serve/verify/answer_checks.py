@@ -48,12 +48,14 @@ UNADAPTED = ("", "-")  # X-Adapt of an original
 class AnswerChecker:
     """Compares answers with the policy; stores the ETags of each URL.
 
-    ``locate`` returns the file of a version. ``ordinary`` has, by hostile request, the digest of what the server sends
+    ``locate`` returns the file of a version. With ``is_cached`` answers are those of a cache that keeps them by
+    level and lets no other cache do so. ``ordinary`` has, by hostile request, the digest of what the server sends
     without adaptation, which is no fault of adaptation.
     """
 
     policy: Policy
     locate: Callable[[str, Version], Path]
+    is_cached: bool = False
     baselines: dict[str, Baseline] = field(default_factory=dict)
     etags: dict[str, dict[str, Version]] = field(default_factory=dict)
     ordinary: dict[str, str] = field(default_factory=dict)
@@ -237,7 +239,7 @@ class AnswerChecker:
         wanted: dict[str, str]
         if version.level in self.policy.degraded:
             is_anybodys = "X-Server-Actions" not in case.request.headers and case.requested in (None, "normal")
-            fields = self.policy.shared_fields
+            fields = {} if self.is_cached else self.policy.shared_fields
             labels = dict.fromkeys(LABELS if fields else (), self.policy.label(version.level))
             wanted = dict.fromkeys([*fields, *labels], "") | {"Cache-Control": PRIVATE}
             if is_anybodys:

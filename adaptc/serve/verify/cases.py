@@ -144,7 +144,7 @@ def _conditions(
         )
 
     yield case("full", If_None_Match=FOREIGN)
-    yield case("failed-condition", If_Match=FOREIGN)
+    yield case("full" if scenario.ignores_if_match else "failed-condition", If_Match=FOREIGN)
     if etag:
         yield case("not-modified", If_None_Match=etag)
         yield case("not-modified", If_None_Match=f'{FOREIGN}, "another", {etag}')
@@ -403,7 +403,8 @@ def condition_cases(scenario: Scenario, target: Target, answers: Sequence[Respon
         yield _case(scenario, target, WITH, field, check, If_None_Match=etags)
     yield _case(scenario, target, WITH, None, If_None_Match=coded)
     yield _case(scenario, target, BEST, field, If_None_Match=coded)
-    yield _case(scenario, target, WITH, field, "failed-condition", If_Match=FOREIGN)
+    check = "full" if scenario.ignores_if_match else "failed-condition"
+    yield _case(scenario, target, WITH, field, check, If_Match=FOREIGN)
     decisive = scenario.accept_of_ranges(WITH)
     (version,) = scenario.wanted(target, decisive, dictionary=field)
     if version.size > PART[1]:

@@ -141,6 +141,12 @@ class Scenario:
         launcher = self.server.launcher if self.server is not None else None
         return None if launcher is not None and launcher.has_plain_ranges else accept
 
+    @property
+    def ignores_if_match(self) -> bool:
+        """Whether the server answers as if there were no If-Match."""
+        launcher = self.server.launcher if self.server is not None else None
+        return launcher is not None and launcher.ignores_if_match
+
     def _is_excluded(self, target: Target) -> bool:
         """Whether a path is never adapted: by the configuration, or because the server cannot do so."""
         launcher = self.server.launcher if self.server is not None else None

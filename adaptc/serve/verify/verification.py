@@ -67,17 +67,21 @@ class Extent:
     switches: float = 100.0
 
 
-def verify_started(config: Config, server: Server, extent: Extent, progress: Progress) -> Tally:
+def verify_started(
+    config: Config, server: Server, extent: Extent, progress: Progress, origin: Server | None = None
+) -> Tally:
     """Start ``server`` with the configuration that would be emitted, and verify it in every mode.
 
-    Raises ``UsageError`` when the configuration is wrong, or the server is missing or does not start.
+    ``origin`` is the origin server of a reverse proxy, which is started, too. Raises ``UsageError`` when the
+    configuration is wrong, or the server is missing or does not start.
     """
     manifest, tally = last_manifest(config.output), Tally()
     refuse_unreadable_trees(manifest)
-    with workspace_for(config, server) as workspace:
+    with workspace_for(config, server, origin) as workspace:
         policy = workspace.policy(workspace.linked(manifest.level_names))
         chosen = tuple(targets(manifest, policy, extent.pages, extent.assets))
-        verification = _Verification(workspace, manifest, _checker(policy, config), chosen, tally, progress)
+        checker = _checker(policy, config, server.is_cache)
+        verification = _Verification(workspace, manifest, checker, chosen, tally, progress)
         verification.record_baselines()
         with _until_silence(tally):
             verification.verify_modes(extent)
@@ -185,7 +189,9 @@ class _Verification:
                 self._switch(policy, mode)
                 for seconds in MOVES:
                     sources.move(chosen, seconds)
-                    verifier.run(scenario, [case for target in chosen for case in stale_cases(scenario, target)])
+                    verifier.run(
+                        scenario, [case for target in chosen for case in stale_cases(scenario, target, seconds)]
+                    )
             sources.remove(chosen)
             self._switch(policy, adapting_mode(policy))
             verifier.run(self._scenario(policy, adapting_mode(policy)), list(removed_cases(chosen)))
@@ -204,13 +210,13 @@ class _Verification:
         return self.checker.baselines[target.resource.path].status == 200
 
 
-def _checker(policy: Policy, config: Config) -> AnswerChecker:
+def _checker(policy: Policy, config: Config, is_cached: bool = False) -> AnswerChecker:
     def locate(path: str, version: Version) -> Path:
         if version.level == ORIGINAL:
             return Path(config.docroot or ".") / path
         return config.output / version.level / version.coding / name_in_tree(version.coding, path)
 
-    return AnswerChecker(policy, locate)
+    return AnswerChecker(policy, locate, is_cached)
 
 
 @contextlib.contextmanager

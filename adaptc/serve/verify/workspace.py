@@ -34,11 +34,12 @@ CSP = "content-security-policy"
 
 @dataclass(frozen=True)
 class Workspace:
-    """Where instances of one server are started for one site."""
+    """Where instances of one server are started for one site; ``origin`` is the origin server of a reverse proxy."""
 
     root: Path
     config: Config
     server: Server
+    origin: Server | None = None
 
     def policy(self, output: Path, docroot: Path | None = None) -> Policy:
         """Return the policy of the configuration for trees in ``output``, with a state of its own.
@@ -73,26 +74,34 @@ class Workspace:
         It has no status page, whose port may be that of the server in use.
         """
         policy = replace(policy, serve=replace(policy.serve, status=None))
+        with contextlib.ExitStack() as stack:
+            instance = replace(self._emitted(self.server, name, policy), certificate=certificate)
+            if self.origin is not None:
+                origin = self._emitted(self.origin, f"{name}-origin", policy.for_origin())
+                instance = replace(instance, origin=stack.enter_context(running(self.origin, origin)).port)
+            yield stack.enter_context(running(self.server, instance))
+
+    def _emitted(self, server: Server, name: str, policy: Policy) -> Instance:
+        """Write what is emitted for a server, and return the instance that includes it."""
         folder = Path(policy.output) / CONF_DIRECTORY
         folder.mkdir(exist_ok=True)
-        create_state(policy, [self.server])
-        for file, text in render(self.server, policy).items():
+        create_state(policy, [server])
+        for file, text in render(server, policy).items():
             (folder / file).write_bytes(os.fsencode(text))
-        included = tuple(folder / file.name for file in self.server.files if file.is_included(policy))
-        instance = self._instance(name, policy, included)
-        with running(self.server, replace(instance, log_format=policy.name, certificate=certificate)) as server:
-            yield server
+        included = tuple(folder / file.name for file in server.files if file.is_included(policy))
+        return replace(self._instance(server, name, policy, included), log_format=policy.name)
 
     @contextlib.contextmanager
     def without_adaptation(self, policy: Policy) -> Iterator[Address]:
-        """Run the server with the site alone."""
-        with running(self.server, self._instance("plain", policy, ())) as server:
+        """Run the server, of a reverse proxy its origin server, with the site alone."""
+        chosen = self.origin or self.server
+        with running(chosen, self._instance(chosen, "plain", policy, ())) as server:
             yield _address(server)
 
-    def _instance(self, name: str, policy: Policy, includes: tuple[Path, ...]) -> Instance:
+    def _instance(self, server: Server, name: str, policy: Policy, includes: tuple[Path, ...]) -> Instance:
         headers = dict(server_fields(self.config.site.server_config, Path(policy.docroot)))
         headers |= {CSP: self.config.site.csp} if self.config.site.csp else {}
-        modules = launcher_of(self.server).modules(policy)
+        modules = launcher_of(server).modules(policy)
         index, docroot = self.config.site.index, Path(policy.docroot)
         return Instance(self.root / name, docroot, policy.prefix, index, includes, tuple(headers.items()), modules)
 
@@ -102,19 +111,30 @@ def _address(server: Running) -> Address:
 
 
 @contextlib.contextmanager
-def workspace_for(config: Config, server: Server) -> Iterator[Workspace]:
-    """Create a workspace and remove it at the end. Raises ``UsageError`` when the server is not installed."""
-    program_of(server)
+def workspace_for(config: Config, server: Server, origin: Server | None = None) -> Iterator[Workspace]:
+    """Create a workspace and remove it at the end. Raises ``UsageError`` when a server is not installed."""
+    for one in filter(None, (server, origin)):
+        program_of(one)
+    server = server if origin is None else _in_front_of(server, origin)
     _docroot(config)
     private = Path(os.path.abspath(config.output / PRIVATE))
     root = Path(tempfile.mkdtemp(prefix="verify-", dir=private))
     root.chmod(0o755)
     keep_private(private, (root.name, MIRRORS.rpartition("/")[2]))  # the server's user passes, and reads nothing else
     try:
-        yield Workspace(root, config, server)
+        yield Workspace(root, config, server, origin)
     finally:
         shutil.rmtree(root, ignore_errors=True)
         keep_private(private, (MIRRORS.rpartition("/")[2],))
+
+
+def _in_front_of(server: Server, origin: Server) -> Server:
+    """Return a reverse proxy with what is expected of it because of its origin server."""
+    launcher, behind = launcher_of(server), launcher_of(origin)
+    expected = replace(launcher, omits=behind.omits, settling=behind.settling)
+    if not server.is_cache:
+        expected = replace(expected, has_plain_ranges=behind.has_plain_ranges)
+    return replace(server, launcher=expected)
 
 
 def _docroot(config: Config) -> Path:
@@ -202,19 +222,21 @@ class TreeCopies:
 def missing_cases(scenario: Scenario, target: Target) -> Iterator[Case]:
     """Yield requests for a target with missing files: any remaining version that the client accepts may answer.
 
-    A server may try fewer steps than possible: in a build, a file without Brotli has no Zstandard either.
+    A server may try fewer steps than possible: in a build, a file without Brotli has no Zstandard either. The query is
+    that of the remaining files, so that no cache has the answer.
     """
     scenario = scenario.of_target(target)
+    url = f"{target.url}?{len(list(_versions(target.resource)))}"
     if scenario.is_refused(target):
         return
     for accept in (None, BEST, "gzip", "br", "zstd"):
         versions = [*scenario.wanted(target, accept), *scenario.wanted(target, "identity")]
         if accept == BEST:
             versions += [version for coding in CODINGS for version in scenario.wanted(target, TOKENS[coding])]
-        request = Request(target.url, headers_of(accept))
+        request = Request(url, headers_of(accept))
         yield Case("missing", "full", target.resource.path, request, tuple(versions), scenario.requested)
     if is_negotiable(target.resource.path):
-        request = Request(target.url, headers_of(BEST, Accept=TYPES))
+        request = Request(url, headers_of(BEST, Accept=TYPES))
         wanted = scenario.wanted(target, BEST, types=TYPES)
         yield Case("missing", "full", target.resource.path, request, wanted, scenario.requested)
 
@@ -252,11 +274,11 @@ class SourceCopies:
             (self.root / target.resource.path).unlink()
 
 
-def stale_cases(scenario: Scenario, target: Target) -> Iterator[Case]:
-    """Yield requests for a target whose source may have moved."""
+def stale_cases(scenario: Scenario, target: Target, seconds: int) -> Iterator[Case]:
+    """Yield requests for a target whose source has moved by some seconds, which are their query."""
     scenario = scenario.of_target(target)
     for accept in (None, BEST, "gzip"):
-        request = Request(target.url, headers_of(accept))
+        request = Request(f"{target.url}?{seconds}", headers_of(accept))
         if scenario.mode.rejects:
             yield Case("stale", "rejected", target.resource.path, request, requested=scenario.requested)
         else:
@@ -267,4 +289,4 @@ def stale_cases(scenario: Scenario, target: Target) -> Iterator[Case]:
 def removed_cases(targets: list[Target]) -> Iterator[Case]:
     """Yield requests for targets without a source."""
     for target in targets:
-        yield Case("stale", "not-found", target.resource.path, Request(target.url, headers_of(BEST)))
+        yield Case("stale", "not-found", target.resource.path, Request(f"{target.url}?removed", headers_of(BEST)))

@@ -1,0 +1,106 @@
+"""Requests of mixed level, coding, class, bucket and mode: no server sends a wrong level or coding, or what was before.
+
+ADAPTC_FUZZ=10 makes them 5,000 for each server.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers import web
+from tests.servers.web import Server
+from tests.sites.built import BuiltSite
+from tests.sites.served import POORER, ServedSite
+
+from adaptc.serve import state_directory
+from adaptc.serve.emitter import emit
+from adaptc.serve.launch import running
+from adaptc.serve.server import Instance
+from adaptc.serve.servers import server_named
+
+REQUESTS = 500 * int(os.environ.get("ADAPTC_FUZZ", "1"))
+TURNS = 5
+PAGE = "<!DOCTYPE html>\n<html lang=en>\n<title>A page</title>\n" + "<p>words</p>\n\n" * 99
+LEVELS = ("full", "lossless", "poorer")
+CODINGS = {"br": "br", "gzip": "gz", "zstd": "zst", "br, gzip": "br", "": "id", "br;q=0, gzip": "gz"}
+WISHES = {None: None, ".full": "full", ".poorer": "poorer", ".poor": "poorer", "none": "off", "../x": "off"}
+FRONTS = (("varnish", "nginx"), ("varnish", "apache"), ("haproxy", "nginx"), ("haproxy", "apache"), ("lighttpd", ""))
+SETTLING = {"lighttpd": 2.1}  # seconds for which it keeps its tests of files
+
+
+@contextmanager
+def serving(served: ServedSite, front: str, **settings: Any) -> Iterator[Server]:
+    """Run a server, or a reverse proxy in front of that of ``served``, with what is emitted for it."""
+    conf, root = served.site.output / "serve", served.site.root / "front"
+    if front == "lighttpd":
+        served.emitted(**settings)
+        with web.lighttpd(root, served.site.docroot, f'include "{conf}/lighttpd.conf"') as server:
+            yield server
+        return
+    settings = {"reverse_proxy": front, "shared_seconds": 3600, **settings}
+    with ExitStack() as stack:
+        origin = stack.enter_context(served.start(**settings))
+        config = served.site.config(**served.build, **{f"serve__{key}": value for key, value in settings.items()})
+        emitted = emit(config, [front])
+        instance = Instance(
+            root,
+            served.site.docroot,
+            "",
+            ("index.html",),
+            emitted.files,
+            origin=origin.port,
+            log_format=emitted.policy.name,
+        )
+        proxy = stack.enter_context(running(server_named(front), instance))
+        yield Server(proxy.port, proxy.process, root / "error.log")
+
+
+def lower(*levels: str) -> str:
+    return max(levels, key=LEVELS.index)
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize(("front", "origin"), FRONTS)
+def test_nobody_gets_anothers_answer(tmp_path: Path, front: str, origin: str) -> None:
+    files = {"index.html": PAGE, "news/index.html": PAGE.replace("words", "news")}
+    served = ServedSite(BuiltSite(tmp_path).write(files), origin or front, POORER)
+    settings = {"classes": True, "buckets": True, "normal_level": "full", "poor_level": "poorer", "rich_level": "full"}
+    draw, shown = random.Random(40), set()
+    with serving(served, front, trusted_proxies=["127.0.0.1"], **settings) as server:
+        for turn in range(TURNS):
+            is_on = turn != 2
+            served.switch(is_on)
+            buckets = {bucket: draw.choice(LEVELS) for bucket in state_directory.BUCKETS}
+            state_directory.write_buckets(served.state, buckets, "full")
+            time.sleep(SETTLING.get(front, 0))
+            clients = {
+                address: server.get("/", x_forwarded_for=address).headers.get("x-adapt", "off/").split("/")[0]
+                for address in (f"10.0.{number}.7" for number in range(12))
+            }
+            assert set(clients.values()) <= ({*LEVELS} if is_on else {"off"})
+            for _ in range(REQUESTS // TURNS):
+                address, path = draw.choice([*clients]), draw.choice(["", "index.html", "news/", "news/index.html?a=b"])
+                accepted, wish, hint = draw.choice([*CODINGS]), draw.choice([*WISHES]), draw.choice([None, "on", "off"])
+                fields = {"x_forwarded_for": address, "accept_encoding": accepted}
+                fields |= {"x_server_actions": wish} if wish else {}
+                fields |= {"save_data": hint} if hint else {}
+                wanted = WISHES[wish] or ("poorer" if hint == "on" else "full")
+                level = "off" if "off" in (wanted, clients[address]) else lower(wanted, clients[address])
+                reply = server.get(f"/{path}", **fields)
+                name = "news/index.html" if path.startswith("news") else "index.html"
+                if level == "off":
+                    assert (reply.status, reply.headers.get("x-adapt"), reply.body) == (200, None, files[name].encode())
+                    continue
+                coding = CODINGS[accepted]
+                assert (reply.status, reply.headers["x-adapt"]) == (200, f"{level}/{coding}"), (fields, path)
+                assert reply.body == served.site.read(name, level=level, coding=coding)
+                shown.add(f"{level}/{coding}")
+    assert len(shown) == len(LEVELS) * len(set(CODINGS.values()))
