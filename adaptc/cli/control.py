@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from adaptc.daemons.sensors.waiting import Counter
     from adaptc.formats.accesslog.parser import LineParser
     from adaptc.serve.capacity.utilization import Cost
+    from adaptc.serve.purge import Purges
 
 _LOG = click.Path(dir_okay=False, path_type=Path)
 
@@ -164,10 +165,27 @@ def _run(
         endpoints = _endpoints(settings, sites, dry_run)  # after the canary, whose requests are no load
         probe = None if any(site.status_url for site in sites.values()) else started_page(settings, _status(sites))
         environment = Environment(
-            endpoints, cpu, opened_limits(settings), origin, probe, reporter=reporter, guard=guard, record=record
+            endpoints,
+            cpu,
+            opened_limits(settings),
+            origin,
+            probe,
+            reporter=reporter,
+            guard=guard,
+            record=record,
+            purges=_purges(config, sites),
         )
         drive(ControlDaemon(settings, machine, environment, before), settings.interval / CHECKS)
     return ExitCode.DONE
+
+
+def _purges(config: Config, sites: Mapping[str, SiteSettings]) -> Purges | None:
+    """Return what is purged of the sites."""
+    from adaptc.serve.purge import purges_of, site_of
+    from adaptc.serve.state_directory import read_knobs
+
+    knobs = [found for site in sites.values() if (found := read_knobs(site.output or Path())) is not None]
+    return purges_of(config.serve, site_of(config.site.base_url, config.url_prefix), knobs)
 
 
 def _status(sites: Mapping[str, SiteSettings]) -> str:

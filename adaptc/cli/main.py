@@ -56,6 +56,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "verify-server": Entry(
             "adaptc.cli.verify_server:verify_server", "Verify on a real server that every URL gets the right file."
         ),
+        "purge": Entry("adaptc.cli.purge:purge", "Purge the caches in front of the server."),
         "doctor": Entry("adaptc.cli.doctor:doctor", "Report what keeps a server from adapting."),
         "popular": Entry("adaptc.cli.popular:popular", "List the pages that make up most page views."),
         "calibrate": Entry("adaptc.cli.calibrate:calibrate", "Measure what the work of a server costs."),

@@ -44,8 +44,7 @@ def found_profile(
     A profile of another machine, version or ``[serve]`` is reported on standard error. Raises ``UsageError`` for one
     that cannot be read, and when there is none that was named or is needed.
     """
-    from adaptc.serve.calibrate.profile import named_profile, profile_path, stale_diagnostics
-    from adaptc.serve.calibrate.versions import version_in_use
+    from adaptc.serve.calibrate.profile import named_profile, profile_path, stale_diagnostics, version_in_use
 
     path = file or profile_path(config.output)
     if file is None and not is_needed and not path.exists():

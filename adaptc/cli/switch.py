@@ -27,6 +27,7 @@ from adaptc.cli.render import print_json, print_text
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
+    from adaptc.config.config import Config
     from adaptc.daemons.sensors.panel import Panel
     from adaptc.daemons.switch.settings import SwitchSettings
     from adaptc.serve.state_directory import Knobs
@@ -62,13 +63,13 @@ def switch(
     settings = replace(settings, shadow=shadow or settings.shadow)
     if replay:
         return _replay(invocation, settings, replay)
-    return _run(invocation, settings, existing_output(config), metrics, dry_run, record)
+    return _run(invocation, config, settings, metrics, dry_run, record)
 
 
 def _run(
     invocation: Invocation,
+    config: Config,
     settings: SwitchSettings,
-    output: Path,
     metrics: int | None,
     dry_run: bool,
     record: Path | None,
@@ -79,8 +80,10 @@ def _run(
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.switch.daemon import Environment, SwitchDaemon
+    from adaptc.serve.purge import purges_of, site_of
     from adaptc.serve.state_directory import read_knobs
 
+    output = existing_output(config)
     run, knobs = None if dry_run else RunDirectory.of(output), read_knobs(output)
     if knobs is not None and not (dry_run or settings.shadow):
         refuse_other_state(knobs, output)
@@ -99,7 +102,10 @@ def _run(
             if guard:
                 guard.close()
             return ExitCode.SERVER
-        environment = Environment(panel, run, _lowest(knobs), reporter=reporter, guard=guard, record=record)
+        purges = purges_of(config.serve, site_of(config.site.base_url, config.url_prefix), [knobs] if knobs else [])
+        environment = Environment(
+            panel, run, _lowest(knobs), reporter=reporter, guard=guard, record=record, purges=purges
+        )
         drive(SwitchDaemon(settings, environment, kept(run, "switch", time.time())), settings.interval)
     return ExitCode.DONE
 

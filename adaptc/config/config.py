@@ -160,7 +160,8 @@ class ServeConfig:
     servers, or None. ``ladder`` are the levels between which daemons choose, highest quality first, () for those with a
     number and then ``text``. ``status`` is the address and port of a status page of its own.
     With ``classes_need_flag`` classes act while the flag is set, else always. ``shared_seconds`` is how long shared
-    caches may hold a degraded answer, 0 for never. ``freshness`` is one of ``FRESHNESS``, ``access`` of ``ACCESS``.
+    caches may hold a degraded answer, 0 for never. ``purge`` are the caches that are told to forget
+    (``adaptc.serve.purge``). ``freshness`` is one of ``FRESHNESS``, ``access`` of ``ACCESS``.
     """
 
     emit: tuple[str, ...] = ()
@@ -178,6 +179,7 @@ class ServeConfig:
     reject: bool = False
     retry_after: int = 10
     shared_seconds: int = 0
+    purge: tuple[str, ...] = ()
     freshness: str = "watched"
     access: str = "server"
     status: str | None = None

@@ -207,6 +207,7 @@ FIELDS: dict[str, Check] = {
     "serve.reject": flag,
     "serve.retry_after": schema.whole(0),
     "serve.shared_seconds": schema.whole(0),
+    "serve.purge": schema.texts,
     "serve.reverse_proxy": one_of(*REVERSE_PROXIES),
     "serve.freshness": one_of(*FRESHNESS),
     "serve.access": one_of(*ACCESS),

@@ -257,6 +257,7 @@ KINDS: dict[str, Kind] = {
     "setup-permissions": Kind(
         E, "{user} cannot read or search it (mode {mode}), so requests fail with 403: chmod a+{lacks}"
     ),
+    "purge-failed": Kind(W, "a cache in front may send what was before: {problem}"),
     "setup-file-cache": Kind(
         W,
         "open_file_cache keeps results for {valid}, so flag and levels take that long to change: set "

@@ -6,7 +6,8 @@ These are settings of the same names, and what their drivers do alike: heartbeat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from adaptc.daemons.guard import Guard
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.serve.purge import Purges
 
 EXPIRIES = ("normal", "static")
 # A guard waits for three intervals and at least ten seconds, and must be done within fifteen.
@@ -65,16 +67,27 @@ MODE_CHECKS: Schema = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModeEnvironment:
-    """What such a daemon works with. ``record`` is the trace that samples go to. Without a guard nothing is written."""
+    """What such a daemon works with. ``record`` is the trace that samples go to. Without a guard nothing is written.
+
+    ``purges`` are for caches that are to forget a level that nobody gets any more.
+    """
 
     reporter: Reporter
     guard: Guard | None = None
     record: Path | None = None
+    purges: Purges | None = None
 
     def beat(self) -> None:
-        """Tell the guard that the daemon is alive."""
+        """Tell the guard that the daemon is alive, and people which caches could not be purged."""
+        while self.purges and self.purges.problems:
+            self.reporter.decision(time.time(), "purge-failed", self.purges.problems.popleft())
         if self.guard:
             self.guard.beat()
+
+    def forget(self, levels: Collection[str]) -> None:
+        """Purge the levels from the caches in front, without waiting for them."""
+        if self.purges:
+            self.purges.forget(levels)
 
     def append(self, sample: Mapping[str, Any]) -> None:
         """Append a sample to the trace, if there is one."""

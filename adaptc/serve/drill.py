@@ -25,9 +25,8 @@ from adaptc.serve.calibrate.cpu_time import NOTHING_READ, Reading
 from adaptc.serve.calibrate.experiments import load_diagnostics
 from adaptc.serve.calibrate.load_client import FIELDS, Job, LoadClient, Outcome, View, load_client
 from adaptc.serve.calibrate.page_views import PageView, sampled_pages, views_by_level
-from adaptc.serve.calibrate.profile import Profile
+from adaptc.serve.calibrate.profile import Profile, installed_version
 from adaptc.serve.calibrate.testbed import Site, testbed
-from adaptc.serve.calibrate.versions import installed_version
 from adaptc.serve.launch import settle
 from adaptc.serve.policy import REJECT, Policy
 from adaptc.serve.server import Server

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import os
 import sqlite3
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -163,11 +164,27 @@ def bring_up_to_date(engine: Builder, state: State, screenshots: int = 0) -> tup
         from adaptc.serve.emitter import emit_from
 
         emit_from(state, spec.config, spec.config.serve.emit)
+    if spec.config.serve.purge and (report.reasons or report.removed):
+        diagnostics = (*with_severities(_purged(spec.config, report), spec.config), *diagnostics)
     if report.has_work and _is_cache_due(state, report, spec.config.build.cache_size):
         Store(spec.cache).collect(spec.config.build.cache_size)
     if report.remote_cache is not None:  # not in the documents: the same site gives the same
         diagnostics = (*with_severities([report.remote_cache], spec.config), *diagnostics)
     return report, BuildResult(spec.output, figures, report.reasons, report.removed, diagnostics)
+
+
+PURGING = 10.0  # seconds that a build waits for caches
+
+
+def _purged(config: Config, report: BuildReport) -> Iterator[Diagnostic]:
+    """Purge what was built; the whole site where files are gone, or for very many. Yield the problems."""
+    from adaptc.serve.purge import MOST_URLS, Purge, purge_within, site_of, urls_of
+
+    site, paths = site_of(config.site.base_url, config.url_prefix), {path for _, path in report.reasons}
+    is_whole = report.removed > 0 or len(paths) > MOST_URLS
+    urls = () if is_whole else urls_of(site, paths, config.site.index)
+    for problem in purge_within(config.serve.purge, Purge(site, urls=urls), PURGING):
+        yield diagnose("purge-failed", problem=problem)
 
 
 # The share of the cache's limit of which sources are built until its files are counted again; that takes a second for

@@ -34,6 +34,7 @@ from adaptc.daemons.status import daemon_statuses
 from adaptc.daemons.switch.daemon import Environment, SwitchDaemon
 from adaptc.daemons.switch.settings import SwitchSettings
 from adaptc.serve import state_directory
+from adaptc.serve.purge import Purges
 
 
 @dataclass
@@ -137,6 +138,23 @@ def test_the_end_removes_the_flag_or_leaves_it(tmp_path: Path) -> None:
         assert bench.run.flag.exists() is left
         [status] = daemon_statuses(bench.run, bench.now)
         assert not status.is_alive
+
+
+def test_caches_forget_the_levels_when_the_flag_goes(bench: Bench) -> None:
+    program = bench.output / "note"
+    program.write_text(f'#!/bin/sh\necho "$@" >> "{bench.output}/noted"\n')
+    program.chmod(0o755)
+    purges = Purges((f"command:{program}", "command:false"), "", ("ad_site",), ("moderate", "text"))
+    environment = Environment(Panel(bench.cpu), bench.run, reporter=bench.reporter, purges=purges)
+    bench.daemon = SwitchDaemon(bench.settings, environment)
+    assert bench.let(0.95, 4)
+    assert not (bench.output / "noted").exists()
+    assert not bench.let(0.05, 400)
+    wait_until(lambda: (bench.output / "noted").exists())
+    assert (bench.output / "noted").read_text() == "label ad_site-moderate ad_site-text\n"
+    purges.problems.append("varnish: it is down")
+    bench.let(0.05, 1)
+    assert any("purge-failed: varnish: it is down" in line for line in bench.lines)
 
 
 def test_a_dry_run_writes_nothing(tmp_path: Path) -> None:

@@ -30,9 +30,18 @@ from adaptc.serve.calibrate.calibration import Calibration, Extent, calibrate_st
 from adaptc.serve.calibrate.cpu_time import Reading, ServerProcesses
 from adaptc.serve.calibrate.load_client import Job, View
 from adaptc.serve.calibrate.page_views import PageView, sample_files
-from adaptc.serve.calibrate.profile import KindCost, LevelCost, Profile, fit_line, kind_cost, profile_of, site_cost
+from adaptc.serve.calibrate.profile import (
+    KindCost,
+    LevelCost,
+    Profile,
+    fit_line,
+    kind_cost,
+    named_version,
+    profile_of,
+    site_cost,
+    version_in_use,
+)
 from adaptc.serve.calibrate.testbed import SampleFiles
-from adaptc.serve.calibrate.versions import named_version, version_in_use
 from adaptc.serve.capacity.utilization import Cost
 from adaptc.serve.emitter import emit
 from adaptc.serve.servers import server_named

@@ -299,6 +299,7 @@ class ControlDaemon:
         if was_reset or names != self._bucket_levels.get(site.name):
             if run:
                 write_buckets(run, names)
+                self._environment.forget(set(self._bucket_levels.get(site.name, ())) - set(names))
             self._bucket_levels[site.name] = names
             self._report_levels(site, forced, loads, epoch)
         if run:

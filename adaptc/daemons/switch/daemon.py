@@ -118,7 +118,8 @@ class SwitchDaemon:
         if is_wanted and self._environment.level and not (self._has_levels and run.flag.exists()):
             write_buckets(run, [self._environment.level] * BUCKETS)
         self._has_levels = is_wanted
-        run.set_flag(is_wanted)
+        if run.set_flag(is_wanted) and not is_wanted and self._environment.purges:
+            self._environment.forget(self._environment.purges.levels)
 
     def _save(self, epoch: float) -> None:
         self._saved = epoch

@@ -40,13 +40,14 @@ from adaptc.serve.calibrate.profile import (
     Profile,
     Saturation,
     fit_line,
+    installed_version,
     kind_cost,
+    process_version,
     profile_of,
     settings_of,
     site_cost,
 )
 from adaptc.serve.calibrate.testbed import OFF, REJECTING, SampleFiles, Testbed, make_certificate, testbed
-from adaptc.serve.calibrate.versions import installed_version, process_version
 from adaptc.serve.capacity.utilization import Cost
 from adaptc.serve.server import Server
 from adaptc.serve.verify.scenario import BEST
