@@ -252,7 +252,8 @@ class Policy:
 def shared_fields(seconds: int) -> dict[str, str]:
     """Return the fields of a degraded answer that shared caches may hold for ``seconds``, none for 0.
 
-    Browsers ask each time. Caches that read the targeted fields (RFC 9213; Surrogate-Control of Edge Architecture) ask
+    Browsers ask each time. Varnish, without a word about it, would send an answer for ten seconds more than it may hold
+    it (its default_grace). Caches that read the targeted fields (RFC 9213; Surrogate-Control of Edge Architecture) ask
     again after half of the time, in the background (RFC 5861), so that no reader waits. While the server does not
     answer they may go on for a day.
     """
@@ -261,7 +262,7 @@ def shared_fields(seconds: int) -> dict[str, str]:
     late = seconds // 2
     targeted = f"max-age={seconds - late}, stale-while-revalidate={late}, stale-if-error={STALE_IF_ERROR}"
     return {
-        "Cache-Control": f"max-age=0, s-maxage={seconds}",
+        "Cache-Control": f"max-age=0, s-maxage={seconds}, stale-while-revalidate=0",
         "CDN-Cache-Control": targeted,
         "Surrogate-Control": targeted,
     }

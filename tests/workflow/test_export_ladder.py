@@ -7,6 +7,7 @@ import hashlib
 import http.server
 import json
 import os
+import shutil
 import subprocess
 import threading
 import time
@@ -28,7 +29,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.formats.codings import decode
 from adaptc.workflow.configuration import load_config
 from adaptc.workflow.export.export import Export, export_site
-from adaptc.workflow.export.ladder import read_ruled_paths, withdrawn_script
+from adaptc.workflow.export.ladder import EDGES, read_ruled_paths, withdrawn_script
 
 SHEET = (
     "body { color: rgb(1, 2, 3) }\n/* a comment */\nh1 { background: url(deco/stripes.png) }\n"
@@ -511,9 +512,70 @@ def test_what_the_edge_decides(site: BuiltSite, browser: Browser) -> None:
         }})()"""
         got = visitor.wait(run)
     assert [level for level, *_ in got] == [row[-1] for row in DECISIONS]
-    assert got[1] == ["extreme", "text/html", "max-age=0, s-maxage=60"]
+    assert got[1] == ["extreme", "text/html", "max-age=0, s-maxage=60, stale-while-revalidate=0"]
     assert got[4][1] == "text/css"
     assert {row[2] for row, wanted in zip(got, DECISIONS, strict=True) if wanted[4] and row[0]} == {"private, no-cache"}
+
+
+# Node runs the script with stand-ins of what the hosts document: globals, contexts, requests to the site itself
+STAND_INS = """
+import {{ readFileSync, existsSync }} from "node:fs"
+const rules = "extreme /deep/=off", asked = []
+globalThis.Netlify = {{ env: {{ get: (name) => (name === "ADAPTC_LEVEL" ? rules : undefined) }} }}
+process.env.ADAPTC_LEVEL = rules
+globalThis.fetch = async (request) => {{
+  const path = new URL(request.url).pathname
+  asked.push(path)
+  const file = {root} + path
+  const type = path.endsWith(".txt") ? "text/plain" : path.endsWith(".css") ? "text/css" : "text/html"
+  return existsSync(file)
+    ? new Response(readFileSync(file), {{ headers: {{ "content-type": type }} }})
+    : new Response("none", {{ status: 404 }})
+}}
+const found = await import({script})
+const got = []
+for (const path of {paths}) {{
+  const headers = {{ "x-real-ip": "192.0.2.1", "x-vercel-ip-country": "DE" }}
+  const request = new Request("https://site.example" + path, {{ headers }})
+  const answer = await found.default(request, {{ ip: "192.0.2.1", geo: {{ country: {{ code: "DE" }} }} }})
+  const isNext = answer === undefined || answer.headers.get("x-middleware-next") === "1"
+  got.push(isNext ? null : [answer.headers.get("x-adapt"), answer.headers.get("content-type"), await answer.text()])
+}}
+globalThis.fetch = async () => {{ throw new Error("down") }}
+const failed = await found.default(new Request("https://site.example/"), {{ ip: "192.0.2.1" }})
+const isSafe = failed === undefined || failed.headers.get("x-middleware-next") === "1"
+console.log(JSON.stringify({{ got, config: found.config, isSafe, asked }}))
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
+@pytest.mark.parametrize("host", ["netlify", "vercel"])
+def test_scripts_of_other_hosts(site: BuiltSite, tmp_path: Path, host: str) -> None:
+    config = site.config(build__levels=LEVELS)
+    done = export_site(config, "full", site.root / "public", "none", Silent(), ladder=True, edge=host)
+    assert not done.diagnostics
+    assert "_routes.json" not in names(site)
+    script = tmp_path / "script.mjs"
+    script.write_bytes(read(site, EDGES[host]))
+    paths = [path for path, _, _ in AT_THE_EDGE]
+    (tmp_path / "run.mjs").write_text(
+        STAND_INS.format(
+            root=json.dumps(str(site.root / "public")), script=json.dumps(str(script)), paths=json.dumps(paths)
+        )
+    )
+    run = subprocess.run(["node", tmp_path / "run.mjs"], capture_output=True, text=True, check=True)
+    answer = json.loads(run.stdout)
+    for (path, name, level), got in zip(AT_THE_EDGE, answer["got"], strict=True):
+        if level is None:
+            assert got is None, path
+        else:
+            assert got[0] == level
+            assert got[1] == ("text/css" if name.endswith(".css") else "text/html")
+            assert got[2].encode() == site.read(name, level)
+    assert all(path.startswith("/_adaptc/levels/") for path in answer["asked"])
+    assert answer["isSafe"]
+    pattern = answer["config"].get("matcher") or answer["config"]["excludedPath"]
+    assert "_adaptc/" in pattern  # or the script would answer its own requests
 
 
 # Paths, and the file and the level that the rules of WORKERD choose

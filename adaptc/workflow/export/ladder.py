@@ -46,7 +46,12 @@ SCRIPT = "adaptc-ladder.js"
 LEVELS = f"{OWN_DIRECTORY}levels/"
 # The hosts that run a script for each request: the names of the script in what is published. Cloudflare Pages does not
 # run it, nor count a request, for what ``_routes.json`` excludes.
-EDGES = {"cloudflare": "_worker.js"}
+# The script of each host, where it looks for it
+EDGES = {
+    "cloudflare": "_worker.js",
+    "netlify": "netlify/edge-functions/adaptc.js",
+    "vercel": "middleware.js",
+}
 _ROUTES = ("_routes.json", b'{"version":1,"include":["/*"],"exclude":["/_adaptc/*"]}\n')
 _PAGES, _PAGE_SUFFIX = ("html", "htm"), ".txt"
 # What the worker answers besides pages. Fonts are the same at each level that has them.
@@ -273,13 +278,14 @@ class LadderItems:
         visitors, or the site has files of these names.
         """
         ladder = read_ladder(self.config, self.manifest, root, whole=edge is not None)
-        scripts = (SCRIPT,) if edge is None else (EDGES[edge], _ROUTES[0])
+        routes = (_ROUTES,) if edge == "cloudflare" else ()
+        scripts = (SCRIPT,) if edge is None else (EDGES[edge], *(name for name, _ in routes))
         taken = [path for path in self.manifest.resources if path in scripts or path.startswith(LEVELS)]
         if taken:
             raise UsageError(f"--ladder: the site has a file {taken[0]} of its own")
         if edge is not None:
             script = self._file(EDGES[edge], edge_script(self.config, self.manifest, ladder, edge))
-            return [*items, *self._of_levels(items, ladder), self._file(*_ROUTES), script], []
+            return [*items, *self._of_levels(items, ladder), *(self._file(*route) for route in routes), script], []
         pages, diagnostics = self._registered([item for item in items if item.is_page], root)
         others = [item for item in items if not item.is_page]
         script = self._file(SCRIPT, ladder_script(self.config, self.manifest, ladder))
