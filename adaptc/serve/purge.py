@@ -168,8 +168,9 @@ class Cloudflare:
     def purge(self, wanted: Purge) -> None:
         """Purge by tags, by URLs, or everything of the zone."""
         fields = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        named = [{"tags": part} for part in _parts(wanted.labels)] + [{"files": part} for part in _parts(wanted.urls)]
-        for body in named or [{"purge_everything": True}]:
+        bodies: list[dict[str, object]] = [{"tags": part} for part in _parts(wanted.labels)]
+        bodies += [{"files": part} for part in _parts(wanted.urls)]
+        for body in bodies or [{"purge_everything": True}]:
             answer = _ask("POST", f"{self.api}/zones/{self.zone}/purge_cache", fields, json.dumps(body).encode())
             if b'"success":false' in answer.replace(b" ", b""):
                 raise PurgeError(answer.decode("utf-8", "replace")[:300])
