@@ -56,13 +56,14 @@ PROXIES = (("varnish", "apache"), ("varnish", "nginx"), ("haproxy", "apache"), (
 
 
 def verify_proxy(site: BuiltSite, proxy: str, origin: str, **settings: Any) -> Tally:
-    """Verify a reverse proxy with a few pages, of a site below a prefix whose level ``full`` is not the same page."""
+    """Verify a reverse proxy with a few pages, of a site below a prefix whose levels are not the same page."""
     settings = {
         **EVERYTHING,
         "serve__reverse_proxy": proxy,
         "serve__shared_seconds": 3600,
         "serve__poor_level": "full",
         "levels__full": {"promise": "words"},
+        "levels__lossless": {"promise": "words"},  # that of the site's own files
         "site__base_url": "https://example.org/the%20manual/",
         "serve__exclude": ["/odd/a b%41${IFS}\"'\\.html"],
         **settings,
