@@ -8,23 +8,14 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.servers import web
-from tests.servers.web import Server
 from tests.sites.built import BuiltSite
-from tests.sites.served import POORER, ServedSite
+from tests.sites.served import POORER, ServedSite, serving
 
 from adaptc.serve import state_directory
-from adaptc.serve.emitter import emit
-from adaptc.serve.launch import running
-from adaptc.serve.server import Instance
-from adaptc.serve.servers import server_named
 
 REQUESTS = 500 * int(os.environ.get("ADAPTC_FUZZ", "1"))
 TURNS = 5
@@ -34,33 +25,6 @@ CODINGS = {"br": "br", "gzip": "gz", "zstd": "zst", "br, gzip": "br", "": "id", 
 WISHES = {None: None, ".full": "full", ".poorer": "poorer", ".poor": "poorer", "none": "off", "../x": "off"}
 FRONTS = (("varnish", "nginx"), ("varnish", "apache"), ("haproxy", "nginx"), ("haproxy", "apache"), ("lighttpd", ""))
 SETTLING = {"lighttpd": 2.1}  # seconds for which it keeps its tests of files
-
-
-@contextmanager
-def serving(served: ServedSite, front: str, **settings: Any) -> Iterator[Server]:
-    """Run a server, or a reverse proxy in front of that of ``served``, with what is emitted for it."""
-    conf, root = served.site.output / "serve", served.site.root / "front"
-    if front == "lighttpd":
-        served.emitted(**settings)
-        with web.lighttpd(root, served.site.docroot, f'include "{conf}/lighttpd.conf"') as server:
-            yield server
-        return
-    settings = {"reverse_proxy": front, "shared_seconds": 3600, **settings}
-    with ExitStack() as stack:
-        origin = stack.enter_context(served.start(**settings))
-        config = served.site.config(**served.build, **{f"serve__{key}": value for key, value in settings.items()})
-        emitted = emit(config, [front])
-        instance = Instance(
-            root,
-            served.site.docroot,
-            "",
-            ("index.html",),
-            emitted.files,
-            origin=origin.port,
-            log_format=emitted.policy.name,
-        )
-        proxy = stack.enter_context(running(server_named(front), instance))
-        yield Server(proxy.port, proxy.process, root / "error.log")
 
 
 def lower(*levels: str) -> str:

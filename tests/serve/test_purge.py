@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.serve.test_mixed_requests import serving
 from tests.servers import web
 from tests.servers.command import run_adaptc
 from tests.sites.built import BuiltSite
-from tests.sites.served import POORER, ServedSite
+from tests.sites.served import POORER, ServedSite, serving
 from tests.waiting import wait_until
 
 from adaptc.core.diagnostics import UsageError

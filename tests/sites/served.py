@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,9 @@ from tests.sites.built import BuiltSite
 
 from adaptc.formats.codings import decode
 from adaptc.serve.emitter import Emitted, emit
+from adaptc.serve.launch import running
+from adaptc.serve.server import Instance
+from adaptc.serve.servers import server_named
 
 CODINGS = {"br": "br", "gzip": "gz", "zstd": "zst"}
 
@@ -78,6 +82,33 @@ class ServedSite:
             flag.touch()
         else:
             flag.unlink(missing_ok=True)
+
+
+@contextmanager
+def serving(served: ServedSite, front: str, **settings: Any) -> Iterator[Server]:
+    """Run a server, or a reverse proxy in front of that of ``served``, with what is emitted for it."""
+    conf, root = served.site.output / "serve", served.site.root / "front"
+    if front == "lighttpd":
+        served.emitted(**settings)
+        with web.lighttpd(root, served.site.docroot, f'include "{conf}/lighttpd.conf"') as server:
+            yield server
+        return
+    settings = {"reverse_proxy": front, "shared_seconds": 3600, **settings}
+    with ExitStack() as stack:
+        origin = stack.enter_context(served.start(**settings))
+        config = served.site.config(**served.build, **{f"serve__{key}": value for key, value in settings.items()})
+        emitted = emit(config, [front])
+        instance = Instance(
+            root,
+            served.site.docroot,
+            "",
+            ("index.html",),
+            emitted.files,
+            origin=origin.port,
+            log_format=emitted.policy.name,
+        )
+        proxy = stack.enter_context(running(server_named(front), instance))
+        yield Server(proxy.port, proxy.process, root / "error.log")
 
 
 def decoded(reply: web.Reply) -> bytes:
