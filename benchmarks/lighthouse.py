@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from adaptc.browser.chromium import find_chromium
+from adaptc.browser import find_chromium
 from benchmarks.web_level import chosen_pages, copy_site, hosted
 
 ORIGINAL = "original"

@@ -18,8 +18,9 @@ import resource
 import time
 from pathlib import Path
 
+from adaptc.browser import find_chromium
 from adaptc.browser.answers import docroot_server, file_at
-from adaptc.browser.chromium import Chromium, find_chromium, in_chromium
+from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.look import NotSeen, look_at
 from adaptc.core import media
 from adaptc.core.digest import digest_parts

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from adaptc.browser.chromium import find_chromium
+from adaptc.browser import find_chromium
 
 WIDTHS = (1280, 412)
 _LOADS = 5

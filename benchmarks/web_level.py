@@ -29,8 +29,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
 
+from adaptc.browser import find_chromium
 from adaptc.browser.answers import Answer
-from adaptc.browser.chromium import Chromium, find_chromium, in_chromium
+from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.paint import Line, loopback_host, phone
 from adaptc.core import media
 

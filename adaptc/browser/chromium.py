@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import shlex
-import shutil
 import subprocess
 import tempfile
 import threading
@@ -25,11 +24,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Looked for on the PATH, in this order. The headless shell has no windows, which cost a fifth of a second a tab
-NAMES = (
-    "chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome",
-    "google-chrome-stable", "chrome",
-)  # fmt: skip
 EXTRA = "adaptc[browser]"
 _FLAGS = (
     "--disable-lcd-text", "--mute-audio", "--disable-gpu", "--disable-quic", "--disable-checker-imaging",
@@ -60,21 +54,6 @@ _PATIENCE = 30.0  # seconds for the browser to start
 # Gives a program a network of its own, with no other end: as root, and as any user where the system lets users
 _UNSHARE = ("unshare", "--net")
 _UNSHARE_AS_USER = ("unshare", "--user", "--map-current-user", "--net")
-
-
-def find_chromium(named: str = "") -> str | None:
-    """Return the path of the browser: ``named`` (a name or path), else ``CHROME_PATH``, else the first of ``NAMES``."""
-    return next(filter(None, map(shutil.which, _wanted(named))), None)
-
-
-def names_tried(named: str = "") -> str:
-    """Return the names and paths that ``find_chromium`` looks for, for messages."""
-    return ", ".join(_wanted(named))
-
-
-def _wanted(named: str) -> tuple[str, ...]:
-    wanted = named or os.environ.get("CHROME_PATH", "")
-    return (wanted,) if wanted else NAMES
 
 
 class Chromium:

@@ -168,7 +168,7 @@ def _timed(outcome: Outcome, budgets: Sequence[Budget], proof: Proof | None, unp
 
 def _proof(invocation: Invocation, config: Config, pages: int | None, line: str | None) -> tuple[Proof | None, str]:
     """Prove pages, if there is a browser. Raises ``UsageError`` where none is found, and the user asked for it."""
-    from adaptc.browser.chromium import find_chromium
+    from adaptc.browser import find_chromium
 
     if pages == 0:
         return None, "not asked for"

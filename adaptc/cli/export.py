@@ -168,7 +168,7 @@ def _levels(config: Config) -> list[str]:
 
 def _pages(config: Config, browser: bool | None) -> int | str:
     """Return at how many pages of each template a browser looks."""
-    from adaptc.browser.chromium import find_chromium
+    from adaptc.browser import find_chromium
 
     if browser is False:
         return 0

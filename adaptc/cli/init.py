@@ -122,7 +122,7 @@ def surroundings_lines(
 
     With an ``output`` it is for a build, which has said what application the site is.
     """
-    from adaptc.browser.chromium import find_chromium
+    from adaptc.browser import find_chromium
     from adaptc.core.urls import NOWHERE
     from adaptc.site.surroundings import first_commands, look_around
 

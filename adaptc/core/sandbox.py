@@ -7,13 +7,21 @@ and of Jinja, and the methods of plain values.
 
 from __future__ import annotations
 
+import contextlib
+import marshal
+import os
+import sys
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cache, partial
+from importlib.util import cache_from_source
+from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from types import CodeType
+from adaptc.core.digest import digest_parts
+from adaptc.core.fs import write_atomic
+from adaptc.core.libraries import identify
 
+if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.bccache import Bucket
 
@@ -27,7 +35,8 @@ _MOST_CODES = 64
 def sandboxed(**options: Any) -> Environment:
     """Return an environment with the ``options`` of ``jinja2.Environment``; undefined names are errors.
 
-    A template of a loader is compiled once in a process. What a template may not do raises ``jinja2.TemplateError``.
+    A template of a loader is compiled once in a process, and one that adaptc ships once for all of them.
+    What a template may not do raises ``jinja2.TemplateError``.
     """
     return _kind()(**options)
 
@@ -38,13 +47,22 @@ def _kind() -> type[Environment]:
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class Compiled(BytecodeCache):
+        def get_cache_key(self, name: str, filename: str | None = None) -> str:
+            return filename or name
+
         def load_bytecode(self, bucket: Bucket) -> None:
-            bucket.code = _CODES.get(_code_key(bucket))
+            key = _code_key(bucket)
+            if key not in _CODES and _is_shipped(bucket.key):
+                _CODES[key] = _kept_code(bucket.key, key)
+            bucket.code = _CODES.get(key)
 
         def dump_bytecode(self, bucket: Bucket) -> None:
             if len(_CODES) >= _MOST_CODES:
                 _CODES.clear()
-            _CODES[_code_key(bucket)] = bucket.code
+            key = _code_key(bucket)
+            _CODES[key] = bucket.code
+            if _is_shipped(bucket.key) and bucket.code is not None:
+                _keep_code(bucket.key, key, bucket.code)
 
     class Sandbox(ImmutableSandboxedEnvironment):
         def __init__(self, **options: Any) -> None:
@@ -68,6 +86,55 @@ def _code_key(bucket: Bucket) -> Hashable:
         *_functions(syntax.filters),
         *_functions(syntax.tests),
     )
+
+
+# ---- the code of shipped templates, kept where Python keeps that of modules: half of what a small build costs
+
+
+def _is_shipped(file: str) -> bool:
+    import adaptc.templates
+
+    return os.path.dirname(file) in adaptc.templates.__path__
+
+
+def _kept_code(file: str, key: Hashable) -> CodeType | None:
+    """Return the code of a template, ``None`` where it is not kept, or is that of another one."""
+    try:
+        with open(cache_from_source(file), "rb") as kept:
+            if kept.readline() != _code_mark(key):
+                return None
+            return marshal.load(kept)
+    except (OSError, EOFError, ValueError, TypeError):
+        return None
+
+
+def _keep_code(file: str, key: Hashable, code: CodeType) -> None:
+    """Keep code, unless Python keeps none; where the directory cannot be written, it is compiled again next time."""
+    if not sys.dont_write_bytecode:
+        with contextlib.suppress(OSError):
+            target = cache_from_source(file)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            write_atomic(target, _code_mark(key) + marshal.dumps(code))
+
+
+def _code_mark(key: Hashable) -> bytes:
+    """Return what kept code begins with: a digest of its key, and of the times of the modules of its functions."""
+    parts = list(_named(key))
+    files = sorted({file for _, file in parts if file})
+    times = (f"{os.stat(file).st_mtime_ns}" for file in files)
+    return digest_parts(identify(["Jinja2"]), *(name for name, _ in parts), *files, *times).encode() + b"\n"
+
+
+def _named(key: Any) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a key as texts, with the file of the module of each function."""
+    if isinstance(key, tuple):
+        for each in key:
+            yield from _named(each)
+    elif callable(key) and hasattr(key, "__qualname__"):
+        module = getattr(key, "__module__", None) or "builtins"
+        yield f"{module}.{key.__qualname__}", getattr(sys.modules.get(module), "__file__", None) or ""
+    else:
+        yield repr(key), ""
 
 
 def _functions(named: Mapping[str, Any]) -> Iterator[Hashable]:

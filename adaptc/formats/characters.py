@@ -12,11 +12,12 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adaptc.formats.css.rules import Item, sheet_items
 from adaptc.formats.html.class_names import class_names
 
 if TYPE_CHECKING:
     from turbohtml import Document
+
+    from adaptc.formats.css.rules import Item
 
 __all__ = [
     "NOTHING_WRITTEN",
@@ -68,6 +69,8 @@ def page_writing(text: str, tree: Document) -> Writing:
 
 def sheet_writing(text: str) -> Writing:
     """Return what a style sheet writes."""
+    from adaptc.formats.css.rules import sheet_items
+
     rules, pieces, position = list[IconRule](), [], 0
     for item in _icon_items(text, sheet_items(text)) if _PRIVATE_USE.search(text) else ():
         selectors = tuple(tuple(_CLASS.findall(each)) for each in text[item.start : item.prelude].split(","))

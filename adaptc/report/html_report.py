@@ -18,8 +18,6 @@ from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
-from adaptc.browser.paint import LINES
-from adaptc.compile.engine.proof.paints import PagePaint
 from adaptc.core import quantities
 from adaptc.core.diagnostics import Severity, printable
 from adaptc.core.quantities import written_bytes, written_plural, written_share
@@ -44,6 +42,8 @@ from adaptc.report.page_table import PageTable, tabulate_pages
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from adaptc.compile.engine.proof.paints import PagePaint
 
 TEMPLATE = "report.html.j2"
 STYLE = "report.css"
@@ -133,10 +133,11 @@ def template_environment(templates: Path | None) -> Environment:
     return environment
 
 
-def _shipped(name: str) -> str | None:
-    """Return the text of a shipped template, None for an unknown one: what Jinja expects of a loader."""
+def _shipped(name: str) -> tuple[str, str, None] | None:
+    """Return the text of a shipped template and its file, None for an unknown one: what Jinja expects of a loader."""
+    file = resources.files("adaptc.templates") / name
     try:
-        return (resources.files("adaptc.templates") / name).read_text("utf-8")
+        return file.read_text("utf-8"), str(file), None
     except FileNotFoundError:
         return None
 
@@ -314,6 +315,8 @@ class ProofFigures:
 
 def stream_proof(figures: ProofFigures) -> Iterator[str]:
     """Yield the page piece by piece. Equal figures give equal bytes."""
+    from adaptc.browser.paint import LINES
+
     environment = template_environment(None)
     script = template_source(environment, COMPARE)
     return environment.get_template(PROOF_TEMPLATE).generate(

@@ -9,8 +9,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adaptc.browser import find_chromium, names_tried
 from adaptc.browser.answers import Server, level_server
-from adaptc.browser.chromium import Chromium, find_chromium, in_chromium, names_tried
+from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.pictures import SCALE, small_webp
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.reporting import Progress

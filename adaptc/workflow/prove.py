@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from adaptc.browser import find_chromium, names_tried
 from adaptc.browser.answers import docroot_server, level_server
-from adaptc.browser.chromium import find_chromium, names_tried
 from adaptc.browser.judge import promised_by
 from adaptc.browser.robot import Robot
 from adaptc.browser.tab import BrowserError

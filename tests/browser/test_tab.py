@@ -17,8 +17,9 @@ from tests.servers.chromium import own_chromium
 from tests.sites.shown import URL, site, visit, visits
 from tests.waiting import PATIENCE
 
+from adaptc.browser import find_chromium, names_tried
 from adaptc.browser.answers import Answer
-from adaptc.browser.chromium import Chromium, _end, _unshare, find_chromium, in_chromium, names_tried
+from adaptc.browser.chromium import Chromium, _end, _unshare, in_chromium
 from adaptc.browser.tab import BrowserError, Load, Tab
 
 pytestmark = pytest.mark.chromium

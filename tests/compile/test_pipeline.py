@@ -36,6 +36,33 @@ def test_a_fresh_site_costs_no_parser(tmp_path: Path, command: list[str]) -> Non
     assert done.stdout.splitlines()[-1] == "0 []"
 
 
+# What a build imports, in modules of adaptc: one that has nothing to do, and the first one of a page and a style sheet.
+# Half of the CPU time of a small build are imports: about 1 ms for each module
+_NOTHING_TO_DO, _FIRST = 108, 208
+
+
+def test_a_small_build_imports_little(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path)
+    site.write({"index.html": "<!DOCTYPE html>\n<title>a</title>\n<p>a", "one.css": "a { color: red }"})
+    command = ["build", "-q", str(site.docroot), "-o", str(site.output), "--effort", "fast", "--level", "lossless"]
+    program = (
+        "import sys\n"
+        "from adaptc.cli.main import run\n"
+        f"code = run({command!r})\n"
+        "heavy = {'asyncio', 'ssl', 'email', 'http', 'statistics', 'adaptc.browser.chromium', 'PIL', 'numpy'}\n"
+        "own = [name for name in sys.modules if name.startswith('adaptc.')]\n"
+        "print(int(code), sorted(heavy & sys.modules.keys()), len(own))\n"
+    )
+    counts = []
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+        result, _, count = done.stdout.splitlines()[-1].rpartition(" ")
+        assert result == "0 []"
+        counts.append(int(count))
+    assert counts[0] <= _FIRST
+    assert counts[1] <= _NOTHING_TO_DO
+
+
 def test_the_modules_of_a_level() -> None:
     levels = load_levels(known_passes=KNOWN_PASSES)
     assert modules_of([levels["full"]]) == []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
+from pathlib import Path
 
 import jinja2
 import pytest
-from jinja2 import DictLoader
+from jinja2 import DictLoader, FileSystemLoader
 
+from adaptc.core import sandbox
 from adaptc.core.sandbox import sandboxed
 
 
@@ -42,3 +45,51 @@ def test_a_template_that_changed_is_another() -> None:
     assert [rendered(text) for text in ("one", "two", "one")] == ["one", "two", "one"]
     with pytest.raises(jinja2.TemplateError):
         rendered("{{")
+
+
+def shown_by_a_new_process(folder: Path, monkeypatch: pytest.MonkeyPatch, **filters: object) -> tuple[str, int]:
+    """Return what the template ``t.j2`` of a folder shows, and how many were compiled for that."""
+    monkeypatch.setattr(sandbox, "_CODES", {})
+    compiled = []
+    compile_template = jinja2.Environment.compile
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            jinja2.Environment, "compile", lambda *given: compiled.append(given) or compile_template(*given)
+        )
+        environment = sandboxed(loader=FileSystemLoader(folder))
+        environment.filters |= filters
+        return environment.get_template("t.j2").render(), len(compiled)
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder where the code of modules is kept, of a Python that keeps it."""
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "kept"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    return tmp_path / "kept"
+
+
+def test_a_shipped_template_is_compiled_once_for_all_processes(
+    tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptc.templates.__path__", [str(tmp_path)])
+    template = tmp_path / "t.j2"
+    template.write_text("one {{ 'a' | upper }}")
+    assert [shown_by_a_new_process(tmp_path, monkeypatch) for _ in range(2)] == [("one A", 1), ("one A", 0)]
+    assert shown_by_a_new_process(tmp_path, monkeypatch, upper=str.title) == ("one A", 1), "another filter"
+    template.write_text("two")
+    assert [shown_by_a_new_process(tmp_path, monkeypatch) for _ in range(2)] == [("two", 1), ("two", 0)]
+    (file,) = (path for path in kept.rglob("*") if path.is_file())
+    for damage in (b"", file.read_bytes()[:-1], file.read_bytes().partition(b"\n")[0] + b"\nx"):
+        file.write_bytes(damage)
+        assert shown_by_a_new_process(tmp_path, monkeypatch) == ("two", 1), "kept code is damaged"
+    file.unlink()
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert shown_by_a_new_process(tmp_path, monkeypatch) == ("two", 1)
+    assert not file.exists()
+
+
+def test_the_code_of_other_templates_is_not_kept(tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.j2").write_text("one")
+    assert [shown_by_a_new_process(tmp_path, monkeypatch) for _ in range(2)] == [("one", 1), ("one", 1)]
+    assert not kept.exists()

@@ -15,8 +15,8 @@ from PIL import Image
 from tests.sites.built import BuiltSite
 
 import adaptc
+from adaptc.browser import find_chromium
 from adaptc.browser.answers import Answer, level_server
-from adaptc.browser.chromium import find_chromium
 from adaptc.browser.pictures import LARGEST
 from adaptc.cli.build import DEFAULT_SCREENSHOTS, build
 from adaptc.compile.engine.reporting import Silent

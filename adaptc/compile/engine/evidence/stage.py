@@ -10,8 +10,9 @@ from dataclasses import astuple, dataclass
 from functools import cache
 from typing import Any
 
+from adaptc.browser import find_chromium, names_tried
 from adaptc.browser.answers import Answer, Server, docroot_server, file_at
-from adaptc.browser.chromium import Chromium, find_chromium, in_chromium, names_tried
+from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import code_digest
 from adaptc.browser.look import Look, NotSeen, look_at
 from adaptc.browser.script_coverage import ScriptCoverage

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from adaptc.browser import find_chromium, names_tried
 from adaptc.browser.answers import docroot_server
-from adaptc.browser.chromium import find_chromium, in_chromium, names_tried
+from adaptc.browser.chromium import in_chromium
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.analyse.decisions import Decisions
 from adaptc.compile.analyse.demotions import (
