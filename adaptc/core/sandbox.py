@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Hashable, Iterator, Mapping
 from functools import cache, partial
+from importlib import import_module
 from importlib.util import cache_from_source
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -92,9 +93,7 @@ def _code_key(bucket: Bucket) -> Hashable:
 
 
 def _is_shipped(file: str) -> bool:
-    import adaptc.templates
-
-    return os.path.dirname(file) in adaptc.templates.__path__
+    return os.path.dirname(file) in import_module("adaptc.templates").__path__
 
 
 def _kept_code(file: str, key: Hashable) -> CodeType | None:
@@ -103,7 +102,8 @@ def _kept_code(file: str, key: Hashable) -> CodeType | None:
         with open(cache_from_source(file), "rb") as kept:
             if kept.readline() != _code_mark(key):
                 return None
-            return marshal.load(kept)
+            code: CodeType = marshal.load(kept)
+            return code
     except (OSError, EOFError, ValueError, TypeError):
         return None
 
