@@ -16,6 +16,8 @@ from tests.sites.built import BuiltSite
 
 from adaptc.cli.command import ExitCode, InvocationBox
 from adaptc.cli.main import cli, run
+from adaptc.compile.engine.cache.derived import remember_in
+from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.page.page_harm import (
     CONTROLS,
     LINKS,
@@ -117,6 +119,25 @@ def test_an_image_is_found_again_by_its_pixels() -> None:
     assert 0.5 < matcher.likeness(picture, [copy, other], 240) < 1.0
     assert matcher.likeness(picture, [other, matcher.picture(b"no image")], 240) == 0.0
     assert matcher.likeness(picture, [], 240) == 0.0
+
+
+def test_images_are_compared_once_for_all_candidates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = encoded(drawing().resize((120, 90)), "JPEG")
+
+    def likeness() -> tuple[float, float]:
+        matcher = Matcher(remember_in(Store(tmp_path)))
+        picture, unknown = matcher.picture(PICTURE), matcher.picture(b"no image")
+        return matcher.likeness(picture, [matcher.picture(copy)], 240), matcher.likeness(unknown, [picture], 240)
+
+    first = likeness()
+    assert 0.5 < first[0] < 1.0 and first[1] == 0.0
+    with monkeypatch.context() as patched:
+        patched.setattr("adaptc.formats.image.copiers.likeness", lambda *_: pytest.fail("compared again"))
+        patched.setattr("adaptc.formats.image.vips.decode_upright", lambda *_: pytest.fail("decoded again"))
+        assert likeness() == first
+    for record in (path for path in (tmp_path / "records").rglob("*") if path.is_file()):
+        record.write_bytes(b"damaged")
+    assert likeness() == first
 
 
 # ---- a whole level

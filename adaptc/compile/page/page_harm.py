@@ -13,7 +13,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote_to_bytes
 
@@ -245,33 +244,41 @@ class Picture:
         """Return the image of a file."""
         return cls(content, digest_bytes(content))
 
-    @cached_property
-    def thumbnail(self) -> tuple[float, bytes] | None:
-        """The ratio of its sides and a few of its pixels over gray, ``None`` where it cannot be drawn."""
+    def thumbnail(self) -> Thumbnail | None:
+        """Return what is compared first, ``None`` where it cannot be drawn."""
         from adaptc.formats.image.vips import decode_upright, resize_to_srgb, vips
 
         try:
             image = decode_upright(self.content)
             small = resize_to_srgb(image, (_THUMBNAIL, _THUMBNAIL))
             flat = small.flatten(background=[128, 128, 128]) if small.hasalpha() else small
-            return image.width / image.height, bytes(flat.cast("uchar").write_to_memory())
+            return image.width / image.height, bytes(flat.cast("uchar").write_to_memory()).hex()
         except vips().Error:
             return None
 
 
+# The ratio of the sides of an image, and a few of its pixels over gray, as hexadecimal digits
+Thumbnail = tuple[float, str]
+# Returns what is known by a name and digests, or what the function finds, as a JSON value
+Remember = Callable[[tuple[str, ...], Callable[[], Any]], Any]
+
+
 @dataclass(slots=True)
 class Matcher:
-    """Compares images, each pair once."""
+    """Compares images, each pair once; ``remember`` may know what others found."""
 
+    remember: Remember = lambda _, find: find()
     _pictures: dict[str, Picture] = field(default_factory=dict)
+    _thumbnails: dict[str, Thumbnail | None] = field(default_factory=dict)
+    _near: dict[tuple[str, str], bool] = field(default_factory=dict)
     _known: dict[tuple[str, str, int], float] = field(default_factory=dict)
 
     def picture(self, content: bytes) -> Picture:
         """Return the image of a file, with what is known of it already."""
         picture = Picture.of(content)
         if len(self._pictures) >= _MOST:
-            self._pictures.clear()
-            self._known.clear()
+            for known in (self._pictures, self._thumbnails, self._near, self._known):
+                known.clear()
         return self._pictures.setdefault(picture.digest, picture)
 
     def likeness(self, original: Picture, shown: Iterable[Picture], width: int) -> float:
@@ -282,7 +289,7 @@ class Matcher:
         pictures = {picture.digest: picture for picture in shown}
         if original.digest in pictures:
             return 1.0
-        near = [picture for picture in pictures.values() if _is_near(original, picture)]
+        near = [picture for picture in pictures.values() if self._is_near(original, picture)]
         return max((self._compare(original, picture, width) for picture in near), default=0.0)
 
     def _compare(self, original: Picture, picture: Picture, width: int) -> float:
@@ -290,17 +297,29 @@ class Matcher:
 
         key = (original.digest, picture.digest, width)
         if key not in self._known:
-            self._known[key] = likeness(original.content, picture.content, width)
+            names = ("likeness", original.digest, picture.digest, str(width))
+            self._known[key] = self.remember(names, lambda: likeness(original.content, picture.content, width))
         return self._known[key]
 
+    def _is_near(self, original: Picture, picture: Picture) -> bool:
+        key = (original.digest, picture.digest)
+        if key not in self._near:
+            self._near[key] = _are_near(self._thumbnail(original), self._thumbnail(picture))
+        return self._near[key]
 
-def _is_near(original: Picture, picture: Picture) -> bool:
-    first, second = original.thumbnail, picture.thumbnail
+    def _thumbnail(self, picture: Picture) -> Thumbnail | None:
+        if picture.digest not in self._thumbnails:
+            self._thumbnails[picture.digest] = self.remember(("thumbnail", picture.digest), picture.thumbnail)
+        return self._thumbnails[picture.digest]
+
+
+def _are_near(first: Thumbnail | None, second: Thumbnail | None) -> bool:
     if first is None or second is None or abs(first[0] - second[0]) > _RATIO * first[0]:
         return False
-    if len(first[1]) != len(second[1]):
+    pixels, others = bytes.fromhex(first[1]), bytes.fromhex(second[1])
+    if len(pixels) != len(others):
         return False
-    return sum(abs(a - b) for a, b in zip(first[1], second[1], strict=True)) <= _NEAR * len(first[1])
+    return sum(abs(a - b) for a, b in zip(pixels, others, strict=True)) <= _NEAR * len(pixels)
 
 
 # ---- The contents of the images that a page shows: by its markup, by the sheets that it loads, and as data URIs

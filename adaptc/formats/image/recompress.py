@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.digest import digest_bytes
+from adaptc.core.facts import BoundedCache
+from adaptc.core.libraries import identify
 from adaptc.core.model import Effort
 from adaptc.core.shortage import raise_shortage
 from adaptc.formats.image import jpeg
@@ -79,9 +82,26 @@ def _recompress_by_content(
     )
 
 
+# Results without loss, by content, type, effort and versions of encoders: levels with a loss compare theirs with it,
+# and candidates of a plan ask for it at each price
+_known = BoundedCache[tuple[str, str, Effort, str], Recompression](16 << 20)
+_LIBRARIES = ("mozjpeg-lossless-optimization", "oxipng-pybind", "pyvips", "pyvips-binary")
+_LEAST = 1024  # bytes that a result counts for at least
+
+
 def _recompress_exactly(path: str, content: bytes, media_type: str, effort: Effort) -> Recompression:
     if media_type not in _EXACT_ENCODERS:
         return Recompression(None, f"{media_type} is not recompressed exactly")
+    key = (digest_bytes(content), media_type, effort, identify(_LIBRARIES))
+    result = _known.get(key)
+    if result is None:
+        result = _encode_exactly(path, content, media_type, effort)
+        if not result.diagnostics:  # which name the path
+            _known.put(key, result, max(_LEAST, len(result.content or b"")))
+    return result
+
+
+def _encode_exactly(path: str, content: bytes, media_type: str, effort: Effort) -> Recompression:
     exact = _EXACT_ENCODERS[media_type](content, effort)
     if isinstance(exact, Refusal):
         return _refuse(path, exact)

@@ -10,11 +10,11 @@ after resizing, on a quarter of the pixels: a conversion by profile costs 35 ms 
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from functools import cache, lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from adaptc.core.facts import BoundedCache
 from adaptc.formats.image import png
 from adaptc.formats.image.probe import read_orientation
 
@@ -80,27 +80,12 @@ def from_pillow(image: Image.Image) -> Any:
 _KEPT_BYTES = 64 << 20
 
 
-class _DecodedImages:
-    """The images decoded last, by their content."""
-
-    def __init__(self) -> None:
-        self._images: OrderedDict[bytes, Any] = OrderedDict()
-
-    def get(self, content: bytes) -> Any:
-        image = self._images.pop(content, None)
-        if image is None:
-            image = _decode_upright(content)
-        self._images[content] = image
-        while sum(map(_memory_size, self._images.values())) > _KEPT_BYTES:
-            self._images.popitem(last=False)
-        return image
-
-
 def _memory_size(image: Any) -> int:
     return int(image.width * image.height * image.bands * (2 if image.format == "ushort" else 1))
 
 
-_decoded_images = _DecodedImages()
+# The images decoded last, by their content
+_decoded_images = BoundedCache[bytes, Any](_KEPT_BYTES)
 
 
 def decode_upright(content: bytes) -> Any:
@@ -108,7 +93,11 @@ def decode_upright(content: bytes) -> Any:
 
     An alpha channel that hides nothing is dropped.
     """
-    return _decoded_images.get(content)
+    image = _decoded_images.get(content)
+    if image is None:
+        image = _decode_upright(content)
+        _decoded_images.put(content, image, _memory_size(image))
+    return image
 
 
 def _decode_upright(content: bytes) -> Any:

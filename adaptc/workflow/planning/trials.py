@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.labels import SiteReader, count_uses, label_page, sample, site_pages
 from adaptc.compile.analyse.decorations.rules import configured_rules
+from adaptc.compile.engine.cache.derived import remember_in
+from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.loading import last_traffic
 from adaptc.compile.engine.state.state import State
 from adaptc.compile.page.page_harm import (
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
 
 # The directory of trials below the private one of the output, and the level that is tried there
 _FOLDER, _LEVEL = "plan", "planned"
+# Up to so many files, candidates are built in this process: it keeps decoded images and what it compared, and workers
+# that were started anew for each candidate would import and decode it all again
+_FEW = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +95,7 @@ class Trials:
     def _run(self, candidate: Candidate) -> Trial:
         levels = self.config.levels
         own = TomlSource(levels.name, {**levels.values, _LEVEL: candidate.values}, levels.lines)
-        chosen = replace(self.config.build, levels=("full", _LEVEL))
+        chosen = replace(self.config.build, levels=("full", _LEVEL), jobs=self._jobs)
         config = replace(self.config, build=chosen, levels=own)
         result = build(config, self.progress, requires_pages=True, isolated=False)
         self.diagnostics |= dict.fromkeys(each for each in result.diagnostics if each.id == "log-without-pages")
@@ -99,6 +104,12 @@ class Trials:
         if self._meter is None:
             self._meter = HarmMeter(config, self._views(config))
         return Trial(candidate, means[_LEVEL], self._meter.of_level(self.output / _LEVEL / IDENTITY))
+
+    @property
+    def _jobs(self) -> int:
+        """The processes that build a candidate; 0 for as many as there are CPUs."""
+        is_small = self._meter is not None and len(self._meter.site.sources) <= _FEW
+        return 1 if is_small else self.config.build.jobs
 
     def _views(self, config: Config) -> dict[str, int] | None:
         """Return the views of pages that the build counted in the logs, ``None`` without any."""
@@ -127,7 +138,7 @@ class HarmMeter:
         self.tree, self.site = load_site(config)
         self.rules = configured_rules(config).rules
         self.reader = SiteReader(self.tree, self.site, self.rules)
-        self.matcher = Matcher()
+        self.matcher = Matcher(remember_in(Store(build_spec(config).cache)))
         self.sources = ShownFiles(self.site.address, self._source)
         every = site_pages(self.site)
         self.counts = count_uses(self.reader.uses, sample(every, ()))

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageSequence, PngImagePlugin
 
+from adaptc.core.facts import BoundedCache
 from adaptc.formats.image import vips
 from adaptc.formats.image.alternates import alternates, exact_webp
 from adaptc.formats.image.copiers import convert
@@ -130,10 +131,10 @@ def test_an_image_is_decoded_once_for_all_that_is_made_of_it(monkeypatch: pytest
 
 
 def test_a_worker_keeps_few_decoded_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vips, "_KEPT_BYTES", 3 * 40 * 40)
-    images = vips._DecodedImages()
+    images = BoundedCache[bytes, Any](3 * 40 * 40)
+    monkeypatch.setattr(vips, "_decoded_images", images)
     contents = []
     for shade in range(3):
         contents.append(encoded(Image.new("RGB", (30, 30), (shade, 0, 0)), "PNG"))
-        assert images.get(contents[-1]).width == 30
-    assert list(images._images) == contents[-1:]
+        assert vips.decode_upright(contents[-1]).width == 30
+    assert [content for content, _, _ in images.items()] == contents[-1:]

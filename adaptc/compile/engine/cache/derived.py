@@ -25,6 +25,7 @@ from adaptc.formats import codings
 from adaptc.site.site import Source
 
 if TYPE_CHECKING:
+    from adaptc.compile.page.page_harm import Remember
     from adaptc.formats.image.halve import ImageCopy
 
 # Stored where a coding does not make content smaller; unlike an empty, truncated file this is no stream of any coding
@@ -148,6 +149,23 @@ class ImageCopier:
 @cache
 def _libraries_of(module: str) -> str:
     return identify(reachable_libraries(module))
+
+
+def remember_in(store: Store) -> Remember:
+    """Return what remembers comparisons of images in a store, for ``adaptc.compile.page.page_harm``."""
+
+    def remember(names: tuple[str, ...], find: Callable[[], Any]) -> Any:
+        from adaptc.formats.image.copiers import COPIERS_VERSION
+
+        key = digest_parts("compare", VERSION, str(COPIERS_VERSION), _libraries_of(_COPIERS), *names)
+        try:
+            (found,) = store.record(key)
+        except (TypeError, ValueError):
+            found = find()
+            store.put_record(key, [found])
+        return found
+
+    return remember
 
 
 def describe_copy(image: ImageCopy) -> DerivedFile:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from adaptc.compile.analyse.facts import Facts, gather
-from adaptc.compile.engine.cache.derived import Encoder, EvidenceStore, FactStore, ImageCopier
+from adaptc.compile.engine.cache.derived import Encoder, EvidenceStore, FactStore, ImageCopier, remember_in
 from adaptc.compile.engine.cache.evidence import PageEvidenceStore
 from adaptc.compile.engine.cache.store import TRIES, ObjectGone, Store, cache_loses
 from adaptc.compile.engine.cache.tracing import TracingStore, trace_key
@@ -90,7 +90,7 @@ class UnitBuilder:
         self.encoder = Encoder(self.store, snapshot.codings, snapshot.settings.effort)
         self.assets = Assets(self.site.sources, self.plans, self.store, self.above, self._view, self._weigh_asset)
         self.records = UnitRecords(snapshot, self.store)
-        self.matcher = Matcher()
+        self.matcher = Matcher(remember_in(self.store))
         self.asset_weigher = AssetWeigher(
             self.site, self.encoder, self.assets.artifact, self._view, snapshot.max_file_bytes
         )
