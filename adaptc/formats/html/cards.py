@@ -28,11 +28,13 @@ _KEPT = frozenset({"body", "main", "html", "td", "th", "form"})
 class Cards:
     """The cards of a page: ``lists`` holds the elements whose children are cards, with those of them that are.
 
-    ``repeats`` are the links of cards that lead where their titles lead.
+    ``repeats`` are the links of cards that lead where their titles lead. ``plain`` are lists like ``lists``, of short
+    boxes with a heading but no link: they are cards if they stand next to each other.
     """
 
     lists: dict[Element, tuple[Element, ...]] = field(default_factory=dict)
     repeats: frozenset[Element] = frozenset()
+    plain: dict[Element, tuple[Element, ...]] = field(default_factory=dict)
 
 
 NO_CARDS = Cards()
@@ -52,7 +54,31 @@ def find_cards(tree: Document) -> Cards:
             by_parent.setdefault(root.parent, []).append(root)
     lists = {parent: tuple(cards) for parent, cards in by_parent.items() if len(cards) >= _FEWEST}
     short = [(root, title) for root, title in roots.items() if content_length(root) <= _LONGEST]
-    return Cards(lists, frozenset(link for card, title in short for link in _repeats(card, title)))
+    repeats = frozenset(link for card, title in short for link in _repeats(card, title))
+    return Cards(lists, repeats, {parent: cards for parent, cards in _plain_lists(tree) if parent not in lists})
+
+
+_FEWEST_PLAIN = 3  # next to each other
+_LONGEST_PLAIN = 300  # characters of one, white space left out
+_NOT_PLAIN = "table, pre, form, dl, ol, article article, iframe, video"
+
+
+def _plain_lists(tree: Document) -> Iterator[tuple[Element, tuple[Element, ...]]]:
+    """Yield the elements that hold short boxes of one class with a heading each, and nothing else."""
+    counts: dict[Element, int] = {}
+    for heading in tree.select("h2, h3, h4, h5, h6"):
+        for around in _around(heading):
+            counts[around] = counts.get(around, 0) + 1
+    for parent, count in counts.items():
+        boxes = [each for each in parent.children if isinstance(each, Element)] if count >= _FEWEST_PLAIN else []
+        if len(boxes) != count or parent.tag in ("ul", "ol") or len({each.attr("class") for each in boxes}) != 1:
+            continue
+        if all(counts.get(each) == 1 and each.tag not in _HEADINGS and _is_plain(each) for each in boxes):
+            yield parent, tuple(boxes)
+
+
+def _is_plain(box: Element) -> bool:
+    return 0 < content_length(box) <= _LONGEST_PLAIN and box.select_one(_NOT_PLAIN) is None
 
 
 def _titles(tree: Document) -> Iterator[tuple[Element, str]]:

@@ -17,6 +17,7 @@ from turbohtml import Document, Element, Node, Text
 from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import is_limited_quirks, is_quirks
 from adaptc.formats.html.forms import Forms, control_type, find_forms
+from adaptc.formats.html.idle import is_idle, is_own_anchor, skip_links
 from adaptc.formats.html.landmarks import Landmarks, content_links, content_nodes, find_landmarks, navigation_links
 from adaptc.formats.html.visible_text import fold_space, is_ad_label, is_icons, rendered_texts, walk
 
@@ -326,10 +327,15 @@ def _article_pieces(root: Node, landmarks: Landmarks, repeats: frozenset[Element
     for child in content_nodes(root, landmarks):
         if not isinstance(child, Text) or not repeats.isdisjoint(child.ancestors):
             continue
-        if isinstance(child.parent, Element) and is_ad_label(child.parent):
+        if isinstance(child.parent, Element) and (is_ad_label(child.parent) or _is_in_idle(child)):
             continue
         if (piece := "".join(child.data.split())) and not is_icons(piece):
             yield piece
+
+
+def _is_in_idle(text: Text) -> bool:
+    """Whether a text names what a script would do."""
+    return any(isinstance(each, Element) and is_idle(each) for each in text.ancestors)
 
 
 def _compact(body: Element) -> str:
@@ -341,7 +347,10 @@ def _lost_links(before: Document, after: Document, landmarks: Landmarks) -> Iter
     content = content_links(before, landmarks)
     wanted = dict.fromkeys([*content, *(link.href for link in navigation_links(landmarks, content))])
     present = {link.attr("href") for link in after.select("a[href], area[href]")}
-    lost = [href for href in wanted if href not in present]
+    needless = {link.attr("href") for link in before.select('a[href^="#"]') if is_own_anchor(link)}
+    body = before.select_one("body")
+    needless.update(link.attr("href") for link in (skip_links(body) if body is not None else ()))
+    lost = [href for href in wanted if href not in present and href not in needless]
     if lost:
         yield _name_lost(lost, "link", "links", _NAMED_LOSSES)
 

@@ -29,13 +29,14 @@ from adaptc.formats.html.visible_text import (
 
 __all__ = [
     "Landmarks", "NavigationLink", "SiteIdentity", "content_links", "content_nodes",
-    "find_landmarks", "find_site", "navigation_links",
+    "find_landmarks", "find_site", "inner_navigation", "is_called_navigation", "navigation_links",
 ]  # fmt: skip
 
 _NAVIGATION = frozenset({
     "nav", "navbar", "navigation", "navi", "menu", "menubar", "submenu", "sidebar", "sidenav", "toolbar", "topbar",
     "breadcrumb", "breadcrumbs", "sitemap", "navcol", "navleft", "navlinks", "toc", "quickview", "menus",
 })  # fmt: skip
+_MENU_TAGS = ("ul", "ol", "table", "div", "td", "p", "section", "aside", "header", "footer", "center")
 _NAVIGATION_ROLES = frozenset({"navigation", "menubar", "menu", "tablist", "toolbar"})
 _MAIN_NAMES = (
     "main", "main-content", "maincontent", "content", "page-content", "pagecontent", "content-main", "body-content",
@@ -105,8 +106,26 @@ def _is_called_main(element: Element) -> bool:
     return any(name.lower() in _MAIN_NAMES for name in (*class_names(element), element.attr("id") or ""))
 
 
+def inner_navigation(main: Element) -> list[Element]:
+    """Return the outermost menus within the main content, beside its article where it has one: by element or role."""
+    lengths = content_lengths(main)
+    articles = main.select("article")
+    found: list[Element] = []
+    for element in main.iter_elements():
+        is_called = element.tag == "nav" or (element.attr("role") or "").lower() == "navigation"
+        is_contents = len(articles) == 1 and "toc" in class_words(element) and articles[0] not in element.ancestors
+        if not (is_called or is_contents) or any(each in found for each in element.ancestors):
+            continue
+        if is_hidden(element) or element.select_one("p, h1, article, form, input") is not None:
+            continue
+        links = element.select("a[href]")
+        if links and not all(map(_is_tab, links)) and sum(map(lengths.of, links)) >= _LINKED * lengths.of(element):
+            found.append(element)
+    return found
+
+
 def _is_navigation(element: Element, most: int, lengths: TextLengths) -> bool:
-    if not _is_called_navigation(element):
+    if not is_called_navigation(element) and not (element.tag in ("ul", "ol") and _is_link_list(element)):
         return False
     links = element.select("a[href]")
     if links and all(map(_is_tab, links)):
@@ -123,14 +142,11 @@ def _is_tab(link: Element) -> bool:
     return toggled in ("tab", "pill") and (link.attr("href") or "").startswith("#")
 
 
-def _is_called_navigation(element: Element) -> bool:
+def is_called_navigation(element: Element) -> bool:
+    """Whether an element is navigation by its tag, its role or what it is called."""
     if element.tag == "nav" or (element.attr("role") or "").lower() in _NAVIGATION_ROLES:
         return True
-    if element.tag in ("ul", "ol", "table", "div", "td", "p", "section", "aside", "header", "footer", "center"):
-        if not _NAVIGATION.isdisjoint(class_words(element)):
-            return True
-        return element.tag in ("ul", "ol") and _is_link_list(element)
-    return False
+    return element.tag in _MENU_TAGS and not _NAVIGATION.isdisjoint(class_words(element))
 
 
 def _is_link_list(element: Element) -> bool:

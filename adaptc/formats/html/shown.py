@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from turbohtml import Element, Text
 
 from adaptc.formats.html.cascade import HIDING, Cascade
-from adaptc.formats.html.consent import consent_bars
 from adaptc.formats.html.forms import Forms, control_type, find_forms
+from adaptc.formats.html.idle import consent_bars
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.visible_text import TextLengths, is_followable, walk
 

@@ -238,9 +238,17 @@ def image_text(element: Element) -> str:
     text = fold_space(alternative or "")
     text = text[1:-1].strip() if text[:1] == "[" and text[-1:] == "]" else text
     is_empty = (
-        _MEANINGLESS.issuperset(text.lower().split()) or _FILE_NAME.match(text) or not any(map(str.isalnum, text))
+        _is_named_as_file(text, element.attr("src") or "")
+        or _MEANINGLESS.issuperset(text.lower().split())
+        or _FILE_NAME.match(text)
+        or not any(map(str.isalnum, text))
     )
     return "" if is_empty else text
+
+
+def _is_named_as_file(text: str, source: str) -> bool:
+    """Whether a program made the text of the name of the image's file: "timestamp" for ``timestamp.png``."""
+    return text.islower() and text.isascii() and text == source.rpartition("/")[2].partition(".")[0]
 
 
 def link_label(element: Element) -> str:
@@ -250,8 +258,16 @@ def link_label(element: Element) -> str:
 
 
 def link_name(element: Element) -> str:
-    """Return the accessible name of a link: its text and that of images, its title, or that of something in it."""
+    """Return the accessible name of a link: its text and that of images, its title, or that of something in it.
+
+    A logo beside the name that it shows, once for each theme, adds nothing to it.
+    """
     text = fold_space("".join(_texts(element)))
+    if element.select_one("img") is not None:
+        own = fold_space("".join(each.data for each in content_texts(element)))
+        names = [image_text(image) for image in element.iter_elements("img")]
+        if any(map(str.isalnum, own)) and all(own.casefold() in name.casefold() for name in names if name):
+            return own
     if any(map(str.isalnum, text)):
         return text
     inner = (each.attr("aria-label") or each.attr("title") for each in element.select("[aria-label], [title]"))

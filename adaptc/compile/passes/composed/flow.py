@@ -18,6 +18,7 @@ from adaptc.compile.passes.composed.pictures import CARD, FIGURE, LEAD, NO_PICTU
 from adaptc.formats.html.cards import NO_CARDS, Cards
 from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.forms import Forms
+from adaptc.formats.html.idle import is_idle_tools
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import UNSEEN, is_ad_label, is_hidden, is_icons
 
@@ -280,6 +281,8 @@ class Flow:
             self._add_unshown(element, blocks)
         elif writer is not None:
             writer(self, element, blocks)
+        elif self.layout.is_struck(element) and not holds_block(element):
+            self.add_wrapped("s", language_attributes(element), element, blocks)
         elif tag in BLOCK_TAGS:
             self.add_container(element, blocks)
         elif tag not in UNSEEN:
@@ -295,7 +298,8 @@ class Flow:
 
     def skips(self, element: Element) -> bool:
         """Whether an element is left out; ids in it to which links lead are kept."""
-        if element not in self.left_out and not is_hidden(element) and not is_ad_label(element):
+        is_left_out = element in self.left_out or is_hidden(element) or is_ad_label(element)
+        if not is_left_out and not is_idle_tools(element):
             return False
         self.ids.note_linked(element)
         return True
@@ -319,8 +323,8 @@ class Flow:
         if language:
             inner = self.write(element.children)
             self.add_block(f"<div{language}>{inner}</div>" if inner else "", blocks)
-        elif element in self._cards.lists:
-            self._add_cards(element, blocks)
+        elif cards := self._cards_of(element):
+            self._add_cards(element, cards, blocks)
         else:
             start = len(blocks.finished)
             self.walk(element.children, blocks)
@@ -334,9 +338,15 @@ class Flow:
             return False
         return not _META.isdisjoint(class_words(element)) or self.layout.is_row(element)
 
-    def _add_cards(self, element: Element, blocks: Blocks) -> None:
+    def _cards_of(self, element: Element) -> tuple[Element, ...]:
+        """Return the children of an element that are cards."""
+        if element in self._cards.plain and self.layout.is_spread(element):
+            return self._cards.plain[element]
+        return self._cards.lists.get(element, ())
+
+    def _add_cards(self, element: Element, children: tuple[Element, ...], blocks: Blocks) -> None:
         """Add the children of an element of which some are cards."""
-        cards, run = set(self._cards.lists[element]), list[str]()
+        cards, run = set(children), list[str]()
         for node in element.children:
             if node in cards and isinstance(node, Element):
                 run += filter(None, [self.card(node, "div")])

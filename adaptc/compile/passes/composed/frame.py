@@ -7,7 +7,7 @@ its links lead. Each target is written once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from turbohtml import Element
 
@@ -64,8 +64,25 @@ def read_frame(regions: Iterable[Element], known: Iterable[str], feet: Iterable[
             frame.hrefs.update(_hrefs(region))
         else:
             groups = {"contents": frame.contents, "foot": frame.foot}.get(kind, frame.menu)
-            groups.extend(_groups(region, frame.hrefs))
+            groups.extend(_merged(_groups(region, frame.hrefs)))
+    if len(frame.contents) == 1:  # which is called so already
+        frame.contents = [replace(frame.contents[0], label="")]
     return frame
+
+
+def _merged(groups: Iterable[Group]) -> Iterator[Group]:
+    """Yield groups; links that are groups of their own, called as they are, make one without a label."""
+    alone: list[Link] = []
+    for group in groups:
+        if len(group.links) == 1 and group.label in ("", group.links[0].label):
+            alone += group.links
+            continue
+        if alone:
+            yield Group("", tuple(alone))
+            alone = []
+        yield group
+    if alone:
+        yield Group("", tuple(alone))
 
 
 def _kind(region: Element, feet: set[Element]) -> str:
@@ -75,7 +92,7 @@ def _kind(region: Element, feet: set[Element]) -> str:
         return "breadcrumb"
     if not _PAGINATION.isdisjoint(names) or any(rel_tokens(each) & {"prev", "next"} for each in _links(region)):
         return "pagination"
-    if hrefs and all(href.startswith("#") for href in hrefs):
+    if len(hrefs) > 1 and all(href.startswith("#") for href in hrefs):
         return "contents"
     return "foot" if not feet.isdisjoint((region, *region.ancestors)) else "menu"
 

@@ -17,7 +17,7 @@ from turbohtml import Document, Element
 from adaptc.formats.css.colours import as_hex, contrast, opaque_colour
 from adaptc.formats.css.visibility import visibility_rules
 from adaptc.formats.html.cascade import Cascade
-from adaptc.formats.html.consent import consent_bars
+from adaptc.formats.html.idle import consent_bars
 from adaptc.formats.html.shown import VIEWPORTS
 
 _COLOURS = frozenset({"color", "background-color", "background"})
@@ -25,6 +25,7 @@ _VARIABLE = re.compile(r"var\(\s*(--[\w-]+)\s*(?:,\s*([^()]+))?\)$")
 _ROOTS = frozenset({":root", "html", "body", "*", ":host", ""})
 _MOST_VARIABLES = 4  # that refer to each other
 _PROPERTIES = frozenset({"display", "float", "visibility", "flex-direction"})
+_STRUCK = frozenset({"text-decoration", "text-decoration-line"})
 _INLINE = frozenset({"", "inline", "contents", "none", "revert", "initial", "unset", "inherit"})
 _BOX_INLINE = "inline-block"
 _ROWS = frozenset({"flex", "inline-flex"})
@@ -77,7 +78,22 @@ class Layout:
         return any(self._cascade.is_shown_by_state(element, name) for name in ("display", "visibility"))
 
     def _is_named(self, element: Element) -> bool:
-        return bool(element.attr("id")) and self._text.count(element.attr("id") or "") > 1
+        """Whether the page names an element's id elsewhere; ids that are there twice, as in two forms, name nothing."""
+        name = element.attr("id") or ""
+        own = sum(each.attr("id") == name for each in self._tree.select("[id]")) if name else 0
+        return self._text.count(name) > own if name else False
+
+    def is_struck(self, element: Element) -> bool:
+        """Whether a line goes through the words of an element: a price that is no more."""
+        return element in self._struck
+
+    @cached_property
+    def _struck(self) -> frozenset[Element]:
+        if not any("line-through" in each for each in (self._text, *self.sheets)):
+            return frozenset()
+        cascade = Cascade(self._tree, self.sheets, _STRUCK)
+        found = (each for name in _STRUCK for each in cascade.elements_with(name, "line-through"))
+        return frozenset(each for each in found if each.tag not in ("s", "del", "strike"))
 
     def is_hidden_somewhere(self, element: Element) -> bool:
         """Whether an element, or one around it, is hidden in some window."""
@@ -90,6 +106,13 @@ class Layout:
             if self._cascade.value(element, "display", width) not in _ROWS or direction.startswith("column"):
                 return False
         return True
+
+    def is_spread(self, element: Element) -> bool:
+        """Whether the children of an element stand next to each other in a wide window."""
+        display = self._cascade.value(element, "display", max(VIEWPORTS))
+        return display in _SPREADING and not self._cascade.value(element, "flex-direction", max(VIEWPORTS)).startswith(
+            "column"
+        )
 
     def colour(self, element: Element, name: str) -> str:
         """Return the value of a property that has a colour, variables resolved where the root declares them."""

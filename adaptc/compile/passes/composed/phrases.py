@@ -16,8 +16,10 @@ from adaptc.compile.passes.composed.flow import (
     language_attributes,
 )
 from adaptc.formats.html.forms import control_markup, control_type, option_markup, works_without_script
+from adaptc.formats.html.idle import is_idle_button, is_own_anchor
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import (
+    content_length,
     fold_space,
     image_text,
     is_followable,
@@ -55,7 +57,13 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
     flow.ids.note(element)
     href = element.attr("href") or ""
     if not is_followable(element.attr("href")):
-        flow.add_transparent(element, blocks)
+        if not is_idle_button(element):
+            flow.add_transparent(element, blocks)
+        return
+    if is_own_anchor(element):
+        flow.hrefs.add(href)
+        return
+    if _is_picture_of_named(element):
         return
     attributes = f" {attribute_markup('href', href)}{_link_attributes(element)}>"
     if holds_block(element):
@@ -74,6 +82,17 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
         space = " " if inner.startswith(" ") else ""
         blocks.add_inline(f"{space}<a{flow.ids.next_attribute()}{attributes}{inner.strip(' ')}</a>")
         blocks.add_inline(" " if inner.endswith(" ") else "", is_content=False)
+
+
+def _is_picture_of_named(link: Element) -> bool:
+    """Whether a link of a picture is next to one to the same place that says what the picture's text says."""
+    if link.select_one("img") is None or fold_space(link.text):
+        return False
+    name, parent = link_name(link), link.parent
+    if not isinstance(parent, Element) or not name or content_length(parent) > _LONGEST_NEAR:
+        return False
+    same = (each for each in parent.select("a[href]") if each.attr("href") == link.attr("href") and each != link)
+    return any(name in fold_space(each.text) for each in same)
 
 
 def _add_block_link(flow: Flow, element: Element, attributes: str, blocks: Blocks) -> None:
@@ -197,19 +216,38 @@ def _holds_content(button: Element) -> bool:
     """Whether the text of a button, which does nothing without scripts, is content.
 
     So it is in accordions: all of a heading, paragraphs, or the title of the block that follows it (WAI-ARIA Authoring
-    Practices, "Disclosure"). Other such buttons say what a click would do.
+    Practices, "Disclosure"), and in calendars, whose days are buttons. Other such buttons say what a click would do.
     """
     title = button.closest(_TITLES)
     if title is not None and fold_space(title.text) == fold_space(button.text):
         return True
-    return button.select_one(_PARAGRAPHS) is not None or _is_disclosure(button)
+    return button.select_one(_PARAGRAPHS) is not None or _is_disclosure(button) or _is_day(button)
 
 
 def _is_disclosure(button: Element) -> bool:
     if "aria-expanded" not in button.attrs or "aria-haspopup" in button.attrs or button.closest("nav, header"):
         return False
     following = next((each for each in button.next_siblings if isinstance(each, Element)), None)
-    return following is not None and following.tag in BLOCK_TAGS and bool(fold_space(following.text))
+    if following is None or following.tag not in BLOCK_TAGS or not fold_space(following.text):
+        return False
+    controlled = button.attr("aria-controls")
+    return (
+        not controlled or controlled == following.attr("id") or following.select_one(f'[id="{controlled}"]') is not None
+    )
+
+
+_FEWEST_DAYS = 28
+_DAY = re.compile(r"[1-9]|[12]\d|3[01]")
+
+
+def _is_day(button: Element) -> bool:
+    """Whether a button is a day of a calendar: what is around it holds a month of them."""
+    if not _DAY.fullmatch(fold_space(button.text)):
+        return False
+    around = (each for each in button.ancestors if isinstance(each, Element))
+    boxes = [each for _, each in zip(range(3), around, strict=False)]
+    days = (sum(bool(_DAY.fullmatch(fold_space(each.text))) for each in box.select("button")) for box in boxes)
+    return any(count >= _FEWEST_DAYS for count in days)
 
 
 def _add_datalist(flow: Flow, element: Element, blocks: Blocks) -> None:
@@ -219,6 +257,9 @@ def _add_datalist(flow: Flow, element: Element, blocks: Blocks) -> None:
 
 
 def _add_label(flow: Flow, element: Element, blocks: Blocks) -> None:
+    control = element.select_one("input, select, textarea")
+    if control is not None and control.tag == "select" and not flow.forms.is_working(control):
+        return  # the name of what does nothing: "Select theme"
     if holds_block(element):
         flow.add_container(element, blocks)
     else:

@@ -27,6 +27,7 @@ from adaptc.compile.passes.composed.witnesses import (
     read_statements,
     site_of_title,
     title_parts,
+    without_site,
 )
 from adaptc.compile.passes.composed.writer import (
     Group,
@@ -47,6 +48,7 @@ from adaptc.compile.passes.composed.writer import (
 from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.forms import find_forms
+from adaptc.formats.html.idle import skip_links
 from adaptc.formats.html.landmarks import (
     Landmarks,
     NavigationLink,
@@ -54,10 +56,17 @@ from adaptc.formats.html.landmarks import (
     content_links,
     find_landmarks,
     find_site,
+    inner_navigation,
+    is_called_navigation,
     navigation_links,
 )
 from adaptc.formats.html.syntax import attribute_markup, text_markup
-from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, link_name
+from adaptc.formats.html.visible_text import (
+    content_length,
+    fold_space,
+    is_followable,
+    link_name,
+)
 
 __all__ = ["ComposedPage", "Settings", "compose"]
 
@@ -191,6 +200,7 @@ class _Reader:
         article = _narrowed(tree, self.called_main, find_article(tree))
         if article is not None:
             self.landmarks = Landmarks(article, self.landmarks.navigation)
+        self.landmarks = _sorted_navigation(self.landmarks)
         self.statements = read_statements(tree)
         found = find_site(tree)
         found = found if found.brand is not None else _find_home(tree, self.landmarks, self.statements) or found
@@ -221,7 +231,9 @@ class _Reader:
         feet, heads = self._called(body, is_foot), self._called(body, is_head)
         main = self._main()
         search = self._search(body)
-        self.flow.left_out.update([*feet, *heads])
+        skipping = list(skip_links(body))
+        self.flow.hrefs.update(each.attr("href") or "" for each in skipping)
+        self.flow.left_out.update([*feet, *heads, *skipping])
         around = self.flow.write(body.children)
         head = "".join(self._released(each) for each in heads)
         footer = "".join(self._released(foot) for foot in feet)
@@ -374,7 +386,8 @@ class _Reader:
 
     def _missing_heading(self, main: str) -> str:
         """Return the title as a heading for a page that has none."""
-        title = text_markup(self.statements.title or page_title(self.tree))
+        title = self.statements.title or page_title(self.tree)
+        title = text_markup(without_site(title, self.site.name) or title)
         whole = text_markup(page_title(self.tree))
         match = _HEADINGS.search(main)
         heading = fold_space(_TAG.sub("", match[1])) if match else ""
@@ -415,8 +428,8 @@ def _narrowed(tree: Document, main: Element | None, article: Element | None) -> 
     headings = [each for each in tree.select("h1") if content_length(each)]
     lineage = [article, *(each for each in article.ancestors if isinstance(each, Element))]
     if main is None:
-        return article
-    if main not in lineage or main == article:
+        return None if _is_one_of_sections(article) else article
+    if main not in lineage or main == article or _is_nearly_all(article, main):
         return None
     if sum(article in each.ancestors for each in headings) == 1:
         return article
@@ -424,6 +437,45 @@ def _narrowed(tree: Document, main: Element | None, article: Element | None) -> 
         return None
     common = next((each for each in lineage if each == headings[0] or each in headings[0].ancestors), None)
     return common if common is not None and main in common.ancestors else None
+
+
+_SHORT_REST = 200  # characters: a by-line
+
+
+def _is_nearly_all(article: Element, main: Element) -> bool:
+    """Whether little but menus is around the article in the main content: who wrote it, when."""
+    around = sum(content_length(each) for each in inner_navigation(main) if article not in each.ancestors)
+    return content_length(main) - around - content_length(article) <= _SHORT_REST
+
+
+_FEWEST_SECTIONS = 2  # beside the one with most words
+
+
+def _is_one_of_sections(article: Element) -> bool:
+    """Whether an element is in a section beside others with headings and words of their own, as on a landing page."""
+    section = article.closest("section")
+    parent = section.parent if section is not None else None
+    others = [each for each in parent.children if isinstance(each, Element)] if isinstance(parent, Element) else []
+    said = (each for each in others if each != section and each.tag in ("section", "header"))
+    return (
+        sum(each.select_one("h1, h2, h3") is not None and content_length(each) > 0 for each in said) >= _FEWEST_SECTIONS
+    )
+
+
+def _sorted_navigation(landmarks: Landmarks) -> Landmarks:
+    """Return the landmarks with menus that are in the main content, and without lists of links in the foot.
+
+    A list in the foot that is not called a menu belongs to the heading above it.
+    """
+    inner = inner_navigation(landmarks.main) if landmarks.main is not None else []
+    outer = [each for each in landmarks.navigation if not _is_list_of_foot(each)]
+    return Landmarks(landmarks.main, (*outer, *inner))
+
+
+def _is_list_of_foot(region: Element) -> bool:
+    if region.tag not in ("ul", "ol") or is_called_navigation(region):
+        return False
+    return any(isinstance(each, Element) and is_foot(each) for each in region.ancestors)
 
 
 def _is_block(element: Element) -> bool:

@@ -54,7 +54,7 @@ def read_statements(tree: Document) -> Statements:
     title = _title(tree)
     site = metas["og:site_name"] or own_site or publisher or metas["application-name"]
     site = site or metas["apple-mobile-web-app-title"] or _end_of(title, (headline, metas["og:title"]))
-    return Statements(headline or _without(title, site) or title, site if len(site) <= _LONGEST_NAME else "")
+    return Statements(headline or without_site(title, site) or title, site if len(site) <= _LONGEST_NAME else "")
 
 
 def site_of_title(title: str) -> str:
@@ -78,7 +78,7 @@ def _meta(tree: Document, name: str) -> str:
     return fold_space(element.attr("content") or "") if element is not None else ""
 
 
-def _without(title: str, site: str) -> str:
+def without_site(title: str, site: str) -> str:
     """Return a title without the name of the site at one of its ends."""
     parts = [part for part in _SEPARATOR.split(title) if part]
     if not site or len(parts) < 2:

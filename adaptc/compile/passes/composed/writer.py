@@ -192,7 +192,10 @@ _VIEWPORT = "<meta name=viewport content=width=device-width,initial-scale=1>"
 def page_start(tree: Document, source: str) -> str:
     """Return everything before the head, with a doctype where that keeps the document mode."""
     doctype = "" if is_quirks(tree) or is_forced_quirks(source) else "<!DOCTYPE html>"
-    return f"{doctype}<html{_root_language(tree.root)}{_direction(tree)}>"
+    language, body = _root_language(tree.root), tree.select_one("body")
+    if not language and page_language(tree) and (body is None or "lang" not in body.attrs):
+        language = f" {attribute_markup('lang', page_language(tree))}"
+    return f"{doctype}<html{language}{_direction(tree)}>"
 
 
 _FROM_THE_RIGHT = re.compile(r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
@@ -229,9 +232,13 @@ def body_tag(tree: Document, source: str) -> str:
 
 
 def page_language(tree: Document) -> str:
-    """Return the language of a page, ``""`` if it says none."""
-    root = tree.root
-    return "" if root is None else root.attr("lang") or root.attr("xml:lang") or ""
+    """Return the language of a page, or of the part of it that holds most of its text; ``""`` if it says none."""
+    root, body = tree.root, tree.select_one("body")
+    own = "" if root is None else root.attr("lang") or root.attr("xml:lang") or ""
+    if own or body is None:
+        return own
+    parts = (each for each in (body, *body.select("[lang]")) if each.attr("lang"))
+    return next((each.attr("lang") or "" for each in parts if 2 * len(each.text) > len(body.text)), "")
 
 
 def page_title(tree: Document) -> str:

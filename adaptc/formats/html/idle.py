@@ -1,17 +1,87 @@
-"""Bars and dialogues that ask for consent to cookies, which nothing but a script can dismiss."""
+"""What does nothing without scripts: buttons that are links, a heading's own anchor, rows of tools, consent bars."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from turbohtml import Document, Element
 
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.forms import control_type, find_forms, opens_natively
-from adaptc.formats.html.visible_text import is_followable
+from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_followable, is_hidden, walk
 
-__all__ = ["consent_bars"]
+__all__ = ["consent_bars", "is_idle", "is_idle_button", "is_idle_tools", "is_own_anchor", "skip_links"]
+
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_TITLES = "h1, h2, h3, h4, h5, h6, dt, summary, [role=heading]"
+_BLOCKS = "h1, h2, h3, h4, h5, h6, p, div, ul, ol, table, section, article"
+_BUTTONS = frozenset({"btn", "button", "cta"})
+_LONGEST_SIGN = 2  # characters: a pilcrow, a number sign
+_LONGEST_TOOLS = 240  # characters, white space left out
+_TOOLS = frozenset(
+    {"share", "sharing", "sharebar", "socialbar", "social", "toolbox", "textsize", "fontsize", "addthis"}
+)
+_TOOL_BOXES = frozenset({"div", "ul", "span", "p", "section", "aside", "li"})
+_NOT_TOOLS = (
+    "h1, h2, h3, h4, h5, h6, table, article, blockquote, pre, form, input, select, textarea, iframe, video, img[alt]"
+)
+
+
+def is_idle(element: Element) -> bool:
+    """Whether an element is one of these."""
+    if element.tag == "a":
+        return is_own_anchor(element) if is_followable(element.attr("href")) else is_idle_button(element)
+    return is_idle_tools(element)
+
+
+def is_idle_button(link: Element) -> bool:
+    """Whether a link leads nowhere and looks like a button: "Add to cart", which only a script hears."""
+    if "href" not in link.attrs or is_followable(link.attr("href")):
+        return False
+    is_called = (link.attr("role") or "").lower() == "button" or not _BUTTONS.isdisjoint(class_words(link))
+    return is_called and link.closest(_TITLES) is None and link.select_one(_BLOCKS) is None
+
+
+def is_own_anchor(link: Element) -> bool:
+    """Whether a link leads to the heading that it is in or follows: its own address, to be copied."""
+    target = (link.attr("href") or "").removeprefix("#")
+    if not target or target == link.attr("href"):
+        return False
+    before = next((each for each in link.previous_siblings if isinstance(each, Element)), None)
+    parent = link.parent if isinstance(link.parent, Element) else None
+    near = [each for each in (before, parent) if each is not None and each.tag in _HEADINGS]
+    named = next((each for each in near if each.attr("id") == target), None)
+    if named is None:
+        return False
+    words = fold_space(link.text)
+    heading = fold_space(named.text.replace(link.text, "") if named is parent else named.text)
+    return len(words) <= _LONGEST_SIGN or (bool(heading) and heading in words)
+
+
+def skip_links(body: Element) -> Iterator[Element]:
+    """Yield the links before all other words that lead to the content: nothing stands between."""
+    for node in walk(body, lambda each: each.tag not in UNSEEN and not is_hidden(each)):
+        if isinstance(node, Element):
+            href = node.attr("href") or "" if node.tag == "a" else ""
+            target = body.select_one(f'[id="{href[1:]}"]') if href.startswith("#") and href[1:].isidentifier() else None
+            if target is not None and (target.tag in ("h1", "main") or target.select_one("h1, main") is not None):
+                yield node
+        elif node.data.strip() and not any(isinstance(each, Element) and each.tag == "a" for each in node.ancestors):
+            return
+
+
+def is_idle_tools(element: Element) -> bool:
+    """Whether an element is a row of tools without links that lead anywhere: to share, to enlarge the text."""
+    if element.tag not in _TOOL_BOXES or _TOOLS.isdisjoint(class_words(element)):
+        return False
+    if element.select_one(_NOT_TOOLS) is not None or len("".join(element.text.split())) > _LONGEST_TOOLS:
+        return False
+    return not any(is_followable(each.attr("href")) for each in element.select("a[href]"))
+
+
+# ---- bars and dialogues that ask for consent to cookies, which nothing but a script can dismiss
 
 _TOPICS = frozenset({"cookie", "cookies", "consent", "gdpr", "ccpa"})
 _FORMS = frozenset({

@@ -1,0 +1,163 @@
+"""What themes and generators of sites write around their words, on a composed page."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptc.compile.passes.composed.reader import ComposedPage, compose
+from adaptc.formats.html.contract import article_violations
+from adaptc.formats.html.document import parse
+
+WORDS = "Ships came in at dawn, and those who load them were on the quay before anybody else in the town was awake. "
+
+
+def body_of(body: str, css: str = "", title: str = "T", root: str = " lang=en") -> str:
+    """Return what is written between the tags of the body; the contract for a reader holds."""
+    source = f"<!DOCTYPE html><html{root}><head><title>{title}</title></head><body>{body}"
+    page = compose(source, url_path="/p.html", sheets_of=lambda _: [css])
+    assert isinstance(page, ComposedPage), page
+    assert article_violations(parse(source), parse(page.text)) == []
+    return page.text.partition("<body")[2].partition(">")[2]
+
+
+@pytest.mark.parametrize(
+    "button",
+    ["<a class=btn href=#>Add to cart</a>", "<a role=button href=#!>Add to cart</a>",
+     "<a class='b btn-outline' href='javascript:buy()'>Add to cart</a>"],
+)  # fmt: skip
+def test_a_button_that_only_a_script_hears_is_left_out(button: str) -> None:
+    assert "cart" not in body_of(f"<h1>Shop</h1><p>A lamp.</p>{button}")
+
+
+def test_a_title_that_leads_nowhere_and_a_button_that_leads_somewhere_stay() -> None:
+    written = body_of(
+        "<h1>Shop</h1><h2><a class=btn href=#>Lamps</a></h2><a class=btn href=buy.html>Buy</a><a href=#>x</a>"
+    )
+    assert "<h2>Lamps</h2>" in written
+    assert "<a href=buy.html>Buy</a>" in written
+    assert "x</p>" in written
+
+
+def test_a_price_that_is_no_more_is_struck() -> None:
+    written = body_of(
+        "<h1>Shop</h1><p><span class=old>$45</span> $40</p>", ".old{text-decoration:line-through!important}"
+    )
+    assert "<p><s>$45</s> $40</p>" in written
+
+
+def test_the_link_of_a_heading_to_itself_is_left_out() -> None:
+    anchor = "<div><h2 id=a>Code</h2><a href=#a><span>Section titled “Code”</span></a></div>"
+    written = body_of(f"<h1>H</h1>{anchor}<h2 id=b>Two <a href=#b>#</a></h2><h2 id=c>See <a href=#a>Code</a></h2>")
+    assert "Section titled" not in written
+    assert "<h2 id=b>Two</h2>" in written
+    assert "href=#b" not in written
+    assert "<h2 id=c>See <a href=#a>Code</a></h2>" in written
+
+
+def test_a_menu_within_the_main_content_is_the_menu() -> None:
+    menu = (
+        "<nav class=navbar><a class=brand href=/>Herald</a><ul><li><a href=/a>One</a><li><a href=/b>Two</a></ul></nav>"
+    )
+    written = body_of(f"<main>{menu}<h1>Title</h1><p>{WORDS}</p></main>")
+    assert written.index("<nav><ul>") < written.index("</header>") < written.index("<main><h1>Title</h1>")
+    assert written.count("href=/a") == 1
+
+
+def test_links_to_the_pages_before_and_after_are_below_the_content() -> None:
+    pages = "<nav class=pagination-nav><a href=p><div>Previous</div><div>One</div></a>"
+    pages += "<a href=n><div>Next</div><div>Two</div></a></nav>"
+    written = body_of(f"<main><article><h1>T</h1><p>{WORDS}</p></article>{pages}</main>")
+    assert '</main><nav aria-label="Pages"><ul><li><a href=p>Previous One</a></li><li><a href=n>Next Two</a>' in written
+
+
+def test_who_wrote_it_stays_above_the_title() -> None:
+    author = "<div class=row><div class=col><p>Valerie Luna</p></div>"
+    text = f"<p>{WORDS * 3}</p>" * 3
+    written = body_of(f"<main>{author}<div class=col><article><h1>T</h1>{text}</article></div></div></main>")
+    assert written.startswith("<main><p>Valerie Luna</p><h1>T</h1>")
+
+
+def test_lists_in_the_foot_stay_below_their_titles() -> None:
+    columns = "".join(
+        f"<div class=col><div>{name}</div><ul>"
+        + "".join(f"<li><a href={name}{n}>{name} {n}</a>" for n in range(count))
+        + "</ul></div>"
+        for name, count in (("Docs", 1), ("Community", 3), ("More", 2))
+    )
+    written = body_of(f"<main><h1>T</h1><p>{WORDS * 5}</p></main><footer>{columns}</footer>")
+    foot = written.partition("<footer>")[2]
+    names = ("Docs<", "Docs 0", "Community<", "Community 2", "More<", "More 1")
+    assert sorted(names, key=foot.index) == list(names)
+
+
+def test_a_name_beside_its_logo_is_said_once() -> None:
+    brand = "<a class=navbar__brand href=/><img src=l.svg alt='My Site Logo'>"
+    brand += "<img src=d.svg alt='My Site Logo'><b>My Site</b></a>"
+    assert "<p class=s><a href=/>My Site</a></p>" in body_of(
+        f"<header>{brand}</header><main><h1>T</h1><p>{WORDS}</p></main>"
+    )
+
+
+def test_a_portrait_beside_its_name_is_one_link() -> None:
+    author = (
+        "<div><a href=/me><img src=me.png alt='Ada Byron'></a><div><a href=/me><span>Ada Byron</span></a></div></div>"
+    )
+    written = body_of(f"<main><h1>T</h1>{author}<p>{WORDS}</p></main>")
+    assert written.count("Ada Byron") == 1
+
+
+def test_boxes_in_a_row_are_cards_also_without_links() -> None:
+    boxes = "".join(f"<div class=col><h2>Lamp {n}</h2><p>${n}</p></div>" for n in range(4))
+    page = f"<main><h1>Shop</h1><div class=row>{boxes}</div></main>"
+    assert body_of(page, ".row{display:flex}").count("<div class=c>") == 4
+    assert "class=g" not in body_of(page)
+
+
+def test_sections_of_a_landing_page_stay_in_their_order() -> None:
+    sections = (
+        f"<section><h2>First</h2><p>Short.</p></section><section><h2>Second</h2>{f'<p>{WORDS}</p>' * 6}</section>"
+    )
+    written = body_of(f"<header><h1>Come</h1></header>{sections}<section><h2>Third</h2><p>Short.</p></section>")
+    assert sorted(("Come", "First", "Second", "Third"), key=written.index) == ["Come", "First", "Second", "Third"]
+    assert "<aside>" not in written
+
+
+def test_messages_of_two_forms_with_the_same_ids_stay_hidden() -> None:
+    form = "<form action=/s><input name=q><div class=d-none id=done>Sent!</div></form>"
+    assert body_of(f"<h1>H</h1>{form}{form}", ".d-none{display:none!important}").count("<div hidden><p>Sent!") == 2
+
+
+def test_the_days_of_a_calendar_stay() -> None:
+    days = "".join(f"<div><button class=date-item>{n}</button></div>" for n in range(1, 32))
+    tools = "".join(f"<button>{n}</button>" for n in range(1, 9))
+    assert "31</p>" in body_of(f"<h1>March</h1><div class=body>{days}</div>", ".body{display:flex}")
+    assert "8" not in body_of(f"<h1>March</h1><p>Pages</p><div>{tools}</div>")
+
+
+def test_tools_to_share_without_links_are_left_out() -> None:
+    tools = "<div class=share>Share <a href=#>Tweet</a> 0 <span>Print</span></div>"
+    linked = "<div class=share>Share <a href=mailto:?body=x>by mail</a></div>"
+    written = body_of(f"<main><h1>T</h1>{tools}<p>{WORDS}</p>{linked}</main>")
+    assert "Tweet" not in written
+    assert '<a href="mailto:?body=x">by mail</a>' in written
+
+
+def test_a_link_that_skips_the_menu_is_not_needed() -> None:
+    written = body_of(f"<a class=x href=#_top>Skip to content</a><main><h1 id=_top>T</h1><p>{WORDS}</p></main>")
+    assert "Skip" not in written
+
+
+def test_the_language_of_most_of_the_words_is_that_of_the_page() -> None:
+    source = f"<!DOCTYPE html><html><title>T</title><body><p>x</p><div lang=ar><h1>T</h1><p>{WORDS}</p></div>"
+    page = compose(source, url_path="/p.html")
+    assert isinstance(page, ComposedPage)
+    assert page.text.startswith("<!DOCTYPE html><html lang=ar>")
+
+
+def test_the_name_of_an_idle_choice_is_left_out() -> None:
+    choice = "<label>Select theme <select><option>dark</select></label>"
+    assert "theme" not in body_of(f"<header>{choice}</header><main><h1>T</h1><p>{WORDS}</p></main>")
+
+
+def test_a_text_that_a_program_made_of_a_file_name_says_nothing() -> None:
+    assert "timestamp" not in body_of("<h1>T</h1><p>Today <img src=/i/timestamp.png alt=timestamp></p>")
