@@ -265,8 +265,8 @@ def link_name(element: Element) -> str:
     text = fold_space("".join(_texts(element)))
     if element.select_one("img") is not None:
         own = fold_space("".join(each.data for each in content_texts(element)))
-        names = [image_text(image) for image in element.iter_elements("img")]
-        if any(map(str.isalnum, own)) and all(own.casefold() in name.casefold() for name in names if name):
+        shown = filter(None, map(image_text, element.iter_elements("img")))
+        if any(map(str.isalnum, own)) and all(own.casefold() in name.casefold() for name in shown):
             return own
     if any(map(str.isalnum, text)):
         return text
