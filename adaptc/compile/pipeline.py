@@ -341,10 +341,10 @@ PASSES: tuple[Pass, ...] = (
     SidecarPass("bundle-file", 2, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 8, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass("embedded", 10, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
-    WholePagePass("base-only", 3, _HTML, "base_only:remove_objects"),
+    WholePagePass("base-only", 4, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
-        4,
+        5,
         _HTML,
         "composed:compose_page",
         _COMPOSED,
