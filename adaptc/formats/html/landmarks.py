@@ -241,7 +241,7 @@ def find_site(tree: Document) -> SiteIdentity:
     home = (brand.attr("href") or "") if brand is not None and is_followable(brand.attr("href")) else ""
     meta = tree.select_one('meta[property="og:site_name"], meta[name="application-name"]')
     name = (meta.attr("content") or "") if meta is not None else ""
-    label = link_name(brand) if brand is not None and home else ""
+    label = link_name(brand) if brand is not None else ""
     return SiteIdentity(fold_space(name) or (label if len(label) < _LONGEST_LABEL else ""), home, brand)
 
 

@@ -161,3 +161,10 @@ def test_the_name_of_an_idle_choice_is_left_out() -> None:
 
 def test_a_text_that_a_program_made_of_a_file_name_says_nothing() -> None:
     assert "timestamp" not in body_of("<h1>T</h1><p>Today <img src=/i/timestamp.png alt=timestamp></p>")
+
+
+def test_a_site_whose_name_leads_nowhere_is_named() -> None:
+    brand = "<div><a class=navbar-brand href=#!>Start Bootstrap</a></div>"
+    written = body_of(f"<header>{brand}</header><main><h1>T</h1><p>{WORDS}</p></main>")
+    assert written.startswith("<header><p class=s>Start Bootstrap</p></header>")
+    assert written.count("Start Bootstrap") == 1

@@ -209,12 +209,7 @@ class _Reader:
 
     def _flow(self) -> Flow:
         brand = self.site.brand
-        is_named = (
-            brand is not None
-            and self.site.home
-            and self.site.name
-            and _without_logo(link_name(brand)) == self.site.name
-        )
+        is_named = brand is not None and self.site.name and _without_logo(link_name(brand)) == self.site.name
         left_out = [*self.landmarks.navigation, *([brand] if brand is not None and is_named else [])]
         left_out += self.cards.repeats
         messages = self.layout.messages()
