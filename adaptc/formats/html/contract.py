@@ -18,7 +18,14 @@ from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import is_limited_quirks, is_quirks
 from adaptc.formats.html.forms import Forms, control_type, find_forms
 from adaptc.formats.html.idle import is_idle, is_own_anchor, skip_links
-from adaptc.formats.html.landmarks import Landmarks, content_links, content_nodes, find_landmarks, navigation_links
+from adaptc.formats.html.landmarks import (
+    Landmarks,
+    content_links,
+    content_nodes,
+    find_landmarks,
+    inner_navigation,
+    navigation_links,
+)
 from adaptc.formats.html.visible_text import fold_space, is_ad_label, is_icons, rendered_texts, walk
 
 __all__ = [
@@ -303,6 +310,8 @@ def _lost_text(before: Document, after: Document, landmarks: Landmarks) -> Itera
     if root is None:
         return
     text = _compact(body) if body is not None else ""
+    menus = inner_navigation(landmarks.main) if landmarks.main is not None else ()
+    landmarks = Landmarks(landmarks.main, (*landmarks.navigation, *menus))
     lost = list(_missing(_article_pieces(root, landmarks, find_cards(before).repeats), text))
     if lost:
         yield f"text of the article is gone: {_enumerate([repr(piece[:_QUOTED]) for piece in lost], _NAMED_LOSSES)}"

@@ -107,7 +107,10 @@ def _is_called_main(element: Element) -> bool:
 
 
 def inner_navigation(main: Element) -> list[Element]:
-    """Return the outermost menus within the main content, beside its article where it has one: by element or role."""
+    """Return the outermost menus within the main content, beside its article where it has one: by element or role.
+
+    One whose links lead nowhere shows what a menu looks like, as the pages of a kit of components do.
+    """
     lengths = content_lengths(main)
     articles = main.select("article")
     found: list[Element] = []
@@ -118,7 +121,7 @@ def inner_navigation(main: Element) -> list[Element]:
             continue
         if is_hidden(element) or element.select_one("p, h1, article, form, input") is not None:
             continue
-        links = element.select("a[href]")
+        links = [each for each in element.select("a[href]") if is_followable(each.attr("href"))]
         if links and not all(map(_is_tab, links)) and sum(map(lengths.of, links)) >= _LINKED * lengths.of(element):
             found.append(element)
     return found

@@ -168,3 +168,8 @@ def test_a_site_whose_name_leads_nowhere_is_named() -> None:
     written = body_of(f"<header>{brand}</header><main><h1>T</h1><p>{WORDS}</p></main>")
     assert written.startswith("<header><p class=s>Start Bootstrap</p></header>")
     assert written.count("Start Bootstrap") == 1
+
+
+def test_a_menu_in_the_content_that_leads_nowhere_is_content() -> None:
+    menu = "<nav><a href=#>Action</a><b>Dropdown header</b><a href=#>Another</a></nav>"
+    assert "Dropdown header" in body_of(f"<main><h1>Kit</h1><p>{WORDS}</p>{menu}</main>")
