@@ -6,6 +6,7 @@ scripting.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from turbohtml import Comment, Document, Html, Minify, Namespace, Text
@@ -13,11 +14,20 @@ from turbohtml import Comment, Document, Html, Minify, Namespace, Text
 from adaptc.formats.html.document import is_forced_quirks, parse_bare, parse_equal, scripting_modes
 from adaptc.formats.html.mutate import merge_texts
 
-_LAYOUT = Html(
-    layout=Minify(collapse_whitespace=False, omit_optional_tags=True, unquote_attributes=True, strip_comments=False)
-)
+_LAYOUT = {
+    omits: Html(
+        layout=Minify(
+            collapse_whitespace=False, omit_optional_tags=omits, unquote_attributes=True, strip_comments=False
+        )
+    )
+    for omits in (False, True)
+}
 _LARGE = 1 << 20  # characters of a page
 _PRIVATE = range(0xE000, 0xF900)  # characters that mean nothing (Unicode, private use area)
+# A table, or what the parser drops outside of one (WHATWG HTML, "in body")
+_TABLE_OR_PART = re.compile(
+    r"<(?:(table|!doctype)|caption|col|colgroup|tbody|td|tfoot|th|thead|tr)(?=[\s/>])", re.IGNORECASE | re.ASCII
+)
 _COMMENTS = "//comment()[not(ancestor::template or ancestor::noscript)]"
 # What a comment starts with, or contains, when a program or a lawyer reads it: conditional comments, licences,
 # server side includes, Knockout, Edge Side Includes, search engine marks, marks of template engines and
@@ -44,21 +54,22 @@ class MinifiedMarkup:
 
 
 def minify_markup(
-    text: str, *, keep_comments: bool, declared: bool = True, tree: Document | None = None
+    text: str, *, keep_comments: bool, keep_tags: bool = False, declared: bool = True, tree: Document | None = None
 ) -> MinifiedMarkup | None:
     """Return shorter markup that parses to the same tree but for comments; ``None`` when there is none.
 
     ``keep_comments`` keeps every comment: scripts may count on child nodes. Comments in templates and in
-    ``<noscript>`` stay in any case. ``declared`` is that of the page: character references become characters,
-    which must not happen where a browser guesses the encoding. ``tree`` is what ``text`` parses to, where that is
-    known; it loses its comments.
+    ``<noscript>`` stay in any case. ``keep_tags`` keeps optional tags: scripts may read the page as text. Rows
+    without their table stay as they are: a script inserts them into one. ``declared`` is that of the page: character
+    references become characters, which must not happen where a browser guesses the encoding. ``tree`` is what
+    ``text`` parses to, where that is known; it loses its comments.
     """
     # What forces quirks mode is not in the tree and would be lost.
-    if is_forced_quirks(text) or not (declared or text.isascii()):
+    if is_forced_quirks(text) or not (declared or text.isascii()) or _has_loose_rows(text):
         return None
     expected, modes = _ExpectedTrees(text, tree, keep_comments=keep_comments), scripting_modes(text)
     # With scripting a noscript holds text, which is written unchanged and so survives in both modes.
-    closed, serialised = _serialise_short(expected.tree(scripting=modes[-1]), text)
+    closed, serialised = _serialise_short(expected.tree(scripting=modes[-1]), text, _LAYOUT[not keep_tags])
     if declared:
         closed = closed.replace("&nbsp;", "\xa0")
     else:
@@ -100,6 +111,12 @@ def is_meaningful_comment(comment: str) -> bool:
     return lowered.startswith(_MEANINGFUL_STARTS) or any(mark in lowered for mark in _MEANINGFUL_MARKS)
 
 
+def _has_loose_rows(text: str) -> bool:
+    """Whether a text has rows or cells before any table: the parser drops their tags."""
+    first = _TABLE_OR_PART.search(text)
+    return first is not None and first[1] is None
+
+
 def _in_ascii(text: str) -> str:
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
 
@@ -111,7 +128,7 @@ def _parse_verified(text: str, expected: _ExpectedTrees, modes: tuple[bool, ...]
     return parse_equal(text, expected.tree(scripting=False), scripting=False)
 
 
-def _serialise_short(tree: Document, text: str) -> tuple[str, str]:
+def _serialise_short(tree: Document, text: str, layout: Html) -> tuple[str, str]:
     """Return the markup of a tree, with SVG and MathML elements without content as ``<path/>``, and with both tags.
 
     ``text`` is the page. The serialiser writes both tags, as the standard does. A mark in such elements shows where: to
@@ -121,12 +138,12 @@ def _serialise_short(tree: Document, text: str) -> tuple[str, str]:
     foreign = tree.select("svg *, math *") if has_foreign else []
     empty = [element for element in foreign if not len(element) and element.namespace is not Namespace.HTML]
     if not empty:
-        markup = tree.serialize(_LAYOUT)
+        markup = tree.serialize(layout)
         return markup, markup
     mark = next(character for character in map(chr, _PRIVATE) if character not in text)
     for element in empty:
         element.append(Text(mark))
-    marked = tree.serialize(_LAYOUT)
+    marked = tree.serialize(layout)
     for element in empty:
         element.clear()
     return _close_empty(marked, mark), marked.replace(mark, "")

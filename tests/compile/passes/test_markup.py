@@ -114,6 +114,43 @@ def test_a_fragment_stays_a_fragment():
     assert text == "<p class=x>a<p class=y>b"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tr class="new"><td>One</td></tr><tr class="new"><td>Two</td></tr>',
+        "<!-- rows -->\n<tbody><tr><td><table><tr><td>In</td></tr></table></td></tr></tbody>",
+        '<td id="c" ></td>',
+        '<COL span="2">',
+    ],
+)
+def test_rows_without_their_table_stay(text):
+    assert whole(text) == text
+
+
+def test_tables_with_their_rows_are_shortened():
+    assert whole('<table><tr><td class="c">a</td></tr></table>') == "<table><tbody><tr><td class=c>a</table>"
+
+
+@pytest.mark.parametrize(
+    ("script", "stay"),
+    [
+        (r"t.match(/<body[^>]*>([\s\S.]*)<\/body>/i)[0]", True),
+        (r"t.match(/<head\b[^>]*>/i)", True),
+        ("t.split('<body')[1]", True),
+        ('t.indexOf("</head>")', True),
+        ("frame.write('<html><body class=\"x\"></body></html>')", False),
+        ("t.querySelector('body')", False),
+    ],
+)
+def test_scripts_that_find_parts_of_pages_in_their_text_find_them(script, stay):
+    body = '</head><body><p class="x">a</p></body></html>'
+    page = whole(
+        f"<!doctype html><html><head><meta charset=utf-8><title>T</title><script src=a.js></script>{body}",
+        **{"a.js": script},
+    )
+    assert page.endswith("</head><body><p class=x>a</p></body></html>" if stay else "<p class=x>a")
+
+
 def test_xhtml_that_is_served_as_xml_is_no_page():
     from adaptc.core import media
 
