@@ -297,8 +297,8 @@ PASSES: tuple[Pass, ...] = (
         writes=_LINK | _STYLE,
         after_edits=True,
     ),
-    EditPass("half-objects", 4, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
-    EditPass("strip", 12, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
+    EditPass("half-objects", 5, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
+    EditPass("strip", 13, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
     EditPass("third-parties", 1, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
@@ -312,7 +312,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("inline-styles", 13, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 12, _HTML, "inline_scripts:inline_scripts", _READERS),
-    EditPass("inline-images", 5, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
+    EditPass("inline-images", 6, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
         3,
@@ -353,7 +353,7 @@ PASSES: tuple[Pass, ...] = (
         libraries=_COMPOSING,
         smaller_budgets=_SMALLER_BUDGETS,
     ),
-    TextPass("markup", 4, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS}),
+    TextPass("markup", 5, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS}),
 )
 
 LIBRARIES = EVERY_PASS.union(_IMAGES, codings.LIBRARIES, *(each.libraries for each in PASSES))

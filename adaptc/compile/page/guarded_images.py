@@ -70,17 +70,22 @@ class GuardedImages:
             self._has_shown = True
 
     def finish(self) -> None:
-        """Write the script, before the others, where an image needs it and the page does not have it."""
+        """Write the script, before the others, where an image needs it and the page does not have it.
+
+        It goes into the head: in the body it would be a sibling that selectors and scripts count.
+        """
         tree = self.editor.tree
         scripts = [each for each in tree.iter_elements("script") if not is_isolated(each, self.editor.text)]
         if not self._has_shown or any(each.text.startswith(GUARD) for each in scripts):
             return
         may_ask = bool(self.page.unseen_scripts) or any(_SHOWN in _text(script) for script in self.page.scripts)
         markup = f"<script>{GUARD}{_ANSWER if may_ask else ''}</script>"
-        if scripts:
-            self.editor.insert_before(scripts[0], markup)
-        elif (body := tree.select_one("body")) is not None:
-            self.editor.append(body, markup)
+        head = tree.select_one("head")
+        first = next((each for each in scripts if head in each.ancestors), None)
+        if first is not None:
+            self.editor.insert_before(first, markup)
+        elif head is not None:
+            self.editor.append(head, markup)
 
 
 def _are_inert(page: PageContext) -> bool:

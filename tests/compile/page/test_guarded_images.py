@@ -123,3 +123,11 @@ def test_the_guard_is_there_once() -> None:
     text = str(guarded("copy")["index.html"])
     again = HalfSite({**FILES, "index.html": text})
     assert again.page_text(scripts="own").count(GUARD) == 1
+
+
+@pytest.mark.parametrize("head", ["<title>t</title>", "<head><title>t</title></head>", "<script>1</script>"])
+def test_the_guard_is_no_element_of_the_body(head: str) -> None:
+    body = BODY.format(script=SCRIPT).partition("<body>")[2]
+    pages = HalfSite({**FILES, "index.html": f"<!doctype html><meta charset=utf-8>{head}<body>{body}"})
+    text = pages.page_text(scripts="own")
+    assert -1 < text.find(GUARD) < text.find("<body>")
