@@ -311,7 +311,7 @@ PASSES: tuple[Pass, ...] = (
         smaller_budgets=_SMALLER_BUDGETS,
     ),
     EditPass("inline-styles", 13, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 12, _HTML, "inline_scripts:inline_scripts", _READERS),
+    EditPass("inline-scripts", 13, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 6, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -143,3 +145,18 @@ def carried_markup(element: Element) -> str:
     """Return the markup of the attributes that go along, each after a space."""
     carried = ((name, str(element.attr(name) or "")) for name in element.attrs if is_carried(name))
     return "".join(f" {attribute_markup(name, value)}" for name, value in carried)
+
+
+# Expressions that find the parts of a page in its text, as those of jquery-pjax: /<body[^>]*>([\s\S.]*)<\/body>/i
+_READS_TAGS = re.compile(
+    r"""<(?:html|head|body)(?:\[\^|\(|\.\*|\\[bsSwW]|\[\\)"""
+    r"""|(?:indexOf|search|split|match|replace)\(\s*["'`/]<\\?/?(?:html|head|body)\b""",
+    re.IGNORECASE,
+)
+
+
+@lru_cache(maxsize=256)
+def reads_tags(script: str | bytes) -> bool:
+    """Whether a script finds parts of pages in their text; its own text must not stand there."""
+    text = script if isinstance(script, str) else script.decode("utf-8", "replace")
+    return _READS_TAGS.search(text) is not None

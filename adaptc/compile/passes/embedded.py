@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_isolated
+from adaptc.compile.page.inlining import reads_tags
 from adaptc.compile.page.sheets import is_minified
 from adaptc.compile.view import Options, View
 from adaptc.core.facts import FactKind
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
     from turbohtml import Document, Element
 
 _JSON_TYPES = frozenset({"application/json", "application/ld+json", "importmap", "speculationrules"})
-# Expressions that find the parts of a page in its text, as those of jquery-pjax: /<body[^>]*>([\s\S.]*)<\/body>/i
-_READS_TAGS = re.compile(
-    r"""<(?:html|head|body)(?:\[\^|\(|\.\*|\\[bsSwW]|\[\\)"""
-    r"""|(?:indexOf|search|split|match|replace)\(\s*["'`/]<\\?/?(?:html|head|body)\b""",
-    re.IGNORECASE,
-)
 
 
 def minify_embedded(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
@@ -95,11 +88,5 @@ def shorten_markup(text: str, tree: Document | None, page: PageContext, options:
     if has_template_attribute(text):
         return None
     keep = options["comments"] == "keep" or (options["comments"] == "keep-with-scripts" and page.has_scripts)
-    keep_tags = any(map(_reads_tags, page.scripts))
+    keep_tags = any(map(reads_tags, page.scripts))
     return minify_markup(text, keep_comments=keep, keep_tags=keep_tags, declared=page.page.declared, tree=tree)
-
-
-@lru_cache(maxsize=256)
-def _reads_tags(script: str | bytes) -> bool:
-    text = script if isinstance(script, str) else script.decode("utf-8", "replace")
-    return _READS_TAGS.search(text) is not None

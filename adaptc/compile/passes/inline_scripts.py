@@ -24,6 +24,7 @@ from adaptc.compile.page.inlining import (
     first_unusual,
     framed_files,
     meets_integrity,
+    reads_tags,
     should_inline,
 )
 from adaptc.compile.view import Options, View
@@ -156,6 +157,8 @@ def _reasons_of_element(element: Element, page: PageContext, options: Options) -
 
 def _kind_problem(element: Element, path: str, page: PageContext, view: View, options: Options) -> str | None:
     """Return why a script of this type stays. A module without imports and exports runs at the same time in place."""
+    if reads_tags(view.artifact(path)):
+        return "it looks for tags in the text of pages"
     kind = element.attr("type")
     if is_javascript_type(kind, element.attr("language")):
         return None

@@ -33,6 +33,10 @@ def test_the_types_of_classic_scripts_go(kind):
     assert f"<script>{CODE}</script>" in inlined(f"<script type='{kind}' src=a.js></script>")
 
 
+def test_a_script_that_looks_for_tags_in_the_text_of_pages_stays_out_of_it():
+    assert "<script src=a.js></script>" in inlined(code=r"t.match(/<body[^>]*>([\s\S]*)<\/body>/i)")
+
+
 def test_an_old_language_attribute_that_names_javascript_is_removed():
     assert f"<script>{CODE}</script>" in inlined("<script language=JavaScript1.2 src=a.js></script>")
     assert "src=a.js" in inlined("<script language=VBScript src=a.js></script>")

@@ -31,9 +31,11 @@ MARKED = f"{MARK}={checksum('i/note.png')}"
 
 def test_where_scripts_may_look_a_decoration_keeps_its_address() -> None:
     script = "<script>go()</script>"
-    assert body(f"<p>{NOTE} Take note.</p>{script}") == (
-        f'<p><img srcset="{GUARDED}" {MARKED} src="i/note.png" alt=""> Take note.</p><script>{GUARD}</script>{script}'
-    )
+    shown = f'<p><img srcset="{GUARDED}" {MARKED} src="i/note.png" alt=""> Take note.</p>{script}'
+    assert body(f"<p>{NOTE} Take note.</p>{script}") == shown
+    head = f"<head><title>T</title><script>{GUARD}</script></head>"
+    site = StrippedSite({"index.html": f"<head><title>T</title></head><p>{NOTE} Take note.</p>{script}"})
+    assert site.stripped()[0] == f"{head}{shown}"
 
 
 def test_where_scripts_may_look_a_picture_keeps_its_sources() -> None:
