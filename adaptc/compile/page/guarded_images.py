@@ -81,7 +81,7 @@ class GuardedImages:
         may_ask = bool(self.page.unseen_scripts) or any(_SHOWN in _text(script) for script in self.page.scripts)
         markup = f"<script>{GUARD}{_ANSWER if may_ask else ''}</script>"
         head = tree.select_one("head")
-        first = next((each for each in scripts if head in each.ancestors), None)
+        first = next((each for each in scripts if any(above is head for above in each.ancestors)), None)
         if first is not None:
             self.editor.insert_before(first, markup)
         elif head is not None:
