@@ -302,7 +302,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("third-parties", 1, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
-        14,
+        15,
         _HTML,
         "half_images:halve_images",
         _HALF_IMAGES,
