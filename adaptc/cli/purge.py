@@ -9,6 +9,7 @@ import click
 from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.daemon_options import output_option
 from adaptc.cli.render import print_json, print_text
+from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
 
 
@@ -37,6 +38,9 @@ def purge(
     knobs = read_knobs(config.output)
     if levels and knobs is None:
         raise UsageError("nothing was emitted: run adaptc emit, which says what levels are called")
+    for level in levels:
+        if knobs is not None and level not in knobs.levels:
+            raise UsageError(f"there is no level {level} in what was emitted{nearest(level, knobs.levels)}")
     site = site_of(config.site.base_url, config.url_prefix)
     labels = tuple(f"{knobs.name}-{level}" for level in levels) if knobs is not None else ()
     whole = tuple(url if "://" in url else site.removesuffix(config.url_prefix) + f"/{url.lstrip('/')}" for url in urls)

@@ -230,3 +230,8 @@ def test_the_command(tmp_path: Path) -> None:
         "cdn all https://example.org/docs",
     ]
     assert run_adaptc("purge", "/a", "--all", cwd=tmp_path).returncode == 2
+    done = run_adaptc("purge", "--level", "porer", cwd=tmp_path)
+    assert (done.returncode, "there is no level porer in what was emitted, did you mean poorer?" in done.stderr) == (
+        2,
+        True,
+    )
