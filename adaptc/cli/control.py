@@ -19,6 +19,7 @@ from adaptc.cli.daemon_options import (
     cpu_source,
     daemon_options,
     existing_output,
+    opened_limits,
     owned,
     report_weakness,
     say,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from adaptc.daemons.control.settings import ControlSettings, SiteSettings
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.sensors.cpu import CpuSource
-    from adaptc.daemons.sensors.waiting import Counter
     from adaptc.formats.accesslog.parser import LineParser
     from adaptc.serve.capacity.utilization import Cost
     from adaptc.serve.purge import Purges
@@ -167,7 +167,7 @@ def _run(
         environment = Environment(
             endpoints,
             cpu,
-            opened_limits(settings),
+            opened_limits(settings, settings.limits, servers),
             origin,
             probe,
             reporter=reporter,
@@ -216,14 +216,6 @@ def _servers(sites: Mapping[str, SiteSettings], is_live: bool) -> set[str]:
     outputs = [site.output or Path() for site in sites.values()]
     found = [required_knobs(output) if is_live else read_knobs(output) for output in outputs]
     return {name for knobs in found if knobs is not None for name in knobs.servers}
-
-
-def opened_limits(settings: ControlSettings) -> dict[str, Counter]:
-    """Return the sensors that have a limit below which they say nothing, by name."""
-    from adaptc.daemons.sensors import LIMIT_SENSORS
-
-    limits = settings.limits
-    return {sensor.name: sensor.open(settings.cgroup) for sensor in LIMIT_SENSORS if limits[sensor.name] < sensor.off}
 
 
 def _endpoints(settings: ControlSettings, sites: Mapping[str, SiteSettings], dry_run: bool) -> dict[str, SiteEndpoint]:

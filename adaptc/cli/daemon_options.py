@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.sensors.cpu import CpuSource
     from adaptc.daemons.sensors.status_page import BackgroundPage
+    from adaptc.daemons.sensors.waiting import Counter
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 FILE = click.Path(dir_okay=False, path_type=Path)
@@ -150,21 +151,35 @@ def report_weakness(output: Path, reporter: Reporter) -> None:
         reporter.decision(time.time(), "remark", sentence)
 
 
-def cpu_source(settings: ModeSettings, servers: Collection[str] = ()) -> CpuSource:
-    """Return the CPU sensor of a control group, of the server's processes, or of the host. Raises ``UsageError``.
-
-    ``servers`` are those for which configuration was emitted.
-    """
+def programs_of(settings: ModeSettings, servers: Collection[str] = ()) -> set[str]:
+    """Return the names of the server's programs; ``servers`` are those for which configuration was emitted."""
     from adaptc.config.config import SERVERS
-    from adaptc.daemons.sensors.cpu import HostCpu, WorkersCpu, open_group
     from adaptc.serve.servers import server_named
+
+    programs = {program for name in servers for program in server_named(name).programs if name in SERVERS}
+    return set(settings.processes) or programs
+
+
+def cpu_source(settings: ModeSettings, servers: Collection[str] = ()) -> CpuSource:
+    """Return the CPU sensor of a control group, of the server's processes, or of the host. Raises ``UsageError``."""
+    from adaptc.daemons.sensors.cpu import HostCpu, WorkersCpu, open_group
 
     group = settings.cgroup
     if not group:
-        programs = {program for name in servers for program in server_named(name).programs if name in SERVERS}
-        programs = set(settings.processes) or programs
+        programs = programs_of(settings, servers)
         return WorkersCpu(programs) if programs else HostCpu()
     try:
         return open_group(group, os.cpu_count() or 1)
     except FileNotFoundError as error:
         raise UsageError(f"cgroup {group}: {error.strerror}: {error.filename}") from None
+
+
+def opened_limits(
+    settings: ModeSettings, limits: Mapping[str, float], servers: Collection[str] = ()
+) -> dict[str, Counter]:
+    """Return the sensors whose limit a value can exceed, by name."""
+    from adaptc.daemons.sensors import LIMIT_SENSORS
+
+    programs = programs_of(settings, servers)
+    active = [sensor for sensor in LIMIT_SENSORS if limits[sensor.name] < sensor.off]
+    return {sensor.name: sensor.open(settings.cgroup, programs) for sensor in active}

@@ -16,6 +16,7 @@ from adaptc.cli.daemon_options import (
     cpu_source,
     daemon_options,
     existing_output,
+    opened_limits,
     owned,
     report_weakness,
     say,
@@ -116,15 +117,11 @@ def _lowest(knobs: Knobs | None) -> str:
 
 
 def _panel(settings: SwitchSettings, knobs: Knobs | None) -> Panel:
-    from adaptc.daemons.sensors import LIMIT_SENSORS
     from adaptc.daemons.sensors.panel import Panel, PassiveOpens
 
-    status = started_page(settings, knobs.status if knobs else "")
-    limits = {
-        sensor.name: sensor.open(settings.cgroup) for sensor in LIMIT_SENSORS if sensor.name in settings.active_limits
-    }
-    cpu = cpu_source(settings, knobs.servers if knobs else ())
-    return Panel(cpu, PassiveOpens(settings.snmp), status, limits)
+    status, servers = started_page(settings, knobs.status if knobs else ""), knobs.servers if knobs else ()
+    limits = opened_limits(settings, settings.limits, servers)
+    return Panel(cpu_source(settings, servers), PassiveOpens(settings.snmp), status, limits)
 
 
 def _replay(invocation: Invocation, settings: SwitchSettings, trace: Path) -> ExitCode:

@@ -39,6 +39,7 @@ class Reporter:
         self._figures: Figures = {}
         self._written = 0.0
         self.failures = 0
+        self._remarks: set[str] = set()
 
     def serve(self, port: int) -> int:
         """Serve the figures on the loopback address; return the port. Raises ``OSError``."""
@@ -50,6 +51,13 @@ class Reporter:
         moment = time.strftime("%H:%M:%S", time.localtime(epoch))
         self._say(f"{moment} {event}: {rule}" + (f" ({text})" if text else ""))
         self.record(epoch, event, rule=rule, inputs=rounded(inputs))
+
+    def remark_once(self, epoch: float, sentences: Iterable[str]) -> None:
+        """Report what people should know, each sentence once; "" is none."""
+        for sentence in sentences:
+            if sentence and sentence not in self._remarks:
+                self._remarks.add(sentence)
+                self.decision(epoch, "remark", sentence)
 
     def record(self, epoch: float, event: str, **record: Any) -> None:
         """Write a line of the audit only."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import socket
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,8 @@ from adaptc.daemons.sensors.cpu import (
     open_group,
     parse_cpu_stat,
     parse_proc_stat,
+    processes_in,
+    processes_of,
 )
 from adaptc.daemons.sensors.panel import Panel, PassiveOpens, Reading, Sample, difference, parse_snmp
 from adaptc.daemons.sensors.status_page import ServerStatus, parse_status
@@ -214,9 +219,104 @@ def test_the_processes_of_a_server_are_counted_through_a_reload(
     assert sensor.read() == CpuCount(5, 10)  # the host
 
 
-def test_the_longest_queue_of_those_that_listen(tmp_path: Path) -> None:
-    table = tmp_path / "tcp"
-    rows = ["0100007F:0050 00000000:0000 0A 00000000:00000003", "0100007F:01BB 00000000:0000 0A 00000000:00000081",
-            "0100007F:0050 0100007F:1234 01 00000000:00009999"]  # fmt: skip
-    table.write_text("head\n" + "".join(f"  {number}: {row} 00:0\n" for number, row in enumerate(rows)))
-    assert ListenQueue((table,)).read() == 129
+FOREIGN = 999  # inode of a socket of another server, at which 129 connections wait
+
+
+def tables(proc: Path, **queues: int) -> None:
+    """Write /proc/net/tcp with a socket that listens for each ``iINODE=length``, and the foreign one."""
+    (proc / "net").mkdir(exist_ok=True)
+    rest = "00:00000000 00000000     0        0"
+    rows = [f"0100007F:0050 00000000:0000 0A 00000000:{length:08X} {rest} {inode[1:]} 1 0 100 0 0 10 0"
+            for inode, length in {f"i{FOREIGN}": 129, **queues}.items()]  # fmt: skip
+    rows.append(f"0100007F:0050 0100007F:1234 01 00000000:00009999 {rest} 5 1 0 20 4 30 10 -1")
+    (proc / "net/tcp").write_text("head\n" + "".join(f"  {number}: {row}\n" for number, row in enumerate(rows)))
+
+
+def opened(proc: Path, process: int, *inodes: int) -> None:
+    """Give a process descriptors: a file, and sockets."""
+    folder = proc / str(process) / "fd"
+    folder.mkdir(exist_ok=True)
+    for number, target in enumerate(["/dev/null", "pipe:[7]", *(f"socket:[{inode}]" for inode in inodes)]):
+        (folder / str(number)).unlink(missing_ok=True)
+        (folder / str(number)).symlink_to(target)
+
+
+def queue_of_nginx(proc: Path) -> ListenQueue:
+    return ListenQueue(lambda: processes_of({"nginx"}, proc), proc)
+
+
+def test_only_the_queues_of_the_server_count(tmp_path: Path) -> None:
+    processes(tmp_path, p10=(1, 1), p11=(10, 1))
+    opened(tmp_path, 10, 50, 51)
+    tables(tmp_path, i50=3, i51=7)
+    sensor = queue_of_nginx(tmp_path)
+    assert (sensor.read(), sensor.remark) == (7, "")
+
+
+def test_workers_are_looked_at_where_their_parent_has_no_socket_that_listens(tmp_path: Path) -> None:
+    processes(tmp_path, p10=(1, 1), p11=(10, 1))
+    opened(tmp_path, 10, 77)
+    opened(tmp_path, 11, 50)
+    tables(tmp_path, i50=3)
+    assert queue_of_nginx(tmp_path).read() == 3
+
+
+def test_a_restart_is_found_at_once_and_a_new_socket_soon(tmp_path: Path) -> None:
+    processes(tmp_path, p10=(1, 1))
+    opened(tmp_path, 10, 50)
+    tables(tmp_path, i50=3)
+    sensor = queue_of_nginx(tmp_path)
+    assert sensor.read() == 3
+    shutil.rmtree(tmp_path / "10")
+    processes(tmp_path, p20=(1, 1))
+    opened(tmp_path, 20, 60)
+    tables(tmp_path, i60=5)
+    assert sensor.read() == 5
+    opened(tmp_path, 20, 60, 61)
+    tables(tmp_path, i60=5, i61=9)
+    assert 9 in [sensor.read() for _ in range(5)]
+
+
+def test_a_server_that_listens_nowhere_has_no_queue(tmp_path: Path) -> None:
+    processes(tmp_path, p10=(1, 1))
+    opened(tmp_path, 10)
+    tables(tmp_path)
+    sensor = queue_of_nginx(tmp_path)
+    assert (sensor.read(), sensor.remark) == (0, "")
+
+
+def test_all_queues_count_where_the_servers_are_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables(tmp_path)
+    unknown = queue_of_nginx(tmp_path)
+    assert unknown.read() == 129
+    assert unknown.remark.startswith("listen_queue: which sockets are the server's is not known")
+
+    def refuse(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    processes(tmp_path, p10=(1, 1))
+    monkeypatch.setattr("adaptc.daemons.sensors.waiting.os.scandir", refuse)
+    hidden = queue_of_nginx(tmp_path)
+    assert (hidden.read(), hidden.remark) == (129, unknown.remark)
+
+
+def test_the_queue_of_a_real_socket_is_that_of_its_process() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=8) as server, socket.create_server(("127.0.0.1", 0)) as other:
+        own = ListenQueue(lambda: [os.getpid()])
+        with socket.create_connection(server.getsockname()), socket.create_connection(server.getsockname()):
+            assert own.read() == 2
+            assert own.remark == ""
+        assert other.fileno() > 0
+    with subprocess.Popen(["sleep", "60"]) as foreign:  # descriptors are not inherited
+        with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()):
+            assert ListenQueue(lambda: [foreign.pid]).read() == 0
+        foreign.kill()
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_processes_of_a_control_group_and_those_below_it(tmp_path: Path, version: int) -> None:
+    folder = tmp_path / "cpuacct/web" if version == 1 else tmp_path / "web"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "cgroup.procs").write_text("10\n0\n")
+    (folder / "sub/cgroup.procs").write_text("11\n")
+    assert sorted(processes_in("/web", tmp_path)) == [10, 11]

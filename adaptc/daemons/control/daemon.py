@@ -127,6 +127,8 @@ class ControlDaemon:
         self._begun = clock if self._begun is None else self._begun
         cpu, own = self._busy(elapsed)
         levels, (asked, is_mute) = self._levels_of_limits(elapsed), self._probed()
+        limits = self._environment.limits.values()
+        self._environment.reporter.remark_once(epoch, (counter.remark for counter in limits))
         loads, silent = self._loads(elapsed, cpu if own else None, epoch) if elapsed > 0 else (None, False)
         if not self._bucket_levels:
             self._report_floor(epoch)

@@ -141,6 +141,33 @@ PROC = Path("/proc")
 _SEARCH_EVERY = 5  # readings; between them only the processes that were found are read
 
 
+def processes_of(programs: Collection[str], proc: Path = PROC) -> list[int]:
+    """Return all processes of some programs. Raises ``OSError``."""
+    return [int(entry.name) for entry in proc.iterdir() if entry.name.isdigit() and _program(entry) in programs]
+
+
+def _program(entry: Path) -> str:
+    try:
+        return (entry / "comm").read_text("utf-8", "replace").strip()
+    except OSError:  # it has ended
+        return ""
+
+
+def processes_in(group: str, root: Path = CGROUPS) -> list[int]:
+    """Return the processes of a control group and of those below it, those of other PID namespaces left out.
+
+    Raises ``OSError`` and ``ValueError``.
+    """
+    folder = (root / "cpuacct" if (root / "cpuacct").exists() else root) / group.strip("/")
+    lists = (file.read_text("ascii") for file in folder.rglob("cgroup.procs"))
+    return [process for text in lists for process in map(int, text.split()) if process]
+
+
+def parent_of(process: int, proc: Path = PROC) -> int:
+    """Return the parent of a process. Raises ``OSError``, and ``IndexError`` for one that is ending."""
+    return int(fields_of(process, proc)[_PARENT])
+
+
 @dataclass(slots=True)
 class WorkersCpu:
     """All processes of some programs; the whole host while there are none, or none may be seen.
@@ -162,7 +189,7 @@ class WorkersCpu:
         """Return the CPU time of the processes. Raises ``OSError`` and ``ValueError`` where there are none."""
         first, processes = (
             not self._readings,
-            self._found() if self._readings % _SEARCH_EVERY == 0 else list(self._known),
+            processes_of(self.programs, self.proc) if self._readings % _SEARCH_EVERY == 0 else list(self._known),
         )
         self._readings += 1
         before, self._known = self._known, {}
@@ -180,14 +207,6 @@ class WorkersCpu:
         if self._readings % _SEARCH_EVERY == 1:
             self.cpus = self._usable() or self.cpus
         return CpuCount(self._busy, source="workers")
-
-    def _found(self) -> list[int]:
-        return [int(entry.name) for entry in self.proc.iterdir() if entry.name.isdigit() and self._is_ours(entry)]
-
-    def _is_ours(self, entry: Path) -> bool:
-        with suppress(OSError):
-            return (entry / "comm").read_text("utf-8", "replace").strip() in self.programs
-        return False
 
     def _usable(self) -> float:
         """Return the CPUs of the processes that work: parents of others, such as nginx's master, only wait."""

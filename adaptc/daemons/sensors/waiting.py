@@ -7,17 +7,24 @@ limit, and the key of its value in samples, traces and metrics.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from adaptc.config.schema import Check, number
-from adaptc.daemons.sensors.cpu import CGROUPS
+from adaptc.daemons.sensors.cpu import CGROUPS, PROC, parent_of, processes_in, processes_of
 
 
 class Counter(Protocol):
     """A place to read a number from."""
+
+    @property
+    def remark(self) -> str:
+        """What people should know of the numbers, "" for nothing: that they are not those of the server alone."""
 
     def read(self) -> float:
         """Return the number. Raises ``OSError`` and ``ValueError``."""
@@ -28,15 +35,16 @@ class LimitSensor:
     """A sensor with a limit: above it the server counts as strained.
 
     ``check`` is that of the key. ``off`` is the default of the limit: the sensor is opened for lower limits only.
-    ``open`` takes the control group of the server ("" for the host). ``value`` turns two readings and the seconds
-    between them into the value of a sample, None when they do not give one. ``help`` is that of the metric.
+    ``open`` takes the control group of the server ("" for none) and the names of its programs. ``value`` turns two
+    readings and the seconds between them into the value of a sample, None when they do not give one. ``help`` is that
+    of the metric.
     """
 
     name: str
     help: str
     check: Check
     off: float
-    open: Callable[[str], Counter]
+    open: Callable[[str, Collection[str]], Counter]
     value: Callable[[float | None, float | None, float], float | None]
 
 
@@ -70,6 +78,7 @@ class Pressure:
     """Microseconds of waiting so far."""
 
     path: Path = HOST
+    remark: ClassVar[str] = ""
 
     def read(self) -> int:
         """Return the counter. Raises ``OSError`` and ``ValueError``."""
@@ -88,34 +97,103 @@ def _share(before: float | None, now: float | None, elapsed: float) -> float | N
 
 
 PRESSURE = LimitSensor(
-    "pressure", "Share of time in which a task waited for a CPU.", number(0, 1), 1.0, open_pressure, _share
+    "pressure",
+    "Share of time in which a task waited for a CPU.",
+    number(0, 1),
+    1.0,
+    lambda group, _programs: open_pressure(group),
+    _share,
 )
 
 
 # ---- connections that were opened and that no server has accepted yet: ``rx_queue`` of sockets that listen
 #
-# The table is that of the reader's network namespace. Sockets that listen come first in it.
+# The table is that of the reader's network namespace, and has the sockets of all its servers. Those of this one are
+# known by their inodes, which are among the descriptors of its processes (proc_pid_fd(5)). Sockets that listen come
+# first in the table.
 
-_TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
-_LISTENING = "0A"
+_TABLES = ("net/tcp", "net/tcp6")
+_LISTENING, _INODE = "0A", 9
 _HEAD = 1 << 16  # bytes, about 400 sockets
+_MOST_DESCRIPTORS = 4096  # of a process: sockets that listen are opened first
+_SEARCH_EVERY = 5  # readings
+_ALL_SOCKETS = "listen_queue: which sockets are the server's is not known (its processes are not found, or may not be "
+_ALL_SOCKETS += "looked at by this user): those of all servers count"
 
 
-def parse_queues(text: str) -> int:
-    """Return the longest queue of a table (proc_net(5)). Raises ``ValueError``."""
+def parse_queues(text: str) -> dict[int, int]:
+    """Return the queue of each socket of a table that listens, by inode (proc_net(5)). Raises ``ValueError``."""
     rows = [line.split() for line in text.splitlines()[1:]]
-    return max((int(row[4].partition(":")[2], 16) for row in rows if len(row) > 4 and row[3] == _LISTENING), default=0)
+    listening = [row for row in rows if len(row) > _INODE and row[3] == _LISTENING]
+    return {int(row[_INODE]): int(row[4].partition(":")[2], 16) for row in listening}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ListenQueue:
-    """The longest queue of connections that wait to be accepted."""
+    """The longest queue of connections that wait for the server to accept them.
 
-    tables: tuple[Path, ...] = _TABLES
+    ``processes`` finds those of the server. Where they are not known, or may not be looked at, all sockets count.
+    """
+
+    processes: Callable[[], Collection[int]]
+    proc: Path = PROC
+    remark: str = ""
+    _own: frozenset[int] = field(default=frozenset())  # inodes
+    _readings: int = 0
 
     def read(self) -> int:
         """Return the length now. Raises ``OSError`` and ``ValueError``."""
-        return max(parse_queues(_head(table)) for table in self.tables if table.exists())
+        queues: dict[int, int] = {}
+        for name in _TABLES:
+            if (self.proc / name).exists():
+                queues.update(parse_queues(_head(self.proc / name)))
+        is_lost = bool(self._own) and not self._own & queues.keys()
+        if self._readings % _SEARCH_EVERY == 0 or is_lost:
+            self._search(frozenset(queues))
+        self._readings += 1
+        return max((length for inode, length in queues.items() if self.remark or inode in self._own), default=0)
+
+    def _search(self, listening: frozenset[int]) -> None:
+        """Find the sockets of the server among those that listen: in its parents, which pass them on to workers.
+
+        Where a parent has none (HAProxy's), or may not be looked at, its children are.
+        """
+        found, is_known, hidden = set[int](), False, False
+        with suppress(OSError, ValueError):
+            for generation in _generations(self.processes(), self.proc):
+                is_known = True
+                for process in generation:
+                    try:
+                        found |= listening & set(_sockets(self.proc / str(process) / "fd"))
+                    except FileNotFoundError:  # it has ended
+                        continue
+                    except PermissionError:
+                        hidden = True
+                if found:
+                    break
+        self._own = frozenset(found)
+        self.remark = "" if found or (is_known and not hidden) else _ALL_SOCKETS
+
+
+def _generations(processes: Collection[int], proc: Path) -> Iterator[list[int]]:
+    """Yield processes without a parent among them, then their children, and so on; none of those that have ended."""
+    parents: dict[int, int] = {}
+    for process in processes:
+        with suppress(OSError, IndexError):
+            parents[process] = parent_of(process, proc)
+    generation = [process for process, parent in parents.items() if parent not in parents]
+    while generation:
+        yield generation
+        generation = [process for process, parent in parents.items() if parent in generation]
+
+
+def _sockets(folder: Path) -> Iterator[int]:
+    with os.scandir(folder) as entries:
+        for entry in islice(entries, _MOST_DESCRIPTORS):
+            with suppress(FileNotFoundError):  # it was closed
+                target = os.readlink(entry.path)
+                if target.startswith("socket:["):
+                    yield int(target[8:-1])
 
 
 def _head(table: Path) -> str:
@@ -123,7 +201,12 @@ def _head(table: Path) -> str:
         return file.read(_HEAD).rpartition("\n")[0]
 
 
+def open_queue(group: str, programs: Collection[str]) -> ListenQueue:
+    """Return the sensor of a control group, or of some programs."""
+    return ListenQueue(lambda: processes_in(group) if group else processes_of(programs))
+
+
 LISTEN_QUEUE = LimitSensor(
-    "listen_queue", "Connections that wait to be accepted.", number(1, 1e6), 1e6,
-    lambda _group: ListenQueue(), lambda _before, now, _elapsed: now,
+    "listen_queue", "Connections that wait for the server to accept them.", number(1, 1e6), 1e6,
+    open_queue, lambda _before, now, _elapsed: now,
 )  # fmt: skip

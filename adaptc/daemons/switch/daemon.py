@@ -77,6 +77,8 @@ class SwitchDaemon:
         """Read the sensors and the override, decide, set the flag, report."""
         before, self._before = self._before, self._environment.panel.read(clock, self._before)
         self._report_failures(self._before, epoch)
+        limits = self._environment.panel.limits.values()
+        self._environment.reporter.remark_once(epoch, (counter.remark for counter in limits))
         sample = difference(before, self._before, self._environment.panel.cpu.cpus)
         decided = False
         events: tuple[Sample | Force, ...] = (self._override(epoch), *((sample,) if before else ()))
