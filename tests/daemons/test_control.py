@@ -402,6 +402,53 @@ def test_a_step_is_met_in_spite_of_noise() -> None:
     assert all(share <= 0.58 + 0.15 for share in shares[5:])
 
 
+def starved(busy: Callable[[int], Busy]) -> list[float]:
+    """m of each second after other work of the host has taken the CPU from a server under twice its load."""
+    chance, site = random.Random(1), Site("site", NEWSROOM)
+    machine = Machine((site,), COST, FIXED)
+    state, load = machine.start(), {"site": Load(100, 0, 500)}
+    for _ in range(60):
+        share = 2 * NEWSROOM.share(state.m(site)) * chance.uniform(0.6, 1.4)
+        state = step(machine, state, load, Busy(min(1.0, share), True))
+    found = [state.m(site)]
+    for second in range(60):
+        state = step(machine, state, load, busy(second))
+        found.append(state.m(site))
+    return found
+
+
+@pytest.mark.parametrize(
+    "busy",
+    [
+        lambda _: Busy(0.1, True, "listen_queue 300", queued=True),
+        lambda second: Busy(0.1, True, queued=second % 3 == 0),  # never in two samples in a row
+        lambda second: Busy(0.1, True, latency=0.9, queued=second < 60),
+    ],
+    ids=["queue", "now and then", "status page"],
+)
+def test_a_server_without_cpu_is_no_room_to_rise_while_requests_wait(busy: Callable[[int], Busy]) -> None:
+    found = starved(busy)
+    assert found[0] < 3
+    assert all(after <= before for before, after in pairwise(found))
+
+
+def test_m_rises_once_nothing_waits() -> None:
+    found = starved(lambda second: Busy(0.1, True, queued=second < 5))
+    assert found[5] <= found[0]
+    assert found[30] == NEWSROOM.most
+
+
+def test_what_is_served_does_not_grow_by_latency_while_requests_wait() -> None:
+    site = Site("site", NEWSROOM)
+    machine = Machine((site,), COST, Tuning(learns=False, follows_latency=True))
+    state, ms = machine.start(), []
+    for second in range(40):
+        busy = Busy(0.1, True, latency=0.5 if 5 <= second < 8 else 0.01, queued=second < 20)
+        state = step(machine, state, {"site": Load(100, 0, 500)}, busy)
+        ms.append(state.m(site))
+    assert ms[8] == ms[20] < ms[39] == NEWSROOM.most
+
+
 @pytest.mark.parametrize(("is_measured", "least"), [(True, 0), (False, 1)])
 def test_a_rejection_that_nobody_measured_counts_as_a_request_of_the_lowest_level(
     is_measured: bool, least: int

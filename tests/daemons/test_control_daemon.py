@@ -666,6 +666,45 @@ def test_a_status_page_that_does_not_answer_in_a_busy_server_is_load(tmp_path: P
     assert bench.shares() == {"full": 256}
 
 
+@dataclass
+class Page:
+    """A status page that takes ``seconds``; None: it is not answered."""
+
+    seconds: float | None = 0.002
+    url: str = "http://127.0.0.1/"
+    waited: float = 3.0
+
+    def read(self) -> ServerStatus:
+        if self.seconds is None:
+            raise Unanswered("no answer after 3 s")
+        return ServerStatus(seconds=self.seconds)
+
+
+@pytest.mark.parametrize("late", [0.08, None])
+def test_a_server_that_gets_no_cpu_is_no_idle_one(tmp_path: Path, late: float | None) -> None:
+    """Other work of the host has the CPU: the server's own share is low, and its status page late."""
+    bench = own(tmp_path, probe=Page())
+    bench.serve(300, 20)
+    before = bench.status()["sites"]["site"]["m"]
+    assert before < 2
+    bench.cpu.pin(0.1)
+    bench.probe.seconds = late
+    bench.serve(300, 30)
+    assert bench.status()["sites"]["site"]["m"] <= before
+    bench.probe.seconds = 0.002
+    bench.serve(20, 30)
+    assert bench.shares() == {"full": 256}
+
+
+def test_a_status_page_that_is_always_slow_keeps_nobody_down(tmp_path: Path) -> None:
+    bench = own(tmp_path, probe=Page(0.08))
+    bench.serve(300, 20)
+    assert bench.status()["sites"]["site"]["m"] < 2
+    bench.cpu.pin(0.1)
+    bench.serve(20, 30)
+    assert bench.shares() == {"full": 256}
+
+
 # ---- what the server can do
 
 

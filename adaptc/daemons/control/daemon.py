@@ -7,6 +7,7 @@ either, m stays as it is.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -29,6 +30,7 @@ from adaptc.daemons.trace import Loads
 from adaptc.serve.capacity.utilization import Cost
 
 SAVE_EVERY = 5.0  # seconds
+_LATE = 0.02  # seconds, for a status page
 CHECKS = 4  # times an interval it is looked whether the server is full, and a sample due before its time
 # The flag stays for so many seconds after everybody has the full site; twice as long when it is back within the time
 # after that: without it clients of poor classes get the original, and a load at the edge would come and go.
@@ -102,6 +104,8 @@ class ControlDaemon:
         self._cpu: CpuCount | None = None
         self._counts: dict[str, float] = {}
         self._waiting = 0  # samples in a row in which something waited
+        self._quickest = math.inf  # seconds in which the status page was answered
+        self._has_answered = False  # the status page that tells the load
         self._complaint = ""
         self._shadow = ""
         self._is_warming = False  # in shadow only until costs are known: what a person forces is done
@@ -136,7 +140,11 @@ class ControlDaemon:
         forced = {site.name: self._override(site, epoch) for site in self._machine.sites}
         if loads is not None:
             known = [seconds for seconds in (asked, _latency(loads)) if seconds is not None]
-            busy = Busy(cpu, own, self._waits(cpu, silent or is_mute, levels), max(known, default=None))
+            waiting, queued = (
+                self._waits(cpu, silent or is_mute, levels),
+                self._is_queued(asked, is_mute, silent, levels),
+            )
+            busy = Busy(cpu, own, waiting, max(known, default=None), queued)
             self._environment.append(Loads(clock, loads, busy.share, busy.is_own).record())
             self._decide(loads, busy, forced)
         for site in self._machine.sites:
@@ -247,6 +255,18 @@ class ControlDaemon:
         reason = ", ".join(reasons)
         self._waiting = self._waiting + 1 if reason else 0
         return reason if self._waiting > 1 else ""
+
+    def _is_queued(self, asked: float | None, is_mute: bool, silent: bool, levels: Mapping[str, float]) -> bool:
+        """Whether requests wait in this sample, however little CPU the server gets: no time for m to rise.
+
+        A status page that was never answered in less time is slow, or its URL is wrong, and says nothing.
+        """
+        is_late = silent and self._has_answered
+        self._has_answered = self._has_answered or not silent
+        if asked is not None:
+            is_late = is_late or asked > max(_LATE, self._settings.tolerance * self._quickest)
+            self._quickest = self._quickest if is_mute else min(self._quickest, asked)
+        return is_late or any(value > self._settings.limits[name] for name, value in levels.items())
 
     def _loads(self, elapsed: float, own: float | None, epoch: float) -> tuple[dict[str, Load] | None, bool]:
         """Return the loads, and whether a status page does not answer. What the server itself uses needs no loads."""

@@ -57,13 +57,15 @@ class Busy:
 
     ``is_own`` tells whether it is the share of the server's own processes; that of a whole host contains other work,
     and is only a bound from above. ``waiting`` says by what requests are seen to wait, "" where they do not.
-    ``latency`` is the seconds that an answer takes.
+    ``latency`` is the seconds that an answer takes. ``queued`` tells that requests wait in this sample alone, which is
+    no reason for m to fall, but one not to rise.
     """
 
     share: float | None = None
     is_own: bool = False
     waiting: str = ""
     latency: float | None = None
+    queued: bool = False
 
 
 UNKNOWN = Busy()
@@ -360,7 +362,7 @@ class MachineState:
     """Loops by site, the loop of the machine as a whole, the costs in use, what was learnt, what was measured last.
 
     ``utilization`` is that of the last sample, by site, ``source`` by what it is known. ``saturated`` counts samples in
-    a row in which the server was full.
+    a row in which the server was full, ``held`` those to come in which m does not rise.
     """
 
     loops: Mapping[str, Loop]
@@ -371,6 +373,7 @@ class MachineState:
     source: str = ""
     gradient: Gradient = field(default_factory=Gradient)
     saturated: int = 0
+    held: int = 0
 
     def m(self, site: Site) -> float:
         """Return the m by which a site is served: with a guarantee, the higher of its own and the machine's."""
@@ -395,7 +398,8 @@ def step(
     machine = replace(machine, sites=tuple(replace(site, ladder=site.ladder.priced(cost)) for site in machine.sites))
     used = _divided(total, {name: load.utilization(cost) for name, load in loads.items()})
     least = {site.name: _least(machine, site, total, busy) for site in machine.sites}
-    state = replace(state, utilization=used, source=source)
+    held = _HELD if busy.queued or busy.waiting else max(state.held - 1, 0)
+    state = replace(state, utilization=used, source=source, held=held)
     if machine.tuning.follows_latency and busy.latency is not None:
         return _by_latency(machine, state, busy.latency, least)
     targets, loops = machine.targets(state.cost, loads, used), {}
@@ -406,10 +410,10 @@ def step(
         gain = _gain(machine, state, site, used, targets[site.name])
         before = observed(state.loops[site.name], demands[site.name])
         ends = (least[site.name], site.ladder.most)
-        loop, error = _advanced(machine, before, targets[site.name] - used[site.name], gain, ends)
+        loop, error = _advanced(machine, before, _unheld(targets[site.name] - used[site.name], held), gain, ends)
         demand = sum(demands[peer.name] for peer in machine.sites if rank(peer) == rank(site))
         m = _limited_by_curve(site.ladder, before.m, loop.m, error / max(demand, _LEAST))
-        loops[site.name] = replace(loop, m=max(m, least[site.name]))
+        loops[site.name] = replace(loop, m=max(min(m, before.m) if held else m, least[site.name]))
     limit = _STILL_SATURATED if state.saturated else _SATURATED
     is_full = len(machine.sites) == 1 and (busy.share or 0.0) >= limit and busy.is_own
     is_explained = not state.saturated and all(loop.errors for loop in loops.values())
@@ -418,8 +422,18 @@ def step(
         loops = {name: _cut(machine.sites[0], state.loops[name], loop, saturated) for name, loop in loops.items()}
     gain = sum(site.ladder.gain(state.m(site), max(used[site.name], _LEAST)) for site in machine.sites)
     loop = observed(state.whole, sum(demands.values()))
-    whole, _ = _advanced(machine, loop, machine.tuning.bound - total, gain, (0, machine.most))
+    whole, _ = _advanced(machine, loop, _unheld(machine.tuning.bound - total, held), gain, (0, machine.most))
+    whole = replace(whole, m=min(whole.m, loop.m)) if held else whole
     return replace(state, loops=loops, whole=whole, saturated=saturated)
+
+
+# A server that gets no CPU because others of its host have it uses little, which looks like room, and its requests
+# wait. While they are seen to, and for some samples after, m does not rise.
+_HELD = 3
+
+
+def _unheld(error: float, held: int) -> float:
+    return min(error, 0.0) if held else error
 
 
 # Above this share the server is full, and nobody knows how much more is asked of it: an error that ends there would
@@ -524,7 +538,8 @@ def _by_latency(machine: Machine, state: MachineState, latency: float, least: Ma
     gradient, factor = state.gradient.after(latency, machine.tuning.tolerance)
     loops = {}
     for site in machine.sites:
-        share = site.ladder.share(state.loops[site.name].m) * factor + (_GROWTH if factor == 1.0 else 0.0)
+        share = site.ladder.share(state.loops[site.name].m) * factor
+        share += _GROWTH if factor == 1.0 and not state.held else 0.0
         loops[site.name] = Loop(min(max(site.ladder.m_of(share), least[site.name]), float(site.ladder.most)))
     return replace(state, loops=loops, gradient=gradient)
 
