@@ -40,6 +40,7 @@ class Reporter:
         self._written = 0.0
         self.failures = 0
         self._remarks: set[str] = set()
+        self._refused: dict[Path, str] = {}  # why what the server obeys cannot be written, by run directory
 
     def serve(self, port: int) -> int:
         """Serve the figures on the loopback address; return the port. Raises ``OSError``."""
@@ -90,6 +91,28 @@ class Reporter:
             self.failures += 1
             if self.failures == 1:
                 self._say(f"cannot write {self.name}'s records, control goes on: {error}")
+
+    def applied(self, epoch: float, run: RunDirectory, write: Callable[[], None]) -> bool:
+        """Write what the server obeys, in a run directory; return whether that could be done.
+
+        A disk that is full, or a directory that is gone, must not end a daemon in a crowd: the failure is reported when
+        it begins and when it ends, and counted, and the caller tries again at its next step.
+        """
+        refused, reason = self._refused.get(run.path, ""), ""
+        try:
+            run.make("")
+            write()
+        except OSError as error:
+            reason = f"{error.strerror}: {run.path}"
+            self.failures += 1
+        self._refused[run.path] = reason
+        if reason and reason != refused:
+            self.decision(
+                epoch, "write-failed", f"levels stay as they are, and are written as soon as can be: {reason}"
+            )
+        elif refused and not reason:
+            self.decision(epoch, "written", f"levels can be written again in {run.path}")
+        return not reason
 
 
 def _short(value: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -664,6 +665,36 @@ def test_a_status_page_that_does_not_answer_in_a_busy_server_is_load(tmp_path: P
     bench.serve(20, 20)
     assert bench.status()["by"] == "server"
     assert bench.shares() == {"full": 256}
+
+
+def test_a_full_disk_in_a_crowd_is_said_once_and_the_levels_are_written_once_there_is_room(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("adaptc.core.fs.write_atomic", full)
+        patch.setattr("adaptc.serve.state_directory.write_atomic", full)
+        bench.serve(200, 20)
+        assert bench.shares() == {"full": 256}
+    assert [line for line in bench.lines if "No space" in line and "levels stay as they are" in line] == [
+        line for line in bench.lines if "write-failed" in line
+    ]
+    assert sum("write-failed" in line for line in bench.lines) == 1
+    bench.serve(200, 20)
+    assert bench.run.flag.exists()
+    assert bench.status()["sites"]["site"]["U"] == pytest.approx(0.58, abs=0.02)
+    assert sum("levels can be written again" in line for line in bench.lines) == 1
+
+
+def test_a_run_directory_that_was_removed_in_a_crowd_is_made_again(bench: Bench) -> None:
+    bench.serve(200, 20)
+    shutil.rmtree(bench.run.path)
+    bench.serve(200, 5)
+    assert bench.run.flag.exists()
+    assert set(bench.shares()) <= {"text", "lossless", "full"}
+    assert len(list((bench.run.path / "m").iterdir())) == 256
 
 
 @dataclass

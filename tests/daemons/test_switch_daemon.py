@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -78,6 +79,23 @@ class Bench:
 
     def audit(self) -> list[dict]:
         return [json.loads(line) for line in (self.run.path / "audit-switch.jsonl").read_text().splitlines()]
+
+
+def test_a_flag_that_cannot_be_written_is_said_once_and_set_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = Bench(tmp_path)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("adaptc.core.fs.write_atomic", full)
+        assert not bench.let(0.95, 10)
+    assert sum("write-failed" in line for line in bench.lines) == 1
+    assert bench.let(0.95, 1)
+    shutil.rmtree(bench.run.path)
+    assert bench.let(0.95, 1)
 
 
 @pytest.fixture

@@ -97,6 +97,7 @@ class ControlDaemon:
         self._settings, self._machine, self._environment = settings, machine, environment
         self._state = machine.start()
         self._bucket_levels: dict[str, tuple[str, ...]] = {}  # what was written for the servers, by site
+        self._unwritten: set[str] = set()  # sites whose levels could not be written
         self._flags = {site.name: _Flag() for site in machine.sites}
         self._clock: float | None = None
         self._begun: float | None = None
@@ -204,7 +205,7 @@ class ControlDaemon:
         self._environment.reporter.decision(epoch, "shadow" if reason else "live", reason or "levels are written again")
         if reason and reason != _BY_SETTING:
             for run in runs:
-                run.reset()
+                self._environment.reporter.applied(epoch, run, run.reset)
         self._shadow = reason
         self._bucket_levels = {}
 
@@ -313,22 +314,27 @@ class ControlDaemon:
         run = self._environment.endpoints[site.name].run
         if self._shadow and not (forced and self._is_warming):
             if self._is_warming and run and run.flag.exists():  # an override is over
-                run.reset()
+                self._environment.reporter.applied(epoch, run, run.reset)
             run = None
         names = self._names(site, forced)
         is_full = forced.level == ORIGINAL if forced else set(names) == {site.ladder.names[-1]}
         was_reset = run is not None and not is_full and not run.flag.exists()  # by the guard, while this daemon hung
-        if was_reset or names != self._bucket_levels.get(site.name):
-            if run:
-                write_buckets(run, names)
-                self._environment.forget(set(self._bucket_levels.get(site.name, ())) - set(names))
-            self._bucket_levels[site.name] = names
+        before, self._bucket_levels[site.name] = self._bucket_levels.get(site.name, ()), names
+        is_due = was_reset or names != before or site.name in self._unwritten
+        if names != before or (was_reset and site.name not in self._unwritten):
             self._report_levels(site, forced, loads, epoch)
         if run:
             flag = self._flags[site.name]
             if forced:
                 flag.full = -SETTLE_MOST  # when it is over, nothing has to settle
-            run.set_flag(not is_full if forced else flag.wanted(is_full, run.flag.exists(), clock))
+            wanted = not is_full if forced else flag.wanted(is_full, run.flag.exists(), clock)
+            write = partial(_write, run, names if is_due else (), wanted)
+            if not self._environment.reporter.applied(epoch, run, write):
+                self._unwritten.add(site.name)
+            elif is_due:
+                lost = site.ladder.names if site.name in self._unwritten else before
+                self._unwritten.discard(site.name)
+                self._environment.forget(set(lost) - set(names))
 
     def _names(self, site: Site, forced: Override | None) -> tuple[str, ...]:
         """Return the level of each bucket; level 0 only where the server's configuration knows it."""
@@ -436,6 +442,12 @@ class ControlDaemon:
 
 
 _BY_SETTING = "nothing is written for the server (shadow)"
+
+
+def _write(run: RunDirectory, names: tuple[str, ...], flag: bool) -> None:
+    if names:
+        write_buckets(run, names)
+    run.set_flag(flag)
 
 
 def _latency(loads: Mapping[str, Load]) -> float | None:

@@ -117,6 +117,9 @@ class SwitchDaemon:
             rule = "the kill switch is pulled (run/off)" if self._is_off else "levels are served again on overload"
             self._environment.reporter.decision(epoch, "shadow" if self._is_off else "live", rule)
         is_wanted = self.mode is Mode.OPTIMIZED and not self._is_off
+        self._environment.reporter.applied(epoch, run, partial(self._write_flag, run, is_wanted))
+
+    def _write_flag(self, run: RunDirectory, is_wanted: bool) -> None:
         if is_wanted and self._environment.level and not (self._has_levels and run.flag.exists()):
             write_buckets(run, [self._environment.level] * BUCKETS)
         self._has_levels = is_wanted
