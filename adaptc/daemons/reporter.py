@@ -39,6 +39,7 @@ class Reporter:
         self._figures: Figures = {}
         self._written = 0.0
         self.failures = 0
+        self.lost: frozenset[str] = frozenset()  # sensors that cannot be read
         self._remarks: set[str] = set()
         self._refused: dict[Path, str] = {}  # why what the server obeys cannot be written, by run directory
 
@@ -59,6 +60,14 @@ class Reporter:
             if sentence and sentence not in self._remarks:
                 self._remarks.add(sentence)
                 self.decision(epoch, "remark", sentence)
+
+    def sensors(self, epoch: float, failures: Mapping[str, str]) -> None:
+        """Report sensors that fail, by name: each once, until it works again."""
+        for name in sorted(failures.keys() - self.lost):
+            self.decision(epoch, "sensor-lost", f"{name}: {failures[name]}")
+        for name in sorted(self.lost - failures.keys()):
+            self.decision(epoch, "sensor-back", name)
+        self.lost = frozenset(failures)
 
     def record(self, epoch: float, event: str, **record: Any) -> None:
         """Write a line of the audit only."""

@@ -27,6 +27,7 @@ from adaptc.daemons.reporter import Reporter, label, render_metrics
 from adaptc.daemons.run_directory import Override, RunDirectory, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
 from adaptc.daemons.sensors.status_page import ServerStatus, Unanswered
+from adaptc.daemons.sensors.waiting import Pressure
 from adaptc.daemons.status import daemon_statuses, has_mode_daemon
 from adaptc.formats.accesslog.parser import compile_format
 from adaptc.serve.capacity.utilization import Cost
@@ -103,6 +104,8 @@ class Bench:
     flush: int = 1  # seconds after which the server writes its log
     started: bool = True
     probe: Any = None
+    limits: dict[str, Any] = field(default_factory=dict)
+    ahead: float = 0.0  # seconds by which the time of day is
     poor: float = 0.0  # share of clients of a class that has level text
 
     def __post_init__(self) -> None:
@@ -119,14 +122,14 @@ class Bench:
         place = SiteEndpoint(meter, self.run)
         reporter = Reporter("control", [self.run], self.lines.append)
         environment = Environment(
-            {"site": place}, self.cpu, {}, self.costs, self.probe, reporter=reporter, record=self.record
+            {"site": place}, self.cpu, self.limits, self.costs, self.probe, reporter=reporter, record=self.record
         )
         self.daemon = ControlDaemon(self.settings, machine, environment, kept)
         self.step()
 
     def step(self) -> None:
         self.now += 1
-        self.daemon.step(self.now, self.now)
+        self.daemon.step(self.now, self.now + self.ahead)
 
     def shares(self) -> dict[str, int]:
         """Number of buckets by level, as Apache's map has it; without it or the flag all have the full site."""
@@ -695,6 +698,33 @@ def test_a_run_directory_that_was_removed_in_a_crowd_is_made_again(bench: Bench)
     assert bench.run.flag.exists()
     assert set(bench.shares()) <= {"text", "lossless", "full"}
     assert len(list((bench.run.path / "m").iterdir())) == 256
+
+
+def test_a_sensor_that_fails_is_reported_once_until_it_works_again(bench: Bench) -> None:
+    bench.cpu.pin(None)
+    bench.serve(20, 5)
+    bench.cpu.pin(0.1)
+    bench.serve(20, 2)
+    said = [line.split(" ", 1)[1] for line in bench.lines if "sensor-" in line]
+    assert said == ["sensor-lost: cpu: gone", "sensor-back: cpu"]
+
+
+def test_a_host_without_pressure_is_said_and_control_goes_on(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, limits={"pressure": Pressure(tmp_path / "proc/pressure/cpu")})
+    bench.serve(200, 20)
+    assert sum("sensor-lost: pressure: [Errno 2]" in line for line in bench.lines) == 1
+    assert bench.status()["sites"]["site"]["U"] == pytest.approx(0.58, abs=0.02)
+
+
+@pytest.mark.parametrize("jump", [-86400.0, 86400.0])
+def test_a_clock_that_is_set_changes_nothing(bench: Bench, jump: float) -> None:
+    bench.serve(200, 20)
+    before = bench.status()["sites"]["site"]["m"]
+    bench.ahead = jump
+    bench.serve(200, 20)
+    assert bench.status()["sites"]["site"]["m"] == pytest.approx(before, abs=0.1)
+    assert bench.run.flag.exists()
+    assert kept(bench.run, "control", bench.now + jump)[1] <= 5
 
 
 @dataclass

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -104,6 +103,7 @@ class ControlDaemon:
         self._saved = 0.0
         self._cpu: CpuCount | None = None
         self._counts: dict[str, float] = {}
+        self._failures: dict[str, str] = {}  # of sensors in this sample
         self._waiting = 0  # samples in a row in which something waited
         self._quickest = math.inf  # seconds in which the status page was answered
         self._has_answered = False  # the status page that tells the load
@@ -134,6 +134,7 @@ class ControlDaemon:
         levels, (asked, is_mute) = self._levels_of_limits(elapsed), self._probed()
         limits = self._environment.limits.values()
         self._environment.reporter.remark_once(epoch, (counter.remark for counter in limits))
+        self._environment.reporter.sensors(epoch, self._failures)
         loads, silent = self._loads(elapsed, cpu if own else None, epoch) if elapsed > 0 else (None, False)
         if not self._bucket_levels:
             self._report_floor(epoch)
@@ -151,7 +152,7 @@ class ControlDaemon:
         for site in self._machine.sites:
             self._write_levels(site, forced[site.name], loads, clock, epoch)
         self._report(loads, cpu, epoch)
-        if epoch - self._saved >= SAVE_EVERY:
+        if abs(epoch - self._saved) >= SAVE_EVERY:
             self._save(epoch)
 
     def _is_due(self, clock: float) -> bool:
@@ -213,11 +214,11 @@ class ControlDaemon:
 
     def _busy(self, elapsed: float) -> tuple[float | None, bool]:
         """Return the measured share, and whether it is that of the server alone."""
-        before = self._cpu
+        before, self._failures = self._cpu, {}
         try:
             self._cpu = self._environment.cpu.read()
-        except (OSError, ValueError):  # without it nothing is learnt; control goes on
-            self._cpu = None
+        except (OSError, ValueError) as error:  # without it nothing is learnt; control goes on
+            self._cpu, self._failures["cpu"] = None, str(error)
         if before is None or self._cpu is None or elapsed <= 0:
             return None, False
         return busy_share(before, self._cpu, elapsed, self._environment.cpu.cpus), self._cpu.source != "host"
@@ -240,8 +241,10 @@ class ControlDaemon:
         self._counts = {}
         for sensor in LIMIT_SENSORS:
             if counter := self._environment.limits.get(sensor.name):
-                with suppress(OSError, ValueError):
+                try:
                     self._counts[sensor.name] = counter.read()
+                except (OSError, ValueError) as error:
+                    self._failures[sensor.name] = str(error)
             value = sensor.value(before.get(sensor.name), self._counts.get(sensor.name), elapsed)
             if value is not None:
                 values[sensor.name] = value
@@ -421,6 +424,7 @@ class ControlDaemon:
         cost = self._state.cost
         figures: dict[str, tuple[float | None, str]] = {
             "cpu": (cpu, "Measured busy share of what the server may use."),
+            "sensors_lost": (float(len(self._environment.reporter.lost)), "Sensors that cannot be read."),
             "shadow": (float(bool(self._shadow)), "1 while nothing is written for the server."),
             "request_ms": (cost.request * 1000, "a: milliseconds a request."),
             "kilobyte_ms": (cost.kilobyte * 1000, "b: milliseconds a kB."),

@@ -65,7 +65,6 @@ class SwitchDaemon:
                 own = self._policy.resume(kept[0], kept[1] < FRESH)
                 self._state, self._kept_age = OverrideState(own), kept[1]
         self._before: Reading | None = None
-        self._failing: frozenset[str] = frozenset()
         self._switches = 0
 
     @property
@@ -76,7 +75,7 @@ class SwitchDaemon:
     def step(self, clock: float, epoch: float) -> None:
         """Read the sensors and the override, decide, set the flag, report."""
         before, self._before = self._before, self._environment.panel.read(clock, self._before)
-        self._report_failures(self._before, epoch)
+        self._environment.reporter.sensors(epoch, dict(self._before.failures))
         limits = self._environment.panel.limits.values()
         self._environment.reporter.remark_once(epoch, (counter.remark for counter in limits))
         sample = difference(before, self._before, self._environment.panel.cpu.cpus)
@@ -91,7 +90,7 @@ class SwitchDaemon:
             self._environment.append(sample.record())
         self._set_flag(epoch)
         self._report(sample, epoch)
-        if decided or epoch - self._saved >= SAVE_EVERY:
+        if decided or abs(epoch - self._saved) >= SAVE_EVERY:
             self._save(epoch)
 
     def stop(self, epoch: float) -> None:
@@ -139,15 +138,6 @@ class SwitchDaemon:
         self._switches += isinstance(decision, ModeChange)
         self._environment.reporter.decision(epoch, event, decision.rule, **_inputs(sample))
 
-    def _report_failures(self, reading: Reading, epoch: float) -> None:
-        """A sensor that fails is reported once, until it works again."""
-        failing = dict(reading.failures)
-        for name in sorted(failing.keys() - self._failing):
-            self._environment.reporter.decision(epoch, "sensor-lost", f"{name}: {failing[name]}")
-        for name in sorted(self._failing - failing.keys()):
-            self._environment.reporter.decision(epoch, "sensor-back", name)
-        self._failing = frozenset(failing)
-
     def _report(self, sample: Sample, epoch: float) -> None:
         inputs = _inputs(sample)
         if self._settings.audit_all:
@@ -158,14 +148,14 @@ class SwitchDaemon:
             "forced": (float(forced is not None), "1 while a person's override holds."),
             "switches_total": (float(self._switches), "Changes of the mode."),
             "shadow": (float(self._settings.shadow or self._is_off), "1 while nothing is written for the server."),
-            "sensors_lost": (float(len(self._failing)), "Sensors that cannot be read."),
+            "sensors_lost": (float(len(self._environment.reporter.lost)), "Sensors that cannot be read."),
             "unanswered": (float(sample.unanswered or 0), "1 while the status page does not answer."),
             "cpu": (sample.cpu, "Busy share of the CPUs."),
             "connections": (sample.rate, "New connections a second."),
             "idle_workers": (None if sample.idle is None else float(sample.idle), "Workers that wait."),
             **{sensor.name: (sample.levels.get(sensor.name), sensor.help) for sensor in LIMIT_SENSORS},
         }
-        lost = sorted(self._failing)
+        lost = sorted(self._environment.reporter.lost)
         self._environment.reporter.status(
             epoch, self._settings.interval, figures, mode=self.mode.value, forced=forced, lost=lost,
             shadow=self._settings.shadow or self._is_off or None, kept_seconds=self._kept_age, **inputs
