@@ -115,6 +115,10 @@ def test_pressure_is_that_of_the_group_where_it_has_one(tmp_path: Path) -> None:
     assert open_pressure("web", tmp_path).path == open_pressure("", tmp_path).path == HOST
     (tmp_path / "web/cpu.pressure").write_text(PSI)
     assert open_pressure("web", tmp_path).read() == 1234567
+    assert open_pressure("web", tmp_path).remark == ""
+    assert open_pressure("", tmp_path).remark.startswith(
+        "pressure: it is the host's, in which other programs wait, too"
+    )
 
 
 @pytest.mark.parametrize("parse", [parse_proc_stat, parse_cpu_stat, parse_snmp, parse_status, parse_pressure])

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from adaptc.config.schema import Check, number
 from adaptc.daemons.sensors.cpu import CGROUPS, PROC, parent_of, processes_in, processes_of
@@ -62,6 +62,7 @@ def rate(before: float | None, now: float | None, elapsed: float) -> float | Non
 # only that of the last 10 seconds.
 
 HOST = Path("/proc/pressure/cpu")
+_OF_HOST = "pressure: it is the host's, in which other programs wait, too: name the server's cgroup (of version 2)"
 
 
 def parse_pressure(text: str) -> int:
@@ -78,7 +79,11 @@ class Pressure:
     """Microseconds of waiting so far."""
 
     path: Path = HOST
-    remark: ClassVar[str] = ""
+
+    @property
+    def remark(self) -> str:
+        """That other programs count, where they do."""
+        return _OF_HOST if self.path == HOST else ""
 
     def read(self) -> int:
         """Return the counter. Raises ``OSError`` and ``ValueError``."""
