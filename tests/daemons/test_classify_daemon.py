@@ -315,6 +315,22 @@ def test_in_shadow_and_under_the_kill_switch_no_tables_are_written(tmp_path: Pat
         assert markers(bench.run) == {"10.0.0": "poor"}
 
 
+def test_a_table_that_could_not_be_written_is_written_once_there_is_room(
+    bench: Bench, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("adaptc.core.fs.write_atomic", full)
+        for _ in range(3):
+            append(log, visit("10.0.0.1", bench.now, 9))
+            bench.step()
+    assert sum("table txt is not written: [Errno 28]" in line for line in bench.said) == 1
+    bench.step()
+    assert (bench.run.path / "classes.txt").read_text() == "10.0 +\n10.0.0 poor\n"
+
+
 def audit(run: RunDirectory) -> list[dict]:
     return [json.loads(line) for line in (run.path / "audit-classify.jsonl").read_text().splitlines()]
 

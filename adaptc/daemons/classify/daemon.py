@@ -49,6 +49,7 @@ class ClassifyDaemon:
         self._written = self._saved = float("-inf")
         self._epoch = self._changed_at = 0.0
         self._complained: set[str] = set()
+        self._unwritten = False  # a table could not be written, and is tried again
         self._is_off = False
 
     def step(self, clock: float, epoch: float) -> None:
@@ -130,6 +131,8 @@ class ClassifyDaemon:
             if is_off:
                 self._write_forms(Table({}, {}))
             self._table = None
+        if self._run is not None and table == self._table and self._unwritten:
+            self._write_forms(Table({}, {}) if is_off else table)
         if self._run is None or table == self._table:
             return
         if not (self._settings.shadow or is_off):
@@ -141,10 +144,12 @@ class ClassifyDaemon:
     def _write_forms(self, table: Table) -> None:
         if self._run is None or self._settings.shadow:
             return
+        self._unwritten = False
         for form in self._settings.write:
             try:
                 WRITERS[form](self._run, table)
             except (OSError, ToolMissing) as error:
+                self._unwritten = self._unwritten or isinstance(error, OSError)
                 self._complain(form, f"table {form} is not written: {error}")
 
     def _save(self) -> None:
