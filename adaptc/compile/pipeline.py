@@ -235,7 +235,7 @@ _SIZES = frozenset({"deflate", "Pillow"})
 _LOOKS = _SIZES | _VECTORS
 _IMAGES = _LOOKS | {"mozjpeg-lossless-optimization", "oxipng-pybind", "pyvips", "pyvips-binary"}
 _FONTS = frozenset({"Brotli", "fonttools"})
-_COMPOSING = (_IMAGES - _VECTORS) | {"jinja2"}
+_COMPOSING = _IMAGES | {"jinja2"}
 
 # ---- the passes
 

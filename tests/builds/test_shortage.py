@@ -21,6 +21,7 @@ from adaptc.compile.engine.unit import unit_builder
 from adaptc.compile.passes import page_icons as icon
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.facts import BoundedCache
 from adaptc.core.shortage import (
     OutOfTime,
     Shortage,
@@ -171,6 +172,7 @@ def test_units_that_memory_is_short_for_are_reported_and_built_by_the_next(
     raised = vips().Error("unable to call pngload_buffer\nout of memory") if isinstance(error, str) else error
     with monkeypatch.context() as patch:
         patch.setattr("adaptc.formats.image.exact._optimize_png", failing(raised))
+        patch.setattr("adaptc.formats.image.recompress._known", BoundedCache(0))  # a process that begins
         first = site.build()
     reported = [diagnostic for diagnostic in first.diagnostics if diagnostic.id == "not-built"]
     # the image, and the pages for which it was weighed

@@ -16,10 +16,10 @@ from adaptc.compile.analyse.decisions import (
     changed_decisions,
     decide,
     decision_rows,
-    sheets_over_budget,
 )
 from adaptc.compile.analyse.decorations.evidence import SiteUsage
 from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.analyse.import_budget import sheets_over_budget
 from adaptc.compile.analyse.site_sums import SiteSums, sum_up
 from adaptc.compile.engine.state.state import State, state_path
 from adaptc.core import media
