@@ -344,7 +344,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("base-only", 4, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
-        5,
+        6,
         _HTML,
         "composed:compose_page",
         _COMPOSED,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hashlib import sha256
 from io import BytesIO
 
+import pytest
 from PIL import Image
 
 from tests.samples.drawn import photo_file
@@ -45,6 +46,19 @@ def test_logo_lead_and_cards_have_pictures_in_the_page() -> None:
     assert all(source.startswith("data:image/") for _, source in images)
     assert [link.attr("href") for link in tree.select("main a")] == ["one.html", "two.html"]
     assert sum(len(image.attr("src") or "") for image in tree.select("img")) <= 60_000
+
+
+@pytest.mark.parametrize(
+    ("beside", "shown", "alt"),
+    [("<b>Herald</b>", "Herald", ""), ("<b>The</b><small>Herald</small>", "The Herald", ""),
+     ("<b class=sr-only>Herald</b>", "", "Herald"), ("<b class=off>Herald</b>", "", "Herald")],
+)  # fmt: skip
+def test_words_beside_a_logo_stay_beside_it(beside: str, shown: str, alt: str) -> None:
+    body = f"<header><a class=logo href=/><img src=logo.png alt=Herald>{beside}</a></header><main><h1>H</h1><p>Words."
+    site = parse((extreme(body).content or b"").decode()).select_one("header .s")
+    assert site is not None
+    assert site.text.strip() == shown
+    assert [image.attr("alt") for image in site.select("img")] == [alt]
 
 
 def test_an_image_of_which_no_copy_is_smaller_is_shown_as_it_is() -> None:

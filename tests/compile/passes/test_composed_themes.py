@@ -98,6 +98,22 @@ def test_a_name_beside_its_logo_is_said_once() -> None:
     )
 
 
+def test_a_description_in_a_heading_is_a_paragraph() -> None:
+    written = body_of(f"<h1>Come</h1><h4 id=d>{WORDS * 2}</h4><h2>Boats</h2><p>{WORDS}</p><a href=#d>d</a>")
+    assert f"<p id=d>{(WORDS * 2).strip()}</p>" in written
+    title = " ".join(["On the loading of ships by those who live at the quay"] * 4)
+    assert f"<h2>{title}</h2>" in body_of(f"<h1>Laws</h1><h2>{title}</h2><p>{WORDS}</p>")
+
+
+@pytest.mark.parametrize("role", [" role=main", ""])
+def test_whose_page_it_is_stands_above_what_they_say(role: str) -> None:
+    hero = "<div class=page-header><div><h3>Ada Byron</h3><p>Photographer</p></div></div>"
+    written = body_of(f"{hero}<div{role}><h3>About me</h3><p>{WORDS * 3}</p></div>", title="Portfolio")
+    order = ("<h1>Portfolio", "Ada Byron", "Photographer", "About me")
+    assert sorted(order, key=written.index) == list(order)
+    assert "<aside>" not in written
+
+
 def test_a_portrait_beside_its_name_is_one_link() -> None:
     author = (
         "<div><a href=/me><img src=me.png alt='Ada Byron'></a><div><a href=/me><span>Ada Byron</span></a></div></div>"

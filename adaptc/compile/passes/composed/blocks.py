@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from turbohtml import Element, Node, Text
@@ -31,9 +32,13 @@ _PREFORMATTED_EMPHASIS = ("b", "strong", "i", "em", "mark", "sub", "sup", "del",
 
 # ---- blocks of one line
 
+_LONGEST_HEADING = 140  # characters; what is longer and has sentences is a paragraph that was to look different
+_SENTENCE = re.compile(r"[.!?…]\s|[.…]\s*$|[。！？]")
+
 
 def _add_heading(flow: Flow, element: Element, blocks: Blocks) -> None:
-    _add_line(flow, element.tag, element, blocks)
+    is_prose = element.tag != "h1" and content_length(element) > _LONGEST_HEADING and _SENTENCE.search(element.text)
+    _add_line(flow, "p" if is_prose else element.tag, element, blocks)
 
 
 def _add_summary(flow: Flow, element: Element, blocks: Blocks) -> None:

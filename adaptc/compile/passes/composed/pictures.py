@@ -86,13 +86,19 @@ class PagePictures:
             return ""
         scale = min(1.0, 2 * role.width / width)
         size = round(width * scale), round(height * scale)
-        ground = _ground(content) if role is LOGO else " class=p" if role is CARD and size[0] < 1.1 * size[1] else ""
+        ground = (
+            _ground(content)
+            if role.name == LOGO.name
+            else " class=p"
+            if role is CARD and size[0] < 1.1 * size[1]
+            else ""
+        )
         return self._markup(image, path, data_uri(content, media_type), role, size, ground)
 
     def _drawing(self, image: Element, path: str, role: Role) -> str:
         """Return an image in SVG as it is."""
         content = self.view.artifact(path)
-        if role is not LOGO and role is not FIGURE:
+        if role.name != LOGO.name and role is not FIGURE:
             return ""
         is_light = b"#fff" in content.lower() and content.lower().count(b"fill=") <= content.lower().count(b"#fff")
         return self._markup(

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from turbohtml import Document, Element
+from turbohtml import Document, Element, Text
 
 from adaptc.compile.passes.composed import blocks, phrases
 from adaptc.compile.passes.composed.flow import HEADING_TAGS, LONGEST_PIECE, Flow, IdQueue, joined
@@ -46,6 +46,7 @@ from adaptc.compile.passes.composed.writer import (
     words_for,
 )
 from adaptc.formats.html.cards import find_cards
+from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.forms import find_forms
 from adaptc.formats.html.idle import skip_links
@@ -62,6 +63,7 @@ from adaptc.formats.html.landmarks import (
 )
 from adaptc.formats.html.syntax import attribute_markup, text_markup
 from adaptc.formats.html.visible_text import (
+    UNSEEN,
     content_length,
     fold_space,
     is_followable,
@@ -80,6 +82,7 @@ _DEEPEST = 120
 _SHORTEST_LEAD = 100  # characters of the first paragraph of an article
 _LONGEST_LEAD = 600  # characters of a heading and its siblings
 _HOME = re.compile(r"(?:https?://[^/]+)?/?(?:\.{1,2}/)*(?:index\.\w+)?")
+_FOR_READERS = frozenset({"sr", "screen", "visually", "assistive"})  # classes of words that only screen readers say
 _LOGO = re.compile(r"\s+logo$", re.IGNORECASE)
 _LONGEST_FOOT = 0.4  # of the page's text
 _ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
@@ -228,6 +231,7 @@ class _Reader:
         search = self._search(body)
         skipping = list(skip_links(body))
         self.flow.hrefs.update(each.attr("href") or "" for each in skipping)
+        heads = [each for each in heads if each not in (*self.flow.left_out, *_hero(body, self.landmarks.main))]
         self.flow.left_out.update([*feet, *heads, *skipping])
         around = self.flow.write(body.children)
         head = "".join(self._released(each) for each in heads)
@@ -245,10 +249,23 @@ class _Reader:
         return replace(page, site=replace(page.site, logo=logo if page.site.name else ""))
 
     def _logo(self) -> str:
-        """Return the picture of the link that shows the site."""
-        images = self.site.brand.select("img") if self.site.brand is not None and self.site.name else []
-        shown = (each for each in images if not self.layout.is_hidden_somewhere(each))
-        return next(filter(None, (self.pictures(each, LOGO) for each in shown)), "")
+        """Return the picture of the link that shows the site, with the words beside it."""
+        brand = self.site.brand
+        if brand is None or not self.site.name:
+            return ""
+        beside = " ".join(self._brand_words(brand))
+        shown = (each for each in brand.select("img") if not self.layout.is_hidden_somewhere(each))
+        role = replace(LOGO, has_words=False) if beside else LOGO
+        logo = next(filter(None, (self.pictures(each, role) for each in shown)), "")
+        return f"{logo} {text_markup(beside)}" if logo and beside else logo
+
+    def _brand_words(self, element: Element) -> Iterator[str]:
+        """Yield the words that are seen beside the picture of the site."""
+        for child in element.children:
+            if isinstance(child, Text):
+                yield from child.data.split()
+            elif isinstance(child, Element) and child.tag not in UNSEEN and not self.layout.is_hidden_somewhere(child):
+                yield from self._brand_words(child) if _FOR_READERS.isdisjoint(class_words(child)) else ()
 
     def _released(self, element: Element) -> str:
         self.flow.left_out.discard(element)
@@ -486,6 +503,8 @@ def _lead(body: Element, landmarks: Landmarks) -> list[Element]:
     """Return the element above the main content that holds the page's only first heading, with its by-line."""
     main = landmarks.main
     headings = [each for each in body.select("h1") if content_length(each)]
+    if main is not None and not headings:
+        return _hero(body, main)
     if main is None or len(headings) != 1 or main in headings[0].ancestors:
         return []
     heading, parent = headings[0], headings[0].parent
@@ -493,6 +512,23 @@ def _lead(body: Element, landmarks: Landmarks) -> list[Element]:
     if isinstance(parent, Element) and parent not in enclosing and content_length(parent) <= _LONGEST_LEAD:
         return [parent]
     return [heading] if heading not in enclosing else []
+
+
+def _hero(body: Element, main: Element | None) -> list[Element]:
+    """Return the element that opens a page without a first heading, above its main content: whose page it is."""
+    if any(map(content_length, body.select("h1"))):
+        return []
+    for element in body.iter_elements():
+        if element == main or element.tag in HEADING_TAGS:
+            break
+        if element == body or not is_head(element) or element.tag == "header":
+            continue
+        if main is not None and element in main.ancestors:
+            continue
+        has_heading = any(content_length(each) for each in element.select("h2, h3"))
+        if has_heading and element.select_one("nav, form, ul, ol") is None and content_length(element) <= _LONGEST_LEAD:
+            return [element]
+    return []
 
 
 _BYLINE = re.compile(r"(</h1>)((?:<p>(?:(?!</?p\b).)*</p>)+)")

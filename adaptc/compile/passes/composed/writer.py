@@ -47,7 +47,7 @@ class Group:
 class Site:
     """The site's name, and the link to its home as attributes; ``is_heading`` says that the page has no other title.
 
-    ``logo`` is its image, ``""`` without one.
+    ``logo`` is its image, with the words that stand beside it, ``""`` without one.
     """
 
     name: str = ""
