@@ -167,6 +167,8 @@ _STRIP = {
     "least": Option(0.0),
     "request": Option(0.0),
 }
+# Whether declarations go whose prefixes no browser of today knows
+_PREFIXES = {"prefixes": Option("keep", "keep", "drop")}
 _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
 
 # How close to the original an image must stay: the same pixels, or a score of ``adaptc.formats.image.score``
@@ -270,10 +272,10 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass(
         "styles",
-        11,
+        12,
         _CSS,
         "styles:rewrite_sheet",
-        {"flatten": Option(True), **_MINIFY},
+        {"flatten": Option(True), **_MINIFY, **_PREFIXES},
         content_only="styles:imports_nothing",
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
@@ -340,7 +342,15 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("bundle", 4, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 2, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 8, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
-    EditPass("embedded", 10, _HTML, "embedded:minify_embedded", _MINIFY, writes=_STYLE, keeps_embeds=True),
+    EditPass(
+        "embedded",
+        11,
+        _HTML,
+        "embedded:minify_embedded",
+        {**_MINIFY, **_PREFIXES},
+        writes=_STYLE,
+        keeps_embeds=True,
+    ),
     WholePagePass("base-only", 4, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",

@@ -11,7 +11,8 @@ from adaptc.compile.view import Options, View
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.formats.css.minify import minify_sheet
-from adaptc.formats.css.sheet_text import escape_for_style_element
+from adaptc.formats.css.prefixes import drop_dead_prefixes
+from adaptc.formats.css.sheet_text import escape_for_style_element, is_balanced
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.minify import MinifiedMarkup, minify_markup
 from adaptc.formats.html.template_marks import has_template_attribute
@@ -36,7 +37,7 @@ def minify_embedded(editor: Editor, page: PageContext, view: View, options: Opti
         return report
     for element in editor.tree.iter_elements(("style", "script")):
         text = element.text
-        shorter = _shorter(element, text, view) if text and not is_isolated(element, editor.text) else None
+        shorter = _shorter(element, text, view, options) if text and not is_isolated(element, editor.text) else None
         if shorter is not None and len(shorter) < len(text) and page.can_hold(shorter):
             editor.set_raw_text(element, shorter)
             report.actions.append(
@@ -45,9 +46,10 @@ def minify_embedded(editor: Editor, page: PageContext, view: View, options: Opti
     return report
 
 
-def _shorter(element: Element, text: str, view: View) -> str | None:
+def _shorter(element: Element, text: str, view: View, options: Options) -> str | None:
     if element.tag == "style":
-        return view.facts(_MINIFIED_STYLE, text) if _is_css(element) else None
+        minified = _LIVING_STYLE if options["prefixes"] == "drop" else _MINIFIED_STYLE
+        return view.facts(minified, text) if _is_css(element) else None
     if element.attr("src") is not None:
         return None
     kind = (element.attr("type") or "").strip().lower()
@@ -69,6 +71,12 @@ def _minified_style(text: str) -> str | None:
     return None if shorter is None else escape_for_style_element(shorter)
 
 
+def _living_style(text: str) -> str | None:
+    """Minify a style element, without what no browser of today knows."""
+    living = drop_dead_prefixes(text) if is_balanced(text) else text
+    return _minified_style(living) or (None if living == text else escape_for_style_element(living))
+
+
 def _minified_script(text: str) -> str | None:
     if is_minified(text) or "<!--" in text:
         return None
@@ -77,6 +85,7 @@ def _minified_script(text: str) -> str | None:
 
 
 _MINIFIED_STYLE: FactKind[str | None] = FactKind("minified style", _minified_style, None)
+_LIVING_STYLE: FactKind[str | None] = FactKind("living style", _living_style, None)
 _MINIFIED_SCRIPT: FactKind[str | None] = FactKind("minified script", _minified_script, None)
 
 

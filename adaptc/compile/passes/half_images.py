@@ -24,7 +24,7 @@ from adaptc.compile.page.pricing import Pricing, images_of_page
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
-from adaptc.formats.css.address_selectors import AddressSelectors
+from adaptc.formats.css.selectors import AddressSelectors
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import preloads
 from adaptc.formats.html.syntax import parse_srcset

@@ -1,4 +1,4 @@
-"""styles: flatten ``@import`` and minify every style sheet under its own name."""
+"""styles: flatten ``@import``, drop prefixes and minify every style sheet under its own name."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
 from adaptc.formats.css.flatten import flatten
 from adaptc.formats.css.minify import minify_sheet
+from adaptc.formats.css.prefixes import drop_dead_prefixes
 from adaptc.formats.css.sheet_text import beyond_limits, decode_sheet, drop_lost_rules, is_balanced
 
 
@@ -25,6 +26,8 @@ def rewrite_sheet(asset: Asset, view: View, options: Options) -> Outcome:
         return _unread(asset.path, "it goes beyond what is read", limit)
     if options["flatten"]:
         draft = _flatten(asset, draft, view)
+    if options["prefixes"] == "drop":
+        draft = _drop_prefixes(asset.path, draft)
     if options["minify"]:
         draft = _minify(asset.path, draft)
     return Outcome(draft.encoded() if draft.is_changed else None, draft.actions, draft.diagnostics, draft.absorbed)
@@ -91,6 +94,16 @@ def _flatten(asset: Asset, draft: _SheetDraft, view: View) -> _SheetDraft:
     # A file that something else loads too saves no request
     absorbed = sum(len(view.read(path)) for path in flattened.imported if view.is_sole_import(path))
     return _SheetDraft(flattened.text, is_declared, True, actions, flattened.diagnostics, absorbed)
+
+
+def _drop_prefixes(path: str, draft: _SheetDraft) -> _SheetDraft:
+    shorter = drop_dead_prefixes(draft.text)
+    if shorter == draft.text:
+        return draft
+    reason = f"{len(draft.text) - len(shorter)} characters that no browser of today knows"
+    return replace(
+        draft, text=shorter, is_changed=True, actions=(*draft.actions, Action("styles", "removed", path, reason))
+    )
 
 
 def _minify(path: str, draft: _SheetDraft) -> _SheetDraft:

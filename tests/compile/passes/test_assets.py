@@ -36,6 +36,17 @@ def test_a_brace_too_many_takes_the_next_rule_along():
     assert [each.verb for each in outcome.actions] == ["removed", "minified"]
 
 
+@pytest.mark.parametrize("space", ["", " "])
+def test_what_no_browser_knows_leaves_a_sheet_that_is_minified_or_not(space):
+    text = f"a{{{space}display:-ms-flexbox;display:flex;-ms-flex:1}}b{{color:red;-o-transition:none}}" * 3
+    content, outcome = sheet({"a.css": text}, prefixes="drop")
+    assert b"-ms-" not in content and b"-o-" not in content and b"display:flex" in content
+    removed = [each.reason for each in outcome.actions if each.verb == "removed"]
+    assert len(removed) == 1 and removed[0].endswith(" characters that no browser of today knows")
+    kept, _ = sheet({"a.css": text})
+    assert b"-ms-flexbox" in (kept or text.encode())
+
+
 def test_urls_of_imported_sheets_are_rebased():
     content, _ = sheet({"a.css": "@import 'd/b.css';", "d/b.css": "b{background:url(i/x.png)}"})
     assert b"url(d/i/x.png)" in content

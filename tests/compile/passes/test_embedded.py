@@ -6,6 +6,7 @@ import pytest
 
 from tests.sites.small import SmallSite
 
+from adaptc.compile.pipeline import BY_NAME, Step
 from adaptc.compile.view import Settings
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
@@ -18,6 +19,14 @@ def embedded(markup, *, head=HEAD, settings=None, encoding="utf-8"):
 
 def test_a_style_element_is_minified():
     assert embedded("<style media=print>\n a { color : red }\n</style>") == "<style media=print>a{color:red}</style>"
+
+
+def test_what_no_browser_knows_leaves_a_style_element():
+    style = "<style>a{display:-ms-flexbox;display:flex}</style>"
+    site = SmallSite({"index.html": HEAD + style})
+    done = site.rewrite(steps=(Step(BY_NAME["embedded"], {"minify": True, "prefixes": "drop"}),))
+    assert done.content == (HEAD + "<style>a{display:flex}</style>").encode()
+    assert embedded(style) == style
 
 
 def test_a_script_element_is_minified():

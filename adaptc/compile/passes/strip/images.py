@@ -17,7 +17,7 @@ from adaptc.compile.page.pricing import Pricing
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
-from adaptc.formats.css.address_selectors import AddressSelectors
+from adaptc.formats.css.selectors import AddressSelectors
 from adaptc.formats.css.sheet_text import is_balanced
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import rel_tokens

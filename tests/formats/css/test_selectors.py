@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.formats.css.address_selectors import AddressSelectors
+from adaptc.formats.css.selectors import AddressSelectors
 
 PHOTO = {"src": "img/a.jpg"}
 

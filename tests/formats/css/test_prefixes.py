@@ -1,0 +1,86 @@
+"""What has the prefix of an engine that is gone leaves a sheet, and no browser of today sees a difference."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.servers.browser import Browser
+
+from adaptc.formats.css.prefixes import drop_dead_prefixes, is_dead_declaration
+
+DEAD = [
+    "-ms-flex:1", "-o-transition:all 1s", "-khtml-user-select:none", "-moz-border-radius:2px", "-ms-filter:'alpha'",
+    "-moz-box-shadow:0 0 1px red", "display:-ms-flexbox", "display:-ms-inline-flexbox", "position:-o-sticky",
+    "white-space:-o-pre-wrap", "cursor:-o-grab", "background:-o-linear-gradient(top,#fff,rgba(0,0,0,0))",
+    "background-image:url(a.png),-ms-radial-gradient(circle,red,blue)", "display : -MS-FLEXBOX !important",
+]  # fmt: skip
+LIVING = [
+    "-webkit-flex:1", "-moz-appearance:none", "-moz-user-select:none", "-ms-high-contrast-adjust:none",
+    "--x:-ms-flex", "transition:-o-transform 1s", "will-change:-ms-transform", "animation-name:-o-turn",
+    "background:var(--a,-o-linear-gradient(top,red,blue))", "content:'-ms-flexbox'", "display:-webkit-box",
+    "background:-moz-linear-gradient(top,red,blue)", "_height:1px",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("declaration", DEAD)
+def test_a_declaration_that_no_browser_knows(declaration: str) -> None:
+    assert is_dead_declaration(declaration)
+    assert drop_dead_prefixes(f"a{{{declaration};top:0}}b{{left:0;{declaration}}}") == "a{top:0}b{left:0;}"
+
+
+@pytest.mark.parametrize("declaration", LIVING)
+def test_a_declaration_that_some_browser_knows(declaration: str) -> None:
+    assert not is_dead_declaration(declaration)
+    text = f"a{{{declaration};-x:0}}"
+    assert drop_dead_prefixes(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a{-ms-flex:1}b{top:0}", "b{top:0}"),
+        ("@media print{a{-o-x:1;}}b{top:0}", "b{top:0}"),
+        ("@-ms-viewport{width:device-width}@-o-keyframes x{to{top:0}}b{top:0}", "b{top:0}"),
+        ("/*! L */a{/* x */-ms-flex:1;top:0}", "/*! L */a{/* x */top:0}"),
+        ("a{top:0;& b{-ms-flex:1;left:0}}", "a{top:0;& b{left:0}}"),
+        ("@keyframes x{to{-ms-transform:none;top:0}}", "@keyframes x{to{top:0}}"),
+        ("@supports (-ms-ime-align:auto){a{-ms-flex:1;top:0}}", "@supports (-ms-ime-align:auto){a{top:0}}"),
+    ],
+)
+def test_rules_and_blocks(text: str, expected: str) -> None:
+    assert drop_dead_prefixes(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a::-ms-clear,b{top:0}", "@media (-ms-high-contrast:none){a{top:0}}", "@-moz-document url-prefix(){a{top:0}}",
+        "@layer a{b{-webkit-x:1}}", "a{--x:{-ms-flex:1}}", "a{\\--x:{-ms-flex:1}}", "@font-face{-ms-x:1;src:url(a)}",
+        "x;a{-ms-flex:1}", "@media print{-ms-flex:1;a{top:0}}", "a{-ms-flex:1}@import 'b.css';",
+        "<!-- a{-ms-flex:1} -->",
+        "a{background:url(-ms-flex:1;)}", "a{-ms-flex/**/:1}", "@-moz-keyframes x{to{top:0}}",
+    ],
+)  # fmt: skip
+def test_what_stays(text: str) -> None:
+    assert drop_dead_prefixes(text) == text
+
+
+KNOWN = """(([dead, living]) => {
+    const knows = text => CSS.supports(...text.replace(/ ?!important/, '').split(/ ?: ?(.*)/s).slice(0, 2))
+    const sheet = new CSSStyleSheet()
+    sheet.replaceSync('@-ms-viewport{a:b}@-o-viewport{a:b}@-o-keyframes x{}@-ms-keyframes x{}@-khtml-keyframes x{}')
+    const names = []
+    for (const name in document.documentElement.style) names.push(name)
+    return JSON.stringify([
+        dead.filter(knows), living.filter(knows), sheet.cssRules.length,
+        names.filter(name => /^-(o|ms|khtml|moz)-|^(o|ms|khtml|moz)[A-Z]|^(O|Ms|Khtml|Moz)[A-Z]/.test(name)),
+    ])
+})(%s)"""
+
+
+def test_the_browser_knows_none_of_them(browser: Browser) -> None:
+    valid = [each for each in LIVING if each.startswith(("transition", "will-change", "animation", "background:var"))]
+    dead, living, at_rules, names = json.loads(browser.evaluate(KNOWN % json.dumps([DEAD, valid])))
+    assert (dead, living, at_rules, names) == ([], valid, 0, [])
