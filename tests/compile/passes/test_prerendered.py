@@ -235,6 +235,13 @@ def test_the_outline_of_a_page_is_written_from_its_headings() -> None:
     assert kept_reason(deeper) == "a script fills a list of it"
 
 
+def test_the_bar_of_a_page_has_the_width_that_a_script_gives_it() -> None:
+    bar = "<div class=VPNavBar>Bar</div><div class='VPContent {}'>" + f"{ARTICLE}</div>"
+    for mark, name in (("has-sidebar", "has-sidebar"), ("is-home", "home")):
+        assert f'class="VPNavBar {name}"' in adapted(prerendered("VitePress", bar.format(mark)))
+    assert "<div class=VPNavBar>" in adapted(prerendered("VitePress", bar.format("")))
+
+
 def test_forms_with_an_action_and_searches_do_not_need_scripts() -> None:
     forms = "<form action=/send method=post><input name=a><input name=b></form><form><input type=search name=q></form>"
     text = adapted(prerendered("Next.js", ARTICLE.replace("</main>", forms + "</main>")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -19,6 +20,8 @@ from adaptc.compile.pipeline import BY_NAME, Step
 # The application says what it sees, in order
 TELL = "globalThis.told ??= []; const tell = (what) => told.push(what);"
 APP = f"""{TELL} tell('deferred ' + globalThis.early)
+scrollTo(0, 0)
+document.body.firstElementChild.scrollIntoView()
 document.addEventListener('DOMContentLoaded', () => tell('ready'))
 addEventListener('load', () => tell('load'))
 setTimeout(() => {{
@@ -26,7 +29,13 @@ setTimeout(() => {{
   tell(start.disabled ? 'disabled' : 'enabled')
   start.disabled = false
   for (const type of ['pointerdown', 'mousedown', 'mouseup', 'click']) start.addEventListener(type, () => tell(type))
-  document.addEventListener('keydown', ({{key}}) => tell('key ' + key))
+  addEventListener('keydown', ({{key}}) => {{
+    tell('key ' + key)
+    if (key !== 'k') return
+    const field = document.querySelector('input')
+    field.value = ''
+    setTimeout(() => field.focus(), 50)
+  }})
   document.querySelector('input').addEventListener('input', ({{target}}) => tell('typed ' + target.value))
   document.querySelector('[aria-haspopup]').addEventListener('mouseenter', () => tell('over'))
   document.querySelector('.replaced').outerHTML = '<button class=replaced onclick="told.push(\\'new\\')">R</button>'
@@ -37,6 +46,7 @@ setTimeout(() => {{
 STYLE = "<style>button,a,input,p,span{position:fixed;left:0;width:90px;height:20px;margin:0;font:9px Arial}</style>"
 PLACES = ("#start", "a[href]", "input", ".menu", ".replaced", "p.words")
 CONTROLS = (
+    "<div style='height:5000px'></div>"
     "<button id=start disabled>S</button><a href=#there>L</a><input><span class=menu aria-haspopup=menu>M</span>"
     "<button class=replaced>R</button><p class=words role=document tabindex=-1>W</p>"
 )
@@ -67,6 +77,11 @@ async def act(tab: Tab, place: str, kind: str) -> None:
         await tab.run("() => document.querySelector('p.words').focus()")
         await tab.send("Input.dispatchKeyEvent", {"type": "keyDown", "key": "ArrowDown", "code": "ArrowDown"})
         return
+    if kind == "shortcut":
+        await tab.send("Input.dispatchKeyEvent", {"type": "keyDown", "key": "k", "code": "KeyK", "modifiers": 2})
+        for key in "ab":
+            await tab.send("Input.dispatchKeyEvent", {"type": "keyDown", "key": key, "text": key})
+        return
     for type_ in ("mousePressed", "mouseReleased"):
         await tab.send("Input.dispatchMouseEvent", {"type": type_, "button": "left", "clickCount": 1, **mouse})
     if kind == "type":
@@ -86,6 +101,8 @@ async def told_in(tab: Tab) -> list[str]:
         (".replaced", "click", "new"),
         (".menu", "move", "over"),
         ("input", "type", "typed ab"),
+        ("a[href]", "shortcut", "key k"),
+        ("a[href]", "shortcut", "typed ab"),
         ("p.words", "click", ""),
         ("a[href]", "click", None),
         ("p.words", "move", None),
@@ -100,11 +117,12 @@ def test_what_a_visitor_does_is_repeated(chromium: str, place: str, kind: str, s
         asked.append(url)
         return server(url.partition("#")[0])
 
-    async def work(browser: Chromium) -> tuple[list[str], list[str], str]:
+    async def work(browser: Chromium) -> tuple[list[str], list[str], list[Any]]:
         async with browser.tab(answer, 400, 300, is_drawn=True) as tab:
             await tab.open(URL)
             await tab.advance(10)
             before = list(asked)
+            await tab.run("() => { scrollTo(0, 700) }")
             await act(tab, place, kind)
             told: list[str] = []
             async with asyncio.timeout(PATIENCE):
@@ -115,15 +133,18 @@ def test_what_a_visitor_does_is_repeated(chromium: str, place: str, kind: str, s
                     wanted = [] if seen is None else ["disabled", *(seen.split(" ") if place == "#start" else [seen])]
                     if set(wanted) <= {*told, ""}:
                         break
-            return before, told, await tab.run("() => location.hash")
+            state = await tab.run("() => [location.hash, scrollY, document.activeElement.id, String(scrollTo)]")
+            return before, told, state
 
-    before, told, fragment = in_chromium(chromium, work)
+    before, told, (fragment, top, focused, scroll) = in_chromium(chromium, work)
     assert before == [URL]
     if seen is None:
         assert (asked, told) == ([URL], [])
         assert fragment == ("#there" if place == "a[href]" else "")
         return
     assert told[0] == "deferred 1"
+    assert (top, "native code" in scroll) == (700, True)
     assert {"ready", "load", "disabled"} <= set(told)
     if place == "#start":
         assert told[-4:] == seen.split(" ")
+        assert focused == "start"

@@ -74,6 +74,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
 
 
 def _adapt(editor: Editor, roots: Sequence[Element]) -> Iterator[Action]:
+    write_bar(editor)
     if count := write_outline(editor):
         yield Action(NAME, "written", "links to headings of the page", count=count)
     if count := load_lazy_images(editor) + show_images(editor, roots):
@@ -138,6 +139,21 @@ def _previous_image(noscript: Element) -> Element | None:
 
     previous = next((each for each in noscript.previous_siblings if isinstance(each, Element)), None)
     return previous if previous is not None and previous.tag == "img" else None
+
+
+# ---- The bar of a VitePress page, which is as wide as a script says
+
+
+def write_bar(editor: Editor) -> None:
+    """Give the bar of a page with a side bar, or of a home page, the class that its style needs."""
+    bar = editor.tree.select_one(".VPNavBar")
+    if bar is None:
+        return
+    have = class_names(bar)
+    marks = {"has-sidebar": ".VPContent.has-sidebar", "home": ".VPContent.is-home"}
+    added = [name for name, mark in marks.items() if name not in have and editor.tree.select_one(mark) is not None]
+    if added:
+        editor.set_attribute(bar, "class", " ".join([*have, *added]))
 
 
 # ---- The outline of a VitePress page, which a script writes from the headings of the second level

@@ -13,7 +13,7 @@
   const now = () => performance.now()
   const prototype = EventTarget.prototype, listen = prototype.addEventListener
   const done = [], edited = new Set(), listening = new WeakSet()
-  let isAwake, isPressed, last = 0
+  let isAwake, isPressed, hearsKeys, typed = '', last = 0
 
   // Links and details work without scripts, but for those that scripts made controls
   const isServed = (target) => {
@@ -49,6 +49,8 @@
     } else if (type === 'keydown') {
       const isShortcut = key === 'k' ? event.ctrlKey || event.metaKey : key === '/' && !isField
       if (isShortcut || /^Arrow/.test(key) && !isField && target.closest(widget)) keep(event, target, true)
+      // What is typed before the field of a search is there
+      else if (isAwake && key.length === 1 && !isField && !(event.ctrlKey || event.metaKey || event.altKey)) typed += key
     } else if (type === 'submit') {
       if (!target.hasAttribute('action')) keep(event, target, true)
     } else {
@@ -76,7 +78,8 @@
   // Tells listeners for what is over already that it happened
   const listenWhileWaking = function (type, listener, options) {
     const target = this || window
-    if (/^(?:click|mouse|pointer|key|input|change|submit)/.test(type) && target !== window) listening.add(target)
+    if (target === window) hearsKeys ||= /^key/.test(type)
+    else if (/^(?:click|mouse|pointer|key|input|change|submit)/.test(type)) listening.add(target)
     last = now()
     if (listener && (type === 'DOMContentLoaded' || /^(?:load|pageshow)$/.test(type) && target === window && document.readyState === 'complete')) {
       const event = new Event(type)
@@ -86,6 +89,12 @@
   }
   const isHeard = (node) => node && (listening.has(node) || isHeard(node.parentNode))
   const isReady = (node) => !node || !node.disabled && isHeard(node)
+  // Routers begin at the top of the page, where the visitor no longer is
+  const scrolls = [...['scroll', 'scrollTo', 'scrollBy'].map((name) => [window, name]), [Element.prototype, 'scrollIntoView']]
+    .map(([object, name]) => [object, name, object[name]])
+  const stay = () => {}
+  const isReadyFor = (entry) => hearsKeys && entry.event.type === 'keydown' || isReady(find(entry))
+  const wait = () => new Promise((resolve) => setTimeout(resolve, 20))
 
   // React hears of a value only if it is another than the one that it knows
   const tell = (node) => {
@@ -105,6 +114,7 @@
   }
 
   const run = async () => {
+    const focused = document.activeElement, focus = { target: focused, place: placeOf(focused) }
     for (const link of all('link[rel=TYPE]')) link.rel = link.getAttribute('OWN')
     for (const node of all('li[OWN]')) node.remove()
     for (const node of all('button[OWN]')) {
@@ -112,6 +122,7 @@
       node.removeAttribute('OWN')
     }
     prototype.addEventListener = listenWhileWaking
+    for (const [object, name] of scrolls) object[name] = stay
     const observer = new MutationObserver(() => { last = now() })
     observer.observe(document, { subtree: true, childList: true, attributes: true })
     const started = [], late = []
@@ -122,14 +133,21 @@
     }
     await Promise.all([...started, ...late.map(copy)])
     // Until somebody listens to what was used, and nothing more has changed for a while, but not for ever
-    for (const end = now() + 5000; now() < end && !(now() - last > 80 && [...done.map(find), ...edited].every(isReady));) {
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    for (const end = now() + 5000; now() < end && !(now() - last > 80 && done.every(isReadyFor) && [...edited].every(isReady));) await wait()
     observer.disconnect()
-    for (const type of types) removeEventListener(type, hear, true)
+    for (const type of types) if (type !== 'keydown') removeEventListener(type, hear, true)
     if (prototype.addEventListener === listenWhileWaking) prototype.addEventListener = listen
+    for (const [object, name, native] of scrolls) if (object[name] === stay) object[name] = native
+    // Who was disabled or replaced lost the focus
+    if (document.activeElement === document.body && focused !== document.body) find(focus)?.focus({ preventScroll: true })
     edited.forEach(tell)
     done.forEach(repeat)
+    for (const end = now() + 2000; typed && now() < end; await wait()) {
+      if (!document.activeElement.matches(field)) continue
+      document.execCommand('insertText', false, typed)
+      typed = ''
+    }
+    removeEventListener('keydown', hear, true)
   }
   const wake = () => {
     if (isAwake) return
