@@ -192,11 +192,13 @@ def test_what_a_script_looks_up_or_calls_so_it_does_not_bring_in():
 
 
 def test_a_part_of_a_block_that_the_markup_has_not_waits_where_it_has_others():
-    css = ".a{color:red}.nav__link{top:0}.tip__box{top:1px}"
-    script = "e.className = ['nav__link', 'tip__box'][n]"
+    css = ".a{color:red}.nav__link{top:0}.tip{left:0}.tip__box{top:1px}.code__copy{top:2px}"
+    script = "e.className = ['nav__link', 'tip__box', 'code__copy'][n]"
     assert ".tip__box{" not in (text := live(css, "<p class=a>t<nav class='nav nav__list'></nav>", script))
     assert ".nav__link{" in text
     assert ".tip__box{" in live(css, "<p class=a>t<div id=app></div>", script)
+    # No selector names the block "code": its parts come as they are
+    assert ".code__copy{" in text
 
 
 @pytest.mark.parametrize(
