@@ -208,7 +208,7 @@ def test_the_output_format_of_the_recipe_gives_a_line_for_each_problem() -> None
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux has /proc/net/tcp")
 def test_the_sensor_of_the_recipe_reads_a_number() -> None:
     _, names = python_example(EXERCISES["a sensor"])
-    assert names["QUEUE_LENGTH"].open("").read() >= 0
+    assert names["QUEUE_LENGTH"].open("", ()).read() >= 0
 
 
 def test_the_examples_of_the_python_interface_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
