@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -99,9 +99,8 @@ def capacity(
     ladder = [_parse_rung(level) for level in levels] or _ladder_of_build(config)
     is_measured = not levels or profile is not None
     measured = measured_cost(config, invocation, profile, protocol) if is_measured else None
-    options = {"view": view_ms, "request": request_ms, "kilobyte": kilobyte_ms, "rejection": rejection_ms}
-    given: dict[str, Any] = {name: value / 1000 for name, value in options.items() if value is not None}
-    cost = _with_rejection(replace(measured or config_cost(config), **given), rejection_ms)
+    given = {"view": view_ms, "request": request_ms, "kilobyte": kilobyte_ms, "rejection": rejection_ms}
+    cost = _with_rejection(replace(measured or config_cost(config), **_seconds(given)), rejection_ms)
     crowd = _users(users, think, hit_ratios, backbone, line, load, workers)
     record = _record(ladder, cost, bound)
     if load is not None and not crowd:
@@ -114,6 +113,11 @@ def capacity(
         print_json(record)
     else:
         print_text(_text(record), invocation)
+
+
+def _seconds(milliseconds: Mapping[str, float | None]) -> dict[str, Any]:
+    """Return in seconds what is given."""
+    return {name: value / 1000 for name, value in milliseconds.items() if value is not None}
 
 
 def _ladder_of_build(config: Config) -> Sequence[Rung]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from adaptc.daemons.control.load_meter import Meter
     from adaptc.daemons.control.machine import Machine
     from adaptc.daemons.control.settings import ControlSettings, SiteSettings
+    from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.sensors.cpu import CpuSource
     from adaptc.formats.accesslog.parser import LineParser
@@ -154,14 +155,11 @@ def _run(
         cost, origin = _first_cost(config, settings, sites, before, _cpus(cpu), invocation)
         machine = machine_of(settings, sites, cost)
         guard = None if settings.shadow else guard_of(runs, settings)
-        for site in sites.values():
-            output = site.output or Path()
-            report_weakness(output, reporter)
-            if failure := canary_failure(settings, output, RunDirectory.of(output) if runs else None, reporter):
-                click.echo(f"adaptc: {failure}", err=True)
-                if guard:
-                    guard.close()
-                return ExitCode.SERVER
+        if failure := _failing_canary(settings, sites, dry_run, reporter):
+            click.echo(f"adaptc: {failure}", err=True)
+            if guard:
+                guard.close()
+            return ExitCode.SERVER
         endpoints = _endpoints(settings, sites, dry_run)  # after the canary, whose requests are no load
         probe = None if any(site.status_url for site in sites.values()) else started_page(settings, _status(sites))
         environment = Environment(
@@ -177,6 +175,20 @@ def _run(
         )
         drive(ControlDaemon(settings, machine, environment, before), settings.interval / CHECKS)
     return ExitCode.DONE
+
+
+def _failing_canary(
+    settings: ControlSettings, sites: Mapping[str, SiteSettings], dry_run: bool, reporter: Reporter
+) -> str | None:
+    """Return in what a server does not obey, None if all do; report what a site's levels cannot do."""
+    from adaptc.daemons.run_directory import RunDirectory
+
+    for site in sites.values():
+        output = site.output or Path()
+        report_weakness(output, reporter)
+        if failure := canary_failure(settings, output, None if dry_run else RunDirectory.of(output), reporter):
+            return failure
+    return None
 
 
 def _purges(config: Config, sites: Mapping[str, SiteSettings]) -> Purges | None:

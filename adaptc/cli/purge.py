@@ -27,7 +27,7 @@ def purge(
     nginx, Fastly, Cloudflare, or a command. Builds purge what they changed, and adaptc switch and control purge the
     levels that nobody gets any more.
     """
-    from adaptc.serve.purge import Purge, purge_within, site_of
+    from adaptc.serve.purge import Purge, cache_of, purge_within, site_of
     from adaptc.serve.state_directory import read_knobs
 
     config = invocation.load({"output": output})
@@ -35,6 +35,8 @@ def purge(
         raise UsageError('serve.purge names no cache: write for instance purge = ["varnish"] in [serve]')
     if bool(urls) + bool(levels) + everything != 1:
         raise UsageError("say either URLs, or --level LEVEL, or --all")
+    for named in config.serve.purge:
+        cache_of(named)  # a mistake is found before anything is purged
     knobs = read_knobs(config.output)
     if levels and knobs is None:
         raise UsageError("nothing was emitted: run adaptc emit, which says what levels are called")

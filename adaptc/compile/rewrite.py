@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeGuard
 
-from adaptc.compile.analyse.decorations.surroundings import ATTRIBUTE
 from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
 from adaptc.compile.page.context import PageContext, Report, page_context
+from adaptc.compile.page.image_labels import may_drop_blocks
 from adaptc.compile.page.script_written import WrittenPage, page_after_scripts, script_written
 from adaptc.compile.pipeline import EditPass, Pass, SidecarPass, Step, TextPass, WholePagePass
 from adaptc.compile.verify import Draft, Problem, Verifier, files_of
@@ -110,8 +110,8 @@ class _Rewriter:
         may_grow |= written is not None or any(
             isinstance(step.pass_, WholePagePass) and step.pass_.may_grow for step in steps
         )
-        is_tagged = ATTRIBUTE in page.text
-        removes_blocks = is_tagged and promise != "same" and not _REMOVING.isdisjoint(step.pass_.name for step in steps)
+        is_removing = promise != "same" and not _REMOVING.isdisjoint(step.pass_.name for step in steps)
+        removes_blocks = is_removing and may_drop_blocks(page.text)
         dropping = view.labelling.levels if removes_blocks else None
         self.verifier = Verifier(
             content, self.editor.tree, self.context, view, promise, may_grow=may_grow, dropping=dropping

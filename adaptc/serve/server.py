@@ -96,9 +96,9 @@ class Launcher:
 
     configuration: Callable[[Instance, int], str]
     command: Callable[[str, Path, Path, int], list[str]]
-    modules: Callable[[Policy], tuple[str, ...]]
-    settling: Callable[[Policy], float]
-    omits: Callable[[str], bool]
+    modules: Callable[[Policy], tuple[str, ...]] = lambda _policy: ()
+    settling: Callable[[Policy], float] = lambda _policy: 0.0
+    omits: Callable[[str], bool] = lambda _path: False
     has_plain_ranges: bool = False
     ignores_if_match: bool = False
 

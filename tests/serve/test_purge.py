@@ -230,6 +230,12 @@ def test_the_command(tmp_path: Path) -> None:
         "cdn all https://example.org/docs",
     ]
     assert run_adaptc("purge", "/a", "--all", cwd=tmp_path).returncode == 2
+    settings = (tmp_path / "adaptc.toml").read_text()
+    (tmp_path / "adaptc.toml").write_text(settings.replace("purge = [", 'purge = ["squid", '))
+    done = run_adaptc("purge", "--all", cwd=tmp_path)
+    assert (done.returncode, "squid names no cache" in done.stderr) == (2, True)
+    assert len((tmp_path / "noted").read_text().splitlines()) == 3
+    (tmp_path / "adaptc.toml").write_text(settings)
     done = run_adaptc("purge", "--level", "porer", cwd=tmp_path)
     assert (done.returncode, "there is no level porer in what was emitted, did you mean poorer?" in done.stderr) == (
         2,

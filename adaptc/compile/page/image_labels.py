@@ -161,6 +161,11 @@ def dropped_blocks(tree: Document, text: str, levels: Sequence[str]) -> Iterator
         yield element, reason
 
 
+def may_drop_blocks(text: str) -> bool:
+    """Whether the text of a page has such an attribute at all; names of attributes have no case."""
+    return ATTRIBUTE in text.lower()
+
+
 def without_dropped_blocks(text: str, levels: Sequence[str]) -> str:
     """Return the text of a page without the blocks that its author drops."""
     editor = Editor(text)

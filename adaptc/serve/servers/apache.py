@@ -498,7 +498,6 @@ SERVER = Server(
         configuration=_configuration,
         command=_command,
         modules=lambda policy: ("lua",) if policy.is_strict else (),
-        settling=lambda _policy: 0.0,
         omits=lambda path: "?" in path,  # Apache refuses it in a rewritten path
     ),
     examination=Examination(

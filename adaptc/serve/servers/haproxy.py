@@ -66,8 +66,5 @@ SERVER = Server(
     launcher=Launcher(
         configuration=_configuration,
         command=_command,
-        modules=lambda _policy: (),
-        settling=lambda _policy: 0.0,
-        omits=lambda _path: False,
     ),
 )

@@ -396,7 +396,6 @@ SERVER = Server(
         command=_command,
         modules=lambda policy: (NJS[0],) if policy.is_strict else (),
         settling=lambda policy: 1.2 if caches_tests(policy) else 0.0,
-        omits=lambda _path: False,
         has_plain_ranges=True,
     ),
     examination=Examination(

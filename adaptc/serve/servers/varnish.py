@@ -84,9 +84,6 @@ SERVER = Server(
     launcher=Launcher(
         configuration=_configuration,
         command=_command,
-        modules=lambda _policy: (),
-        settling=lambda _policy: 0.0,
-        omits=lambda _path: False,
         ignores_if_match=True,
     ),
 )

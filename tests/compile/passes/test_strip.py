@@ -94,8 +94,9 @@ def test_a_block_that_its_author_drops_is_removed() -> None:
     assert body(f"<p>News.</p>{nested}") == "<p>News.</p>"
 
 
-def test_a_block_that_its_author_drops_is_at_no_level_that_may_do_without_it(tmp_path: Path) -> None:
-    block = '<aside data-adapt="drop"><h2>Our shop</h2><p>Buy a mug of the author, a large one.</p></aside>'
+@pytest.mark.parametrize("attribute", ["data-adapt", "DATA-ADAPT"])
+def test_a_block_that_its_author_drops_is_at_no_level_that_may_do_without_it(tmp_path: Path, attribute: str) -> None:
+    block = f'<aside {attribute}="drop"><h2>Our shop</h2><p>Buy a mug of the author, a large one.</p></aside>'
     words = "<p>Many words of the page, which are its content and stay at every level, for everybody to read.</p>"
     page = f"<!doctype html><html lang=en><title>T</title><main><h1>News</h1>{words}{block}{words}</main></html>"
     (tmp_path / "site").mkdir()

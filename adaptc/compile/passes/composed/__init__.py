@@ -11,9 +11,8 @@ import zlib
 from dataclasses import fields
 from functools import lru_cache
 
-from adaptc.compile.analyse.decorations.surroundings import ATTRIBUTE
 from adaptc.compile.page.context import PageContext, Report, sent_policies
-from adaptc.compile.page.image_labels import without_dropped_blocks
+from adaptc.compile.page.image_labels import may_drop_blocks, without_dropped_blocks
 from adaptc.compile.page.inlining import POLICY
 from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import screen_sheets
@@ -37,7 +36,7 @@ _SETTINGS = frozenset(field.name for field in fields(Settings))
 def compose_page(text: str, page: PageContext, view: DerivingView, options: Options) -> tuple[str | None, Report]:
     """Return the composed version of a page, or ``None`` if it has none."""
     pictures = PagePictures(page, view, options["budget"])
-    wanted = without_dropped_blocks(text, view.labelling.levels) if ATTRIBUTE in text else text
+    wanted = without_dropped_blocks(text, view.labelling.levels) if may_drop_blocks(text) else text
     settled = settled_text(open_shadow_roots(wanted), page, view)  # as the contract has it
     source = keep_lines(show_panels(settled), screen_sheets(parse(text), page.base, view))
     try:

@@ -9,30 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from html import escape
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
 from adaptc.compile.page.sheets import screen_sheets
-from adaptc.compile.passes.prerendered.dependence import (
-    OUTLINE,
-    absence_reason,
-    dependence_reason,
-    fetching_reason,
-    is_empty,
-)
+from adaptc.compile.passes.prerendered.dependence import absence_reason, dependence_reason, fetching_reason
 from adaptc.compile.passes.prerendered.hydration import Hydration, find_framework
 from adaptc.compile.passes.prerendered.loading import load_lazy_images
+from adaptc.compile.passes.prerendered.vitepress import write_bar, write_outline
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action
-from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.static_text import has_streamed_parts, place_streamed_parts
-from adaptc.formats.html.syntax import attribute_markup
-from adaptc.formats.html.visible_text import fold_space
 from adaptc.formats.script.minify import minify_script
 
 if TYPE_CHECKING:
@@ -75,7 +65,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
 
 def _adapt(editor: Editor, roots: Sequence[Element]) -> Iterator[Action]:
     write_bar(editor)
-    if count := write_outline(editor):
+    if count := write_outline(editor, _OWN):
         yield Action(NAME, "written", "links to headings of the page", count=count)
     if count := load_lazy_images(editor) + show_images(editor, roots):
         yield Action(NAME, "loaded", "images that a script would load", count=count)
@@ -139,42 +129,3 @@ def _previous_image(noscript: Element) -> Element | None:
 
     previous = next((each for each in noscript.previous_siblings if isinstance(each, Element)), None)
     return previous if previous is not None and previous.tag == "img" else None
-
-
-# ---- The bar of a VitePress page, which is as wide as a script says
-
-
-def write_bar(editor: Editor) -> None:
-    """Give the bar of a page with a side bar, or of a home page, the class that its style needs."""
-    bar = editor.tree.select_one(".VPNavBar")
-    if bar is None:
-        return
-    have = class_names(bar)
-    marks = {"has-sidebar": ".VPContent.has-sidebar", "home": ".VPContent.is-home"}
-    added = [name for name, mark in marks.items() if name not in have and editor.tree.select_one(mark) is not None]
-    if added:
-        editor.set_attribute(bar, "class", " ".join([*have, *added]))
-
-
-# ---- The outline of a VitePress page, which a script writes from the headings of the second level
-
-
-def write_outline(editor: Editor) -> int:
-    """Write the links to the headings of a page where its outline waits for a script; returns their number."""
-    headings = editor.tree.select(".VPDoc h2[id]")
-    for box in editor.tree.select(".VPDocAsideOutline") if headings else ():
-        outline = box.select_one(OUTLINE)
-        if outline is not None and is_empty(outline):
-            scope = "".join(f" {attribute_markup(name, '')}" for name in outline.attrs if name.startswith("data-v-"))
-            editor.append(outline, "".join(_outline_link(heading, scope) for heading in headings))
-            editor.set_attribute(box, "class", " ".join([*class_names(box), "has-outline"]))
-            return len(headings)
-    return 0
-
-
-def _outline_link(heading: Element, scope: str) -> str:
-    anchor = heading.select_one(".header-anchor")
-    title = fold_space(heading.text.removesuffix(anchor.text if anchor is not None else "")).strip()
-    address = attribute_markup("href", "#" + quote(heading.attr("id") or ""))
-    link = f"<a class=outline-link {address} {attribute_markup('title', title)}{scope}>{escape(title)}</a>"
-    return f"<li {_OWN}{scope}>{link}</li>"

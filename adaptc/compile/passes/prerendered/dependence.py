@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, preloads_script, script_source
-from adaptc.compile.passes.prerendered.hydration import Hydration, inline_code
+from adaptc.compile.passes.prerendered.hydration import Hydration
+from adaptc.compile.passes.prerendered.vitepress import written_outlines
 from adaptc.compile.view import View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
@@ -20,16 +21,11 @@ from adaptc.formats.script.script import Script
 if TYPE_CHECKING:
     from turbohtml import Document, Element
 
-__all__ = ["OUTLINE", "absence_reason", "dependence_reason", "fetching_reason", "is_empty"]
-
 # ---- Whether the HTML of a page lacks what scripts bring, as far as nobody looked at it
 
 # Lists that wait for their items, and what stands where content comes
 _LISTS = "ul, ol, tbody, dl, [role=list], [role=feed], [role=rowgroup]"
 _WAITING = "[class*=skeleton i], [class*=shimmer i], [role=progressbar], [aria-busy=true]"
-OUTLINE = "ul.VPDocOutlineItem.root"
-# The levels of headings that it has, where the site or the page sets others
-_OUTLINE_LEVELS = re.compile(r"""outline\\*["']?:\s*(?:\\*["']deep|\[|\d|false|!1|\{[^{}]*level)""")
 _CLIENT_ONLY = "<!--$!-->"  # React: a boundary whose content a browser renders
 # What hides an element that keeps its place
 _EFFECTS = ("opacity", "visibility")
@@ -44,9 +40,8 @@ def absence_reason(tree: Document, selector: str, sheets: Sequence[str]) -> str 
         return None
     if root.select_one(_WAITING) is not None or _CLIENT_ONLY in root.inner_html:
         return "a script writes a part of it"
-    outlines = frozenset(tree.select(OUTLINE))
-    lists = (each for each in root.select(_LISTS) if is_empty(each))
-    if any(each not in outlines or _has_levels(tree) for each in lists):
+    empty = [each for each in root.select(_LISTS) if not each.text.strip() and each.select_one("*") is None]
+    if empty and not written_outlines(tree).issuperset(empty):
         return "a script fills a list of it"
     if any(_LOADING_TEXT.fullmatch(fold_space(each.text).strip()) for each in root.select("p, div, span")):
         return "it says that it loads"
@@ -68,15 +63,6 @@ def _is_faded(cascade: Cascade, element: Element) -> bool:
     return (
         bool(hiding) and set(hiding) <= _FADING and not is_opened and not is_over and content_length(element) >= _LEAST
     )
-
-
-def _has_levels(tree: Document) -> bool:
-    return any(map(_OUTLINE_LEVELS.search, inline_code(tree)))
-
-
-def is_empty(element: Element) -> bool:
-    """Whether an element has neither text nor elements."""
-    return not element.text.strip() and element.select_one("*") is None
 
 
 # Addresses in calls that fetch, but for those that send something
