@@ -142,10 +142,8 @@ class ControlDaemon:
         forced = {site.name: self._override(site, epoch) for site in self._machine.sites}
         if loads is not None:
             known = [seconds for seconds in (asked, _latency(loads)) if seconds is not None]
-            waiting, queued = (
-                self._waits(cpu, silent or is_mute, levels),
-                self._is_queued(asked, is_mute, silent, levels),
-            )
+            waiting = self._waits(cpu, silent or is_mute, levels)
+            queued = self._is_queued(asked, is_mute, silent, levels)
             busy = Busy(cpu, own, waiting, max(known, default=None), queued)
             self._environment.append(Loads(clock, loads, busy.share, busy.is_own).record())
             self._decide(loads, busy, forced)
