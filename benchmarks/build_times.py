@@ -62,7 +62,7 @@ def main() -> None:
         docroot, output = Path(scratch) / "site", Path(scratch) / "opt"
         shutil.copytree(arguments.docroot, docroot, symlinks=True)
         command = [
-            sys.executable, "-P", "-m", "adaptc.cli", "--format", "json", "build", str(docroot), "-o", str(output),
+            sys.executable, "-P", "-m", "adaptc", "--format", "json", "build", str(docroot), "-o", str(output),
             "--effort", arguments.effort, "-j", arguments.jobs,
         ]  # fmt: skip
         show("clean build", timed(command))

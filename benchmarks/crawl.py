@@ -114,7 +114,7 @@ def served(latency: float, docroot: Path | None) -> Iterator[str]:
 
 def commands(latency: float) -> dict[str, list[str]]:
     """Return the commands to compare, by name; those of programs that are not installed are left out."""
-    ours = [sys.executable, "-m", "adaptc.cli", "crawl", "-q", "-o"]
+    ours = [sys.executable, "-m", "adaptc", "crawl", "-q", "-o"]
     found = {"wget": ["wget", "-q", "-r", "-l", "inf", "-P"]}
     for threads in (8, 16):
         found[f"wget2, {threads} threads"] = ["wget2", "-q", "-r", "-l", "inf", "--max-threads", str(threads), "-P"]

@@ -373,7 +373,7 @@ def start_daemon(row: Row, config: Config, log: Path, cost: float, is_new: bool 
         requests = 8 if row.pages >= 0 else 1
         settings |= {"request_ms": f"{0.9 * milliseconds / requests:.6f}", "kilobyte_ms": f"{milliseconds / 3000:.6f}"}
     logs = [str(log)] if row.daemon == "control" else []
-    command = [sys.executable, "-m", "adaptc.cli", row.daemon, *logs, "-o", str(config.output)]
+    command = [sys.executable, "-m", "adaptc", row.daemon, *logs, "-o", str(config.output)]
     command += [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
     return subprocess.Popen(command, stderr=(run / f"{row.daemon}.err").open("wb"))
 

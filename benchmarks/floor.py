@@ -41,7 +41,7 @@ _AVIF_EFFORT = {"fast": 2, "default": 4, "max": 6}
 def build(docroot: Path, output: Path, levels: tuple[str, ...], effort: str) -> float:
     """Build a site anew; return the CPU seconds of all processes."""
     shutil.rmtree(output, ignore_errors=True)
-    command = [sys.executable, "-P", "-m", "adaptc.cli", "-q", "build", str(docroot), "-o", str(output)]
+    command = [sys.executable, "-P", "-m", "adaptc", "-q", "build", str(docroot), "-o", str(output)]
     before = _children()
     options = [f"--level={level}" for level in levels]
     subprocess.run([*command, "--effort", effort, *options], check=False, stdout=subprocess.DEVNULL)

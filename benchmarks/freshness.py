@@ -34,7 +34,7 @@ from tests.servers.web import Server
 from tests.sites.built import BuiltSite
 from tests.sites.served import ServedSite, decoded
 
-ADAPTC = [sys.executable, "-P", "-m", "adaptc.cli"]
+ADAPTC = [sys.executable, "-P", "-m", "adaptc"]
 WAIT = 1800.0
 
 

@@ -48,7 +48,7 @@ def make_trees(site: Path, scratch: Path, levels: list[str], effort: str) -> lis
     pages = chosen_pages(site, 3)
     if not (scratch / ORIGINAL).exists():
         copy_site(site, scratch / ORIGINAL, pages)
-    ours, output = [sys.executable, "-P", "-m", "adaptc.cli"], ["-o", str(scratch / "opt")]
+    ours, output = [sys.executable, "-P", "-m", "adaptc"], ["-o", str(scratch / "opt")]
     wanted = [argument for level in ("full", *levels) for argument in ("--level", level)]
     build = ["build", str(scratch / ORIGINAL), *output, *wanted, "--browser=all", "--effort", effort]
     subprocess.run([*ours, *build], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

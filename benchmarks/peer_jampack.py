@@ -64,7 +64,7 @@ def build(name: str, docroot: Path, scratch: Path, effort: str) -> tuple[Seconds
     configuration, output = scratch / "adaptc.toml", scratch / "opt"
     written, options = BUILDS[name]
     configuration.write_text(written)
-    ours = [sys.executable, "-P", "-m", "adaptc.cli", "--config", str(configuration), "build", str(docroot.absolute())]
+    ours = [sys.executable, "-P", "-m", "adaptc", "--config", str(configuration), "build", str(docroot.absolute())]
     seconds = run([*ours, "-o", str(output), *options, "--effort", effort], str(scratch))
     total = size(output / "lossless" / "id")
     shutil.rmtree(output)

@@ -48,7 +48,7 @@ def act_on(site: Path, options: argparse.Namespace) -> bool:
 
 def run(*words: object) -> str:
     """Run adaptc and return what it prints."""
-    command = [sys.executable, "-m", "adaptc.cli", *map(str, words)]
+    command = [sys.executable, "-m", "adaptc", *map(str, words)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         sys.exit(done.stderr)

@@ -91,7 +91,7 @@ def make_trees(site: Path, scratch: Path, pages: list[str], jampack: list[str], 
         copy_site(site, scratch / "original", pages)
     if not (scratch / "web").exists():
         shutil.rmtree(scratch / "opt", ignore_errors=True)
-        ours, output = [sys.executable, "-P", "-m", "adaptc.cli"], ["-o", str(scratch / "opt")]
+        ours, output = [sys.executable, "-P", "-m", "adaptc"], ["-o", str(scratch / "opt")]
         options = ["--level", "web", "--browser=all", "--effort", effort]
         with timed(scratch, "web"):
             for command in (

@@ -74,7 +74,7 @@ def _arguments(config: Config, arguments: list[str], paths: list[Path]) -> str:
 def _program() -> list[str]:
     """Return how adaptc was started: as itself, or as a module of Python."""
     started = Path(sys.argv[0]).resolve()
-    return [sys.executable, "-m", "adaptc.cli"] if started.name == "__main__.py" else [str(started)]
+    return [sys.executable, "-m", "adaptc"] if started.name == "__main__.py" else [str(started)]
 
 
 def _flags(config: Config, daemon: str, folder: Path) -> tuple[list[Path], bool]:

@@ -175,7 +175,7 @@ def _configuration(scenario: Scenario, costs: Costs, scale: float, folder: Path)
 @contextlib.contextmanager
 def _controlled(folder: Path, text: str) -> Iterator[None]:
     (folder / "adaptc.toml").write_text(text)
-    command = [sys.executable, "-m", "adaptc.cli", "control", "--config", str(folder / "adaptc.toml"), "-q"]
+    command = [sys.executable, "-m", "adaptc", "control", "--config", str(folder / "adaptc.toml"), "-q"]
     daemon = subprocess.Popen(command)
     try:
         time.sleep(2)

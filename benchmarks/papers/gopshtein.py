@@ -187,7 +187,7 @@ def _stepped(
 def _switching(folder: Path, port: int, policy: str, interval: float) -> Iterator[None]:
     status = f"status_url=http://127.0.0.1:{port}/server-status?auto"
     settings = [status, f"cgroup={NAME}", f"interval={interval}"]
-    command = [sys.executable, "-m", "adaptc.cli", "switch", "-o", str(folder / "opt"), "--policy", policy]
+    command = [sys.executable, "-m", "adaptc", "switch", "-o", str(folder / "opt"), "--policy", policy]
     daemon = subprocess.Popen([*command, *(word for one in settings for word in ("--set", one))])
     try:
         time.sleep(3)

@@ -70,7 +70,7 @@ def _server(port: int, address: str) -> Origin:
 
 def _replay(log: Path, settings: Sequence[str], pairs: Sequence[str]) -> dict[str, dict[str, int]]:
     given = [word for one in settings for word in ("--set", one)]
-    command = [sys.executable, "-m", "adaptc.cli", "classify", str(log), "--replay", "--format", "json", *given]
+    command = [sys.executable, "-m", "adaptc", "classify", str(log), "--replay", "--format", "json", *given]
     replayed = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
     found = {pair: dict.fromkeys(CLASSES, 0) for pair in pairs}
     for client in replayed["clients"]:

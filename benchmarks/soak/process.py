@@ -10,7 +10,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-ADAPTC = [sys.executable, "-P", "-m", "adaptc.cli"]
+ADAPTC = [sys.executable, "-P", "-m", "adaptc"]
 PATIENCE = 600.0  # seconds after which a command hangs
 
 

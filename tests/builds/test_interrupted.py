@@ -46,7 +46,7 @@ def _page(page: int, number: int) -> str:
 
 def start(site: BuiltSite, **how: object) -> subprocess.Popen[str]:
     """Start ``adaptc build`` as the leader of a group of its own."""
-    command = [sys.executable, "-P", "-m", "adaptc.cli", "build", os.fspath(site.docroot), "-o", os.fspath(site.output)]
+    command = [sys.executable, "-P", "-m", "adaptc", "build", os.fspath(site.docroot), "-o", os.fspath(site.output)]
     return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
         [*command, "--effort", "fast", "-j", "2"],
         start_new_session=True,

@@ -443,7 +443,7 @@ WHOLE = {
 
 
 def started(server: Server, output: Path, wait: str = "0.002") -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "adaptc.cli", "crawl", server.base + "/", "-o", str(output), "--wait", wait]
+    command = [sys.executable, "-m", "adaptc", "crawl", server.base + "/", "-o", str(output), "--wait", wait]
     return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
 
 

@@ -193,7 +193,7 @@ def site(pages: int) -> dict[str, Resource]:
 
 
 def command(server: Server, output: Path, *options: str) -> list[str]:
-    start = [sys.executable, "-P", "-m", "adaptc.cli", "crawl", server.base + "/", "-o", str(output), "--no-netrc"]
+    start = [sys.executable, "-P", "-m", "adaptc", "crawl", server.base + "/", "-o", str(output), "--no-netrc"]
     return [*start, "--waitretry", "0", *options]
 
 

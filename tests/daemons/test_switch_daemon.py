@@ -306,7 +306,7 @@ def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen]]:
 
     def start(*options: str) -> subprocess.Popen:
         easy = ["--set", "interval=0.1", "--set", "dwell=0", "--set", "enter=0.05", "--set", "leave=0.01"]
-        command = [sys.executable, "-P", "-m", "adaptc.cli", "switch", "-o", str(tmp_path), *easy, *options]
+        command = [sys.executable, "-P", "-m", "adaptc", "switch", "-o", str(tmp_path), *easy, *options]
         running.append(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
         return running[-1]
 

@@ -41,7 +41,7 @@ def place(tmp_path: Path) -> Path:
     """A directory with a site in public/, and adaptc, ssh and pip on the path."""
     site = BuiltSite(tmp_path).write(FILES)
     site.docroot.rename(tmp_path / "public")
-    scripts = {"adaptc": f'#!/bin/sh\nexec {sys.executable} -P -m adaptc.cli "$@"\n', "ssh": SSH, "pip": "#!/bin/sh\n"}
+    scripts = {"adaptc": f'#!/bin/sh\nexec {sys.executable} -P -m adaptc "$@"\n', "ssh": SSH, "pip": "#!/bin/sh\n"}
     (tmp_path / "bin").mkdir()
     if shutil.which("rsync") is None:
         scripts["rsync"] = RSYNC

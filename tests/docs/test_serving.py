@@ -40,7 +40,7 @@ class Machine:
         """Run lines of the manual with adaptc of this environment."""
         tools = self.folder / "bin"
         tools.mkdir(exist_ok=True)
-        (tools / "adaptc").write_text(f'#!/bin/sh\nexec {sys.executable} -m adaptc.cli "$@"\n')
+        (tools / "adaptc").write_text(f'#!/bin/sh\nexec {sys.executable} -m adaptc "$@"\n')
         (tools / "adaptc").chmod(0o755)
         environment = {"PATH": f"{tools}:/usr/sbin:/usr/bin:/bin", "HOME": str(self.folder)}
         done = subprocess.run(

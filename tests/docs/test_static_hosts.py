@@ -81,7 +81,7 @@ def prepare(folder: Path, files: dict[str, str]) -> None:
         (folder / path).write_text(text)
     tools = folder / "bin"
     tools.mkdir()
-    for tool, module in (("adaptc", "adaptc.cli"), ("mkdocs", "mkdocs"), ("sphinx-build", "sphinx")):
+    for tool, module in (("adaptc", "adaptc"), ("mkdocs", "mkdocs"), ("sphinx-build", "sphinx")):
         (tools / tool).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m {module} "$@"\n')
         (tools / tool).chmod(0o755)
 

@@ -29,7 +29,7 @@ class Watched:
             sys.executable,
             "-P",
             "-m",
-            "adaptc.cli",
+            "adaptc",
             "watch",
             str(docroot or site.docroot),
             "-o",

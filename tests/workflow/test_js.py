@@ -65,7 +65,7 @@ def write(place: Path, files: dict[str, str]) -> None:
 
 
 def node(place: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    given = {"ADAPTC": f"{sys.executable} -P -m adaptc.cli", **environment}
+    given = {"ADAPTC": f"{sys.executable} -P -m adaptc", **environment}
     command = [str(NODE), *arguments]
     return subprocess.run(
         command, cwd=place, env={**os.environ, **given}, capture_output=True, text=True, check=False, timeout=900

@@ -245,7 +245,7 @@ def test_the_command_says_where_and_ends_with_ctrl_c(site: BuiltSite) -> None:
         sys.executable,
         "-P",
         "-m",
-        "adaptc.cli",
+        "adaptc",
         "preview",
         os.fspath(site.docroot),
         "-o",

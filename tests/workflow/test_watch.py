@@ -301,7 +301,7 @@ def test_the_configuration_is_read_again(site: BuiltSite) -> None:
 
 def test_one_watcher_at_a_time(site: BuiltSite) -> None:
     with watched(site):
-        command = [sys.executable, "-P", "-m", "adaptc.cli", "watch", str(site.docroot), "-o", str(site.output)]
+        command = [sys.executable, "-P", "-m", "adaptc", "watch", str(site.docroot), "-o", str(site.output)]
         second = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (second.returncode, second.stderr) == (4, f"adaptc: another build is writing to {site.output}\n")
 

@@ -1,4 +1,4 @@
-"""``python -m adaptc.cli`` is the command ``adaptc``."""
+"""``python -m adaptc`` is the command ``adaptc``."""
 
 from adaptc.cli.main import main
 
