@@ -13,7 +13,7 @@ from tests.sites.built import BuiltSite
 from adaptc.browser.evidence import PageEvidence, WidthEvidence
 from adaptc.browser.look import Look
 from adaptc.compile.analyse.decisions import EvidenceKey, evidence_of
-from adaptc.compile.engine.cache.evidence import PageEvidenceStore
+from adaptc.compile.engine.cache.derived import PageEvidenceStore
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.evidence.stage import Visit
 from adaptc.compile.engine.state.state import State

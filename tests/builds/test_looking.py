@@ -17,7 +17,7 @@ from adaptc.browser.evidence import PageEvidence
 from adaptc.browser.tab import Tab
 from adaptc.cli.build import DEFAULT_PAGES, build
 from adaptc.compile.analyse.decisions import evidence_of
-from adaptc.compile.engine.cache.evidence import PageEvidenceStore
+from adaptc.compile.engine.cache.derived import PageEvidenceStore
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.state.state import State
 from adaptc.workflow.check.check import check

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.import_budget import BUDGET
+from adaptc.compile.analyse.styling import BUDGET
 from adaptc.compile.page.context import PageContext, is_isolated
 from adaptc.compile.view import Asset, View
 from adaptc.core import media

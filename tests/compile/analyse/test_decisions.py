@@ -19,8 +19,8 @@ from adaptc.compile.analyse.decisions import (
 )
 from adaptc.compile.analyse.decorations.evidence import SiteUsage
 from adaptc.compile.analyse.facts import Facts
-from adaptc.compile.analyse.import_budget import sheets_over_budget
 from adaptc.compile.analyse.site_sums import SiteSums, sum_up
+from adaptc.compile.analyse.styling import sheets_over_budget
 from adaptc.compile.engine.state.state import State, state_path
 from adaptc.core import media
 from adaptc.site.site import Source

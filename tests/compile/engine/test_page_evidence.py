@@ -11,7 +11,7 @@ from tests.sites.small import SmallSite
 
 from adaptc.browser.evidence import ImageSeen, PageEvidence, WidthEvidence
 from adaptc.compile.analyse.decisions import NO_DECISIONS, EvidenceKey, changed_decisions, decision_rows, evidence_of
-from adaptc.compile.engine.cache.evidence import PageEvidenceStore
+from adaptc.compile.engine.cache.derived import PageEvidenceStore
 from adaptc.compile.engine.cache.store import ObjectGone, Store
 
 SEEN = PageEvidence(

@@ -5,11 +5,13 @@ That is the encodings of files, smaller copies of images, and evidence of what i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.analyse.decorations.evidence import ImageEvidence, image_evidence
 from adaptc.compile.engine.cache.store import ObjectGone, Store
 from adaptc.compile.engine.state.results import Output
@@ -262,3 +264,42 @@ class FactStore:
             facts = kind.of(source)
             self.store.put_record(key, [pack_facts(facts)])
             return facts
+
+
+# Levels of the same page are built in sequence
+_KNOWN_PAGES = 16
+# Raised when the record has other fields
+_PAGE_EVIDENCE_VERSION = "3"
+
+
+class PageEvidenceStore:
+    """Reads and writes the evidence of pages."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.read = lru_cache(_KNOWN_PAGES)(self._read)
+
+    def put(self, evidence: PageEvidence) -> str:
+        """Store the evidence of a page and return its key."""
+        record = evidence.as_record()
+        key = digest_parts("page-evidence", _PAGE_EVIDENCE_VERSION, json.dumps(record, sort_keys=True))
+        self.store.put_record(key, record)
+        return key
+
+    def has(self, key: str) -> bool:
+        """Whether there is evidence under ``key``."""
+        return self.store.record(key) is not None
+
+    def document(self, digest: str) -> bytes:
+        """Return the markup of a page after its scripts. Raises ``ObjectGone``."""
+        markup = self.store.content(digest)
+        if markup is None:
+            raise ObjectGone
+        return markup
+
+    def _read(self, key: str) -> PageEvidence:
+        """Return the evidence under ``key``. Raises ``ObjectGone``."""
+        record: Any = self.store.record(key)
+        if record is None:
+            raise ObjectGone
+        return PageEvidence.of_record(record)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.analyse.decisions import NO_DECISIONS, EvidenceKey
-from adaptc.compile.engine.cache.evidence import PageEvidenceStore
+from adaptc.compile.engine.cache.derived import PageEvidenceStore
 from adaptc.compile.engine.cache.store import ObjectGone, Store
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state.state import State

@@ -18,7 +18,7 @@ from adaptc.browser.look import Look, NotSeen, look_at
 from adaptc.browser.script_coverage import ScriptCoverage
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.analyse.decisions import EvidenceKey, evidence_of
-from adaptc.compile.engine.cache.evidence import PageEvidenceStore
+from adaptc.compile.engine.cache.derived import PageEvidenceStore
 from adaptc.compile.engine.cache.store import ObjectGone, Store
 from adaptc.compile.engine.evidence.page_templates import Templates
 from adaptc.compile.engine.evidence.scripts_seen import store_scripts_seen

@@ -19,8 +19,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from adaptc.compile.analyse.facts import Facts, gather
-from adaptc.compile.engine.cache.derived import Encoder, EvidenceStore, FactStore, ImageCopier, remember_in
-from adaptc.compile.engine.cache.evidence import PageEvidenceStore
+from adaptc.compile.engine.cache.derived import (
+    Encoder,
+    EvidenceStore,
+    FactStore,
+    ImageCopier,
+    PageEvidenceStore,
+    remember_in,
+)
 from adaptc.compile.engine.cache.store import TRIES, ObjectGone, Store, cache_loses
 from adaptc.compile.engine.cache.tracing import TracingStore, trace_key
 from adaptc.compile.engine.state.results import Extra, Output, UnitResult, unpublished
