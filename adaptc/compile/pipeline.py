@@ -354,7 +354,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("base-only", 4, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
-        7,
+        8,
         _HTML,
         "composed:compose_page",
         _COMPOSED,

@@ -134,7 +134,8 @@ class Verifier:
         is_static = any(report.is_scriptless for report in draft.reports.values())
         violations = (self._find_violations if is_static else self._find_losses)(tree)
         if not violations and self.promise == "article" and self.context.has_scripts:
-            violations = hidden_from_reader(self._shown_source, draft.shown(self._shown))
+            source = self._shown_source if is_static else self._shown(self._wanted_tree)
+            violations = hidden_from_reader(source, draft.shown(self._shown))
         if self.promise != "same":  # passes of "same" levels write no references but those they read, and inline others
             violations = [*violations, *new_dead_references(self.tree, tree, self.context, self.view)]
         return Problem("contract-broken", "; ".join(violations)) if violations else None

@@ -24,8 +24,9 @@ from adaptc.compile.view import View
 from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import Page, page_of_markup, parse_bare
 from adaptc.formats.html.landmarks import find_landmarks
+from adaptc.formats.html.reader_text import turn_round
 from adaptc.formats.html.shown import VIEWPORTS, ShownPage
-from adaptc.formats.html.static_text import open_shadow_roots, static_text
+from adaptc.formats.html.static_text import is_loader, open_shadow_roots, static_text
 from adaptc.formats.html.visible_text import UNSEEN, content_texts, is_hidden, rendered_texts, walk
 from adaptc.formats.script.lexer import Kind, tokenize, unescape
 
@@ -44,12 +45,10 @@ _UNREAD = (UNSEEN | {"noscript"}) - {"svg", "canvas", "template"}
 _LOADING = re.compile(
     r"load|wait|initiali[sz]|render|\.\.\.|\u2026|lade|charg|carg|attend|\u8aad|\u52a0\u8f7d", re.IGNORECASE
 )
-_LOADERS = frozenset({"preloader", "preload", "loader", "loading", "spinner", "splash"})
 _NOTICE = re.compile(r"(?:enabl|requir|activat|need|without|turn).{0,60}java\s?script|"
                      r"java\s?script.{0,60}(?:enabl|requir|disabl|activat|need|turned)", re.IGNORECASE)  # fmt: skip
 _BOXES = frozenset({"div", "main", "section", "article", "span", "nav", "aside", "ul", "ol", "tbody", "form"})
 _FILLING = "a[href], img, svg, video, audio, iframe, object, input, select, textarea, table, p, h1, h2, h3"
-_USEFUL = "a[href], input, form, table, h1, h2, h3"
 # Names of boxes that are not the content: menus, and what opens over the page
 _AROUND = frozenset({
     "nav", "menu", "navigation", "sidebar", "toc", "breadcrumb", "header", "footer", "search", "modal", "toast",
@@ -67,7 +66,8 @@ def settled_text(text: str, page: PageContext, view: View) -> str:
         source = script_source(script, page.base, view)
         return source.decode("utf-8", "replace") if isinstance(source, bytes) else source or ""
 
-    return static_text(text, source_of=source_of, names=page.names_in_scripts())
+    static = static_text(text, source_of=source_of, names=page.names_in_scripts())
+    return turn_round(static, screen_sheets(parse_bare(text), page.base, view))
 
 
 def script_written(tree: Document, page: PageContext) -> str | None:
@@ -75,7 +75,7 @@ def script_written(tree: Document, page: PageContext) -> str | None:
     body = tree.select_one("body")
     if not page.has_scripts or body is None:
         return None
-    if not _amount(body, _is_loader, enough=1):
+    if not _amount(body, is_loader, enough=1):
         return "it holds no content"
     if _count_placeholders(body) >= _FEWEST_PLACEHOLDERS:
         return "it shows the placeholders of a template"
@@ -86,7 +86,7 @@ def _empty_mount(tree: Document, body: Element, page: PageContext) -> str | None
     mains = tree.select("main, [role=main]")
     # most pages have content: that is known before their scripts are searched
     roots, navigation = mains or [body], set(find_landmarks(tree).navigation)
-    has_content = _main_amount(roots, _is_loader, navigation, enough=_FEWEST) >= _FEWEST
+    has_content = _main_amount(roots, is_loader, navigation, enough=_FEWEST) >= _FEWEST
     around = set(mains)
     mounts = (each for each in script_mounts(tree, page) if _AROUND.isdisjoint(class_words(each)))
     mounts = (each for each in mounts if not mains or not around.isdisjoint((each, *each.ancestors)))
@@ -95,7 +95,7 @@ def _empty_mount(tree: Document, body: Element, page: PageContext) -> str | None
             each
             for each in mounts
             if (prose := _prose_for(each, page)) >= 2 * _FEWEST
-            and _PROSE_SHARE * prose >= _main_amount(roots, _is_loader, navigation, enough=_PROSE_SHARE * prose)
+            and _PROSE_SHARE * prose >= _main_amount(roots, is_loader, navigation, enough=_PROSE_SHARE * prose)
         )
     mount = next(mounts, None)
     return None if mount is None else f"a script fills <{_describe(mount)}>"
@@ -142,13 +142,6 @@ def _is_empty(element: Element) -> bool:
         return False
     text = element.text.strip()
     return not text or (len(text) <= _LONGEST_PLACEHOLDER and _LOADING.search(text) is not None)
-
-
-def _is_loader(element: Element) -> bool:
-    """Whether it is shown while scripts load the rest."""
-    if "class" not in element.attrs or _LOADERS.isdisjoint(class_words(element)):
-        return False
-    return len(element.text.strip()) <= _LONGEST_PLACEHOLDER and element.select_one(_USEFUL) is None
 
 
 def _amount(root: Element, skips: Callable[[Element], bool], *, enough: int) -> int:

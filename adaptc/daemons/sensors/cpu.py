@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from adaptc.core.cpu_quota import cpu_quota
-from adaptc.serve.calibrate.cpu_time import allowed_cpus, fields_of, own_cpu_of
+from adaptc.serve.calibrate.cpu_time import allowed_cpus, cpu_quota, fields_of, own_cpu_of
 
 CGROUPS = Path("/sys/fs/cgroup")
 

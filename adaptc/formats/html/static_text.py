@@ -1,30 +1,27 @@
 """The text of a page as those read it who run no scripts.
 
 Parts that a script moves are in their places, counters have arrived at their numbers, e-mail addresses are decoded, and
-literals that a script writes are written. The year of today is left out, and values that a script would fetch. For
-readers of text alone shadow roots and tab panels are opened, and lines that a style sheet keeps are written as
-such.
+what scripts write at once is written. The year of today is left out, and values that a script would fetch.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from turbohtml import Comment, Document, Element
+from turbohtml import Comment, Document, Element, SelectorSyntaxError
 
-from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.syntax import attribute_markup, split_tokens, text_markup
-from adaptc.formats.script.lexer import Kind, Token, tokenize, unescape
+from adaptc.formats.html.syntax import attribute_markup, text_markup
+from adaptc.formats.script.evaluate import Evaluator
+from adaptc.formats.script.realm import YEAR, Effect
 
 __all__ = [
     "has_streamed_parts",
-    "keep_lines",
     "open_shadow_roots",
     "place_streamed_parts",
-    "show_panels",
     "static_text",
 ]
 
@@ -40,7 +37,7 @@ def static_text(text: str, *, source_of: SourceOf = lambda script: script.text, 
     ``names`` are the names of elements in its scripts: of these, values that wait for a script are left out.
     """
     static = write_counted_numbers(leave_out_written_years(decode_addresses(place_streamed_parts(text))))
-    return leave_out_waiting_values(insert_literals(static, source_of), names)
+    return leave_out_waiting_values(insert_literals(static, source_of), names, source_of)
 
 
 # ---- The year of today that a script writes into a text, mostly after a copyright sign
@@ -117,67 +114,137 @@ def _counters(text: str) -> Iterator[tuple[int, int, str]]:
 
 # ---- Values that a script fetches: until it has them, the markup holds a zero, or says that they come
 
-_PLACES = "span, div, p, strong, b, em, i, li, td, dd, small, data, output, ul, tbody, h1, h2, h3, h4"
+_PLACES = (
+    "a, b, data, dd, div, em, h1, h2, h3, h4, i, label, li, mark, output, p, small, span, strong, tbody, td, time, ul"
+)
 _WAITING = re.compile(
-    r"\s*(?:[^\d<>]{0,4}0(?:[.,]0+)?\s*[^\d<>]{0,12}|[-\u2013\u2014?]{1,3}"
+    r"\s*(?:[^\d<>]{0,4}0{1,2}(?:[.,:]0+)*\s*[^\d<>]{0,12}"
+    r"|[^\w<>]{0,3}[-\u2013\u2014?]{1,3}(?:[.,:][-\u2013\u2014]{1,3})*(?:\s*[^\d\s<>]{1,5})?|n/a|tb[ad]"
     r"|[^<>]{1,50}(?:\.\.\.|\u2026|&hellip;)|(?:loading|fetching|please wait)[^<>]{0,40})\s*",
     re.IGNORECASE,
 )
+_VALUE = re.compile(r"0|[-\u2013\u2014]{2}|\b(?:n/a|tb[ad])\b", re.IGNORECASE)
+# What sets the text of an element by an attribute of it: Knockout, Alpine.js, Vue.js, AngularJS
+_BOUND = '[data-bind*="text:"], [x-text], [v-text], [ng-bind]'
 _ELLIPSIS = "&hellip;"
+_SETTER = r"(?:\.(?:textContent|innerText|innerHTML)\s*\+?=(?!=)|\.(?:text|html)\(\s*[^)\s])"
+# By which a script finds elements whose text it sets soon after
+_SELECTED = re.compile(
+    r"""(?:querySelector(?:All)?|(ByClassName)|\$|jQuery)\(\s*(["'`])([^"'`$]{1,80})\2\s*\)(?=[\s\S]{0,400}?"""
+    + _SETTER
+    + ")"
+)
+# An element with an id is a variable, too
+_VARIABLE = re.compile(r"(?<![\w.$])([A-Za-z_]\w*)" + _SETTER)
 
 
-def leave_out_waiting_values(text: str, names: Collection[str]) -> str:
-    """Return the page's text without values that its scripts replace, in elements of whose ids ``names`` has some.
+def leave_out_waiting_values(
+    text: str, names: Collection[str], source_of: SourceOf = lambda script: script.text
+) -> str:
+    """Return the page's text without values that its scripts replace.
 
-    "0 euros by 0 donors" would be a false statement; an ellipsis takes the place of a number.
-    """
-    if not names or "<script" not in text.lower():
-        return text
-    pieces, position = [], 0
-    for element in parse(text).select(_PLACES):
-        location = element.source_location if element.attr("id") in names else None
-        if location is None or location.end_tag is None or location.start_tag.end_offset < position:
-            continue
-        start, end = location.start_tag.end_offset, location.end_tag.start_offset
-        if _WAITING.fullmatch(text, start, end):
-            pieces += [text[position:start], _ELLIPSIS if "0" in text[start:end] else ""]
-            position = end
-    return "".join([*pieces, text[position:]])
-
-
-# ---- Literals that a script writes at once: headers and menus that the pages of a site share
-
-_WRITES = "document.write"
-_JOINTS = frozenset({";", "}"})
-_INERT = re.compile(r"<\s*/?\s*(?:script|iframe|object|embed|frame)\b", re.IGNORECASE)
-_SCRIPTS = re.compile(r"<script\b.*?</script", re.IGNORECASE | re.DOTALL)
-_MARKUP = re.compile(r"<[^>]*>")
-
-
-def insert_literals(text: str, source_of: SourceOf) -> str:
-    """Return the page's text with what its scripts write by ``document.write`` of literals, each after its script.
-
-    A script counts if all that it writes it writes at once and as it stands; one that writes scripts or frames does
-    not, and neither does one in the head.
+    They are in elements of whose ids ``names`` has some, and in those whose text a script sets by another selector. "0
+    euros by 0 donors" would be a false statement; an ellipsis takes the place of a number.
     """
     if "<script" not in text.lower():
         return text
-    pieces, position = [], 0
-    for script in parse(text).iter_elements("script"):
-        location = script.source_location
-        if location is None or location.end_tag is None or location.end_tag.end_offset < position:
+    tree = parse(text)
+    sources = [source_of(script) for script in tree.iter_elements("script")]
+    named = {*names, *(match[1] for source in sources for match in _VARIABLE.finditer(source))}
+    found = {element for source in sources for element in _elements_set(tree, source)}
+    found.update(tree.select(_BOUND))
+    loaders = (element for element in tree.select("div, p, section") if is_loader(element))
+    splices = [Splice(*span) for element in loaders if (span := element_span(element))]
+    for element in tree.select(_PLACES) if named or found else ():
+        span = content_span(element) if element in found or element.attr("id") in named else None
+        if span is not None and _WAITING.fullmatch(text, *span):
+            splices.append(Splice(*span, insert=_ELLIPSIS if _VALUE.search(text, *span) else ""))
+    return spliced(text, splices)
+
+
+def _elements_set(tree: Document, source: str) -> Iterator[Element]:
+    for match in _SELECTED.finditer(source):
+        try:
+            yield from tree.select(f".{match[3]}" if match[1] else match[3])
+        except SelectorSyntaxError:  # of jQuery
             continue
-        source = source_of(script)
-        literal = written_literal(source) if _WRITES in source else None
-        if (
-            literal
-            and script.closest("body") is not None
-            and _INERT.search(literal) is None
-            and not _holds(text, literal)
-        ):
-            pieces += [text[position : location.end_tag.end_offset], literal]
-            position = location.end_tag.end_offset
-    return "".join([*pieces, text[position:]])
+
+
+_LOADERS = frozenset({"preloader", "preload", "loader", "loading", "spinner", "splash"})
+_USEFUL = "a[href], input, form, table, h1, h2, h3"
+_LONGEST_NOTICE = 60  # characters: "Loading, please wait"
+
+
+def is_loader(element: Element) -> bool:
+    """Whether an element is shown while scripts load the rest."""
+    if _LOADERS.isdisjoint(class_words(element)):
+        return False
+    return len(element.text.strip()) <= _LONGEST_NOTICE and element.select_one(_USEFUL) is None
+
+
+# ---- What scripts do at once: headers and menus that the pages of a site share, and the theme of a first visit
+
+_WRITES = ("document.write", "innerHTML", "textContent", "innerText")
+_DRESSES = ("documentElement", "document.body", "querySelector")
+_LONGEST_SCRIPT = 50_000  # characters: libraries do nothing at once that is for readers
+_TYPES = frozenset({"", "text/javascript", "application/javascript", "text/ecmascript", "application/ecmascript"})
+_INERT = re.compile(r"<\s*/?\s*(?:script|iframe|object|embed|frame)\b", re.IGNORECASE)
+_SCRIPTS = re.compile(r"<script\b.*?</script", re.IGNORECASE | re.DOTALL)
+_MARKUP = re.compile(r"<[^>]*>")
+_YEARS = re.compile(rf"(?:\s*(?:[-\u2013\u2014]|&[nm]dash;))?\s*{YEAR}(?:\s*,)?")
+# An attribute, or the class, by which sheets know a theme; others say that scripts run, which is not so
+_THEME = re.compile(r"theme|scheme|mode|skin", re.IGNORECASE)
+_COLOURS = re.compile(r"light|dark|day|night", re.IGNORECASE)
+
+
+def insert_literals(text: str, source_of: SourceOf) -> str:
+    """Return the page's text with what its scripts write at once, and in the theme that they choose on a first visit.
+
+    What ``document.write`` writes stands after its script, and what is assigned to the content of an element in it. A
+    script counts if all that it writes is known (``Evaluator``); one that writes scripts or frames does not, and one in
+    the head neither.
+    """
+    if "<script" not in text.lower():
+        return text
+    tree = parse(text)
+    sources = [(script, source_of(script)) for script in tree.iter_elements("script") if _runs_in_order(script)]
+    if not any(word in source for _, source in sources for word in (*_WRITES, *_DRESSES)):
+        return text
+    evaluator, splices = Evaluator(), list[Splice]()
+    themes: dict[tuple[str, str], list[str]] = {}
+    contents: dict[str, str] = {}
+    for script, source in sources:
+        effects = evaluator.run(source) if 0 < len(source) <= _LONGEST_SCRIPT else []
+        location = script.source_location
+        literal = _readable("".join(each.value or "" for each in effects if each.kind == "write"))
+        if literal and location and location.end_tag and script.closest("body") and not _holds(text, literal):
+            end = location.end_tag.end_offset
+            splices.append(Splice(end, end, insert=literal))
+        for effect in effects:
+            if effect.kind == "content":
+                contents[effect.target] = effect.value or ""
+            elif effect.kind != "write":
+                _dress(tree, effect, themes)
+    splices += _fillings(tree, text, contents)
+    splices += (splice for key, value in themes.items() for splice in _dressed(tree, *key, " ".join(value)))
+    return spliced(text, splices)
+
+
+def _runs_in_order(script: Element) -> bool:
+    return (script.attr("type") or "").strip().lower() in _TYPES and "async" not in script.attrs
+
+
+def written_literal(source: str) -> str | None:
+    """Return the markup that a script writes at once, ``None`` if some of it depends on anything."""
+    written = "".join(each.value or "" for each in Evaluator().run(source) if each.kind == "write")
+    return _readable(written) or None
+
+
+def _readable(literal: str) -> str:
+    """Return what is written, without the year of today; nothing if it is not for readers, or more than markup."""
+    markup = _YEARS.sub(" ", literal) if YEAR in literal else literal
+    is_readable = _MARKUP.sub("", markup).strip() or "<a " in markup or "<input" in markup
+    return markup if is_readable and _INERT.search(markup) is None else ""
 
 
 def _holds(text: str, literal: str) -> bool:
@@ -186,39 +253,40 @@ def _holds(text: str, literal: str) -> bool:
     return bool(words) and " ".join(words) in " ".join(_MARKUP.sub(" ", _SCRIPTS.sub(" ", text)).split())
 
 
-def written_literal(source: str) -> str | None:
-    """Return the markup that a script writes at once, ``None`` if some of it depends on anything."""
-    tokens = [token for token in tokenize(source) or () if token.kind is not Kind.COMMENT]
-    pieces: list[str] = []
-    depth = 0
-    for place, token in enumerate(tokens):
-        depth += (token.text in "({[") - (token.text in ")}]") if token.kind is Kind.PUNCTUATOR else 0
-        if token.text in ("write", "writeln") and [each.text for each in tokens[max(0, place - 2) : place]] == [
-            "document",
-            ".",
-        ]:
-            literal = _argument(tokens[place + 1 :])
-            is_first = place == 2 or tokens[place - 3].text in _JOINTS
-            if depth or literal is None or not is_first:
-                return None
-            pieces.append(literal)
-    markup = "".join(pieces)
-    return markup if _MARKUP.sub("", markup).strip() or "<a " in markup or "<input" in markup else None
+def _fillings(tree: Document, text: str, contents: Mapping[str, str]) -> Iterator[Splice]:
+    """Yield the contents of elements that scripts fill, by id; what holds more than words is left as it is."""
+    for element in tree.select("[id]") if contents else ():
+        literal, span = _readable(contents.get(element.attr("id") or "", "")), content_span(element)
+        if literal and span and element.select_one("*") is None and not _holds(text, literal):
+            yield Splice(*span, insert=literal)
 
 
-def _argument(tokens: Sequence[Token]) -> str | None:
-    """Return the argument of a call, if it is strings that are joined, and nothing is done with the result."""
-    pieces: list[str] = []
-    for place, token in enumerate(tokens[1:], 1):
-        if token.text == ")" and pieces and place % 2 == 0:
-            after = tokens[place + 1].text if place + 1 < len(tokens) else ";"
-            return "".join(pieces) if after in (*_JOINTS, "document") else None
-        is_plain = token.kind is Kind.STRING or (token.kind is Kind.TEMPLATE and "${" not in token.text)
-        if place % 2 and is_plain and len(token.text) > 1:
-            pieces.append(unescape(token.text[1:-1]))
-        elif place % 2 or token.text not in ("+", ","):
-            return None
-    return None
+def _dress(tree: Document, effect: Effect, themes: dict[tuple[str, str], list[str]]) -> None:
+    """Note an attribute of ``html`` or ``body``, if sheets may know a theme by it."""
+    root, value = tree.select_one(effect.target), effect.value or ""
+    if root is None or not (_COLOURS.search(value) or (effect.name != "class" and _THEME.search(effect.name))):
+        return
+    key = effect.target, effect.name
+    names = themes.setdefault(key, (root.attr(effect.name) or "").split())
+    if effect.kind == "attribute":
+        names[:] = [] if effect.value is None else [value]
+    elif effect.kind == "class":
+        names[:] = [*(each for each in names if each != value), value]
+    else:
+        names[:] = [each for each in names if each != value]
+
+
+def _dressed(tree: Document, tag: str, name: str, value: str) -> Iterator[Splice]:
+    root = tree.select_one(tag)
+    location = root.source_location if root is not None else None
+    if root is None or location is None or location.start_tag is None:
+        return
+    span = attribute_span(root, name)
+    if span is None:
+        start = location.start_tag.start_offset + 1 + len(tag)
+        yield Splice(start, start, insert=f" {attribute_markup(name, value)}")
+    else:
+        yield Splice(*span, insert=attribute_markup(name, value))
 
 
 # ---- Parts of a page that React streams after the rest: at its end, with a script that moves each to its place
@@ -245,7 +313,7 @@ def place_streamed_parts(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Splice:
+class Splice:
     """The text from ``start`` to ``end`` becomes ``insert``, and the text between ``content``, spliced too."""
 
     start: int
@@ -257,7 +325,7 @@ class _Splice:
 @dataclass(frozen=True, slots=True)
 class _Splicer:
     text: str
-    splices: list[_Splice]
+    splices: list[Splice]
 
     def render(self, start: int, end: int) -> str:
         pieces, position = [], start
@@ -281,23 +349,23 @@ def _moves(tree: Document) -> Iterator[tuple[Element, Element]]:
             yield place, part
 
 
-def _splices(tree: Document) -> Iterator[_Splice]:
+def _splices(tree: Document) -> Iterator[Splice]:
     for place, part in _moves(tree):
-        span, part_span, content = _span(place), _span(part), _content(part)
+        span, part_span, content = element_span(place), element_span(part), content_span(part)
         if span and part_span and content:
-            yield _Splice(*span, content=content)
-            yield _Splice(*part_span)
+            yield Splice(*span, content=content)
+            yield Splice(*part_span)
             yield from map(_hiding, _fallback(place))
 
 
-def _span(element: Element) -> tuple[int, int] | None:
+def element_span(element: Element) -> tuple[int, int] | None:
     location = element.source_location
     if location is None or location.end_tag is None:
         return None
     return location.start_tag.start_offset, location.end_tag.end_offset
 
 
-def _content(element: Element) -> tuple[int, int] | None:
+def content_span(element: Element) -> tuple[int, int] | None:
     location = element.source_location
     if location is None or location.end_tag is None:
         return None
@@ -316,11 +384,11 @@ def _fallback(place: Element) -> Iterator[Element]:
             yield node
 
 
-def _hiding(element: Element) -> _Splice:
+def _hiding(element: Element) -> Splice:
     location = element.source_location
     assert location is not None
     start = location.start_tag.start_offset + 1 + len(element.tag)
-    return _Splice(start, start, " hidden")
+    return Splice(start, start, " hidden")
 
 
 # ---- Declarative shadow roots (WHATWG HTML, ``<template shadowrootmode>``), which a parser keeps apart from the page
@@ -357,14 +425,14 @@ def decode_addresses(text: str) -> str:
     attribute, path = _HIDDEN_ADDRESSES
     if attribute not in text and path not in text:
         return text
-    splices: list[_Splice] = []
+    splices: list[Splice] = []
     for element in parse(text).select(f'[{attribute}], a[href*="{path}"]'):
         encoded = element.attr(attribute)
         address = _decoded(encoded or (element.attr("href") or "").partition(path)[2])
-        span = _span(element) if encoded else _attribute_span(element, "href")
+        span = element_span(element) if encoded else attribute_span(element, "href")
         if address and span:
-            splices.append(_Splice(*span, insert=_written_address(element, address, whole=bool(encoded))))
-    return _spliced(text, splices)
+            splices.append(Splice(*span, insert=_written_address(element, address, whole=bool(encoded))))
+    return spliced(text, splices)
 
 
 def _decoded(encoded: str) -> str:
@@ -383,105 +451,15 @@ def _written_address(element: Element, address: str, *, whole: bool) -> str:
     return f"<a {link}>{text_markup(address)}</a>" if element.tag == "a" else text_markup(address)
 
 
-# ---- Tab panels: without scripts nothing would show those that are closed
-
-_TABS = "[role=tab]"
-_TARGETS = ("aria-controls", "href", "data-target", "data-bs-target")
-_CLOSING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)[^;]*", re.IGNORECASE)
-
-
-def show_panels(text: str) -> str:
-    """Return the page's text with the panels of tabs open, each under the words of its tab unless those are a link.
-
-    What style sheets hide is for others to find: this is about the attributes of panels.
-    """
-    if "tab" not in text.lower():
-        return text
-    tree = parse(text)
-    labels: dict[str, str] = {}
-    for tab in tree.select(_TABS):
-        names = (name.removeprefix("#") for each in _TARGETS for name in split_tokens(tab.attr(each) or ""))
-        is_link = (tab.attr("href") or "").startswith("#")
-        labels.update(dict.fromkeys(names, "" if is_link else " ".join(tab.text.split())))
-    splices = [
-        splice
-        for panel in tree.select("[role=tabpanel], [id]")
-        if panel.attr("id") in labels or panel.attr("role") == "tabpanel"
-        for splice in _opening(panel, labels.get(panel.attr("id") or "", ""))
-    ]
-    return _spliced(text, splices)
-
-
-def _opening(panel: Element, label: str) -> Iterator[_Splice]:
-    style = panel.attr("style") or ""
-    closing = [name for name in ("hidden", "aria-hidden") if name in panel.attrs]
-    for name in closing:
-        if span := _attribute_span(panel, name):
-            yield _Splice(*span)
-    shown = _CLOSING_STYLE.sub("", style)
-    if shown != style and (span := _attribute_span(panel, "style")):
-        yield _Splice(*span, insert=attribute_markup("style", shown) if shown else "")
-    content = _content(panel)
-    if label and content and not " ".join(panel.text.split()).startswith(label):
-        yield _Splice(content[0], content[0], insert=f"<p><strong>{text_markup(label)}</strong></p>")
-
-
-# ---- Lines that a style sheet keeps (CSS Text, 3): code in elements of other names than <pre>
-
-_KEEPS, _BREAKS = ("pre", "pre-wrap", "break-spaces"), "pre-line"
-_WHITE_SPACE = frozenset({"white-space"})
-_HOLDS_LINES = frozenset({"div", "p", "section", "article", "li", "dd", "td", "blockquote", "figure", "code", "samp"})
-_HOLDS_MORE = "pre, textarea, p, h1, h2, h3, h4, h5, h6, ul, ol, dl, table, form, img, video, iframe, svg"
-_LINES = re.compile(r"\n|\s{2}")
-_WIDE = 1280.0
-
-
-def keep_lines(text: str, sheets: Sequence[str]) -> str:
-    """Return the page's text with ``<pre>`` where the style ``sheets`` keep white space that shows.
-
-    Only elements that hold nothing but a piece of text with lines: a whole page may keep its white space.
-    """
-    tree = parse(text)
-    if not any("white-space" in each for each in (text, *sheets)):
-        return text
-    cascade = Cascade(tree, sheets, _WHITE_SPACE)
-    found = {each: None for value in (*_KEEPS, _BREAKS) for each in cascade.elements_with("white-space", value)}
-    outermost = (each for each in found if found.keys().isdisjoint(each.ancestors))
-    splices = [splice for each in outermost if _shows_lines(each) for splice in _kept_lines(text, each, cascade)]
-    return _spliced(text, splices)
-
-
-def _shows_lines(element: Element) -> bool:
-    if element.tag not in _HOLDS_LINES or element.closest("pre, textarea") is not None:
-        return False
-    return _LINES.search(element.text.strip()) is not None and element.select_one(_HOLDS_MORE) is None
-
-
-def _kept_lines(text: str, element: Element, cascade: Cascade) -> Iterator[_Splice]:
-    value, content, span = cascade.value(element, "white-space", _WIDE), _content(element), _span(element)
-    if content is None or span is None:
-        return
-    if value == _BREAKS:
-        lines = text[slice(*content)].strip()
-        if "<" not in lines:
-            yield _Splice(*content, insert="<br>".join(lines.split("\n")))
-    elif value in _KEEPS and element.tag == "p":  # which no <pre> may be in
-        yield _Splice(span[0], span[0] + 2, insert="<pre")
-        yield _Splice(content[1], span[1], insert="</pre>")
-    elif value in _KEEPS:
-        yield _Splice(content[0], content[0], insert="<pre>" + "\n" * text.startswith("\n", content[0]))
-        yield _Splice(content[1], content[1], insert="</pre>")
-
-
 # ---- splices
 
 
-def _attribute_span(element: Element, name: str) -> tuple[int, int] | None:
+def attribute_span(element: Element, name: str) -> tuple[int, int] | None:
     location = element.source_location
     span = location.attrs.get(name) if location is not None else None
     return None if span is None else (span.start_offset, span.end_offset)
 
 
-def _spliced(text: str, splices: Iterable[_Splice]) -> str:
+def spliced(text: str, splices: Iterable[Splice]) -> str:
     ordered = sorted(splices, key=lambda splice: (splice.start, splice.end))
     return _Splicer(text, ordered).render(0, len(text)) if ordered else text

@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptc.core.cpu_quota import cpu_quota
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.capacity.utilization import Cost
 
@@ -191,3 +190,19 @@ def _exchange(client: socket.socket, server: socket.socket, path: str, kilobytes
                 received += len(client.recv(1 << 18))
         count += 1
     return (time.process_time() - begun) / count
+
+
+def cpu_quota(folder: Path) -> float | None:
+    """Return the CPUs that the quota of the control group in ``folder`` allows, ``None`` without a quota.
+
+    That is cpu.max of version 2, cpu.cfs_quota_us of version 1 (Linux, cgroups(7)).
+
+    Raises ``OSError``, and ``ValueError`` for files that cannot be understood.
+    """
+    if (folder / "cpu.max").exists():  # the root group has none
+        quota, period = (folder / "cpu.max").read_text("ascii").split()
+        return None if quota == "max" else int(quota) / int(period)
+    if not (folder / "cpu.cfs_quota_us").exists():
+        return None
+    microseconds = int((folder / "cpu.cfs_quota_us").read_text("ascii"))  # -1: no quota
+    return microseconds / int((folder / "cpu.cfs_period_us").read_text("ascii")) if microseconds >= 0 else None

@@ -15,10 +15,13 @@ from adaptc.formats.html.static_text import insert_literals, leave_out_waiting_v
         ("/* menu */ var a = 1; document.write(`<p>x\\u00e9</p>`);", "<p>x\u00e9</p>"),
         ("document.write('<p>' + name + '</p>')", None),
         ("if (a) document.write('<p>x</p>')", None),
-        ("function f() { document.write('<p>x</p>') } f()", None),
+        ("function f() { document.write('<p>x</p>') } f()", "<p>x</p>"),
+        ("function f() { document.write('<p>x</p>') } a.onclick = f", None),
         ("document.write('<p>a</p>'); if (b) { document.write('<p>b</p>') }", None),
-        ("document.write('<p>x</p>'.toUpperCase())", None),
+        ("document.write('<p>x</p>'.toUpperCase())", "<P>X</P>"),
         ("document.write(`<p>${x}</p>`)", None),
+        ("const x = 'a', y = 2007; document.write(`<p>${x} ${y + 1}</p>`)", "<p>a 2008</p>"),
+        ("document.write('<p>1999-' + new Date().getFullYear() + ', by us</p>')", "<p>1999  by us</p>"),
         ("document.write('<br>')", None),
     ],
 )
@@ -64,3 +67,61 @@ def test_other_literals_are_not_inserted(page: str) -> None:
 def test_values_that_a_script_fetches_are_not_stated(value: str, written: str) -> None:
     page = "<body><p>Raised: {}</p><script>x</script>"
     assert leave_out_waiting_values(page.format(value), {"n"}) == page.format(written)
+
+
+@pytest.mark.parametrize(
+    ("page", "written"),
+    [
+        ("<div id=m></div><script>document.getElementById('m').innerHTML = '<a href=x>X</a>'</script>",
+         "<div id=m><a href=x>X</a></div>"),
+        ("<p id=m>old</p><script>var m = document.querySelector('#m'); m.textContent = 'a < b'</script>",
+         "<p id=m>a &lt; b</p>"),
+        ("<p id=m>Open <b>now</b></p><script>document.getElementById('m').innerHTML = 'x'</script>", ""),
+        ("<script>var who = 'Ann'</script><script>document.write('<p>' + who)</script>", "</script><p>Ann"),
+    ],
+)  # fmt: skip
+def test_what_scripts_put_into_elements_at_once(page: str, written: str) -> None:
+    static = insert_literals(f"<body>{page}", lambda script: script.text)
+    assert written in static
+    assert bool(written) == (static != f"<body>{page}")
+
+
+@pytest.mark.parametrize(
+    ("script", "root"),
+    [
+        ("document.documentElement.className = localStorage.theme || 'light'", '<html class="light">'),
+        ("document.body.parentNode; var d = matchMedia('(prefers-color-scheme: dark)').matches;"
+         "document.documentElement.dataset.theme = d ? 'dark' : 'light'",
+         '<html data-theme="light">'),
+        ("document.documentElement.classList.add('js')", "<html>"),  # nobody runs scripts here
+        ("document.documentElement.setAttribute('data-bs-theme', get())", "<html>"),
+    ],
+)  # fmt: skip
+def test_the_theme_of_a_first_visit(script: str, root: str) -> None:
+    static = static_text(f"<html><head><script>{script}</script><body><p>x")
+    assert static.partition("<head")[0].replace("=light", '="light"').replace('""', '"') == root
+
+
+@pytest.mark.parametrize(
+    ("value", "script", "written"),
+    [
+        ("<i class=p>$0.00</i>", "fetch(u).then(d => { document.querySelector('.p').textContent = d.p })", "&hellip;"),
+        ("<i class=p>0%</i>", "$('.p').text(d.p)", "&hellip;"),
+        ("<i class=p>--:--</i>", "var e = document.getElementsByClassName('p')[0]; e.innerHTML = t", "&hellip;"),
+        ("<i data-n=a>00</i>", "document.querySelectorAll('[data-n]').forEach(e => e.textContent = d[e.dataset.n])",
+         "&hellip;"),
+        ("<i id=wind>-- km/h</i>", "wind.textContent = d.w", "&hellip;"),
+        ("<i x-text=seats>0</i>", "x()", "&hellip;"),
+        ("<i class=p>0</i>", "document.querySelector('.p').remove()", "0"),
+        ("<i class=p>12</i>", "document.querySelector('.p').textContent = 13", "12"),
+        ("<i class=p>0</i>", "$('p:visible(').text(x)", "0"),
+    ],
+)  # fmt: skip
+def test_values_are_found_by_the_selectors_of_scripts(value: str, script: str, written: str) -> None:
+    static = leave_out_waiting_values(f"<body>{value}<script>{script}</script>", ())
+    assert static.partition(">")[2].partition(">")[2].partition("</i>")[0] == written
+
+
+def test_what_is_shown_while_scripts_load_is_left_out() -> None:
+    page = "<body><div id=preloader><p>Loading site</p></div><p>Words</p><script>x</script>"
+    assert static_text(page) == "<body><p>Words</p><script>x</script>"

@@ -10,22 +10,25 @@ import re
 import zlib
 from dataclasses import fields
 from functools import lru_cache
+from math import inf
 
 from adaptc.compile.page.context import PageContext, Report, sent_policies
 from adaptc.compile.page.image_labels import may_drop_blocks, without_dropped_blocks
 from adaptc.compile.page.inlining import POLICY
 from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import screen_sheets
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.passes.composed.pictures import NO_PICTURES, PagePictures
 from adaptc.compile.passes.composed.reader import Settings, compose
 from adaptc.compile.passes.composed.witnesses import script_menus
 from adaptc.compile.passes.composed.writer import BadTemplate
-from adaptc.compile.view import DerivingView, Options, View
+from adaptc.compile.view import REQUEST_BYTES, DerivingView, Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
 from adaptc.formats.html.document import Irreversible, parse, parse_bare, read_page
-from adaptc.formats.html.static_text import keep_lines, open_shadow_roots, show_panels
+from adaptc.formats.html.reader_text import keep_lines, show_panels
+from adaptc.formats.html.static_text import open_shadow_roots
 from adaptc.formats.html.visible_text import fold_space
 from adaptc.formats.policy import Policy
 
@@ -38,7 +41,8 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
     pictures = PagePictures(page, view, options["budget"])
     wanted = without_dropped_blocks(text, view.labelling.levels) if may_drop_blocks(text) else text
     settled = settled_text(open_shadow_roots(wanted), page, view)  # as the contract has it
-    source = keep_lines(show_panels(settled), screen_sheets(parse(text), page.base, view))
+    sheets = screen_sheets(parse(text), page.base, view)
+    source = keep_lines(show_panels(settled), sheets)
     try:
         result = compose(
             source,
@@ -56,9 +60,10 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
     left_out = [Action(NAME, "left out", f"<{tag}>", count=count) for tag, count in result.left_out]
     action = Action(NAME, "written", "the page", f"{len(text)} to {len(result.text)} characters")
     written, policy = result.text, Policy.of(sent_policies(page.path, view))
-    if not options["style"] and _is_alone(page):
+    if not options["style"]:
+        whole = _compressed(text) + _loaded_bytes(page, view)
         for less in (_BARE_STYLE, ""):
-            if _compressed(written) > _MOST * _compressed(text):
+            if _compressed(written) > _MOST * whole:
                 written = _STYLE.sub(less, written)
     for pattern, is_allowed in ((_STYLE, policy.allows_style("")), (_ICON, policy.allows_data("image"))):
         if not is_allowed and pattern.search(written):  # browsers would ignore it, and report that
@@ -72,12 +77,28 @@ _BARE_STYLE = "<style>:root{color-scheme:light dark}body{max-width:44rem;margin:
 _MOST = 0.97  # of the source, compressed: level moderate takes little from such a page
 
 
-def _is_alone(page: PageContext) -> bool:
-    """Whether a page is no more than its text: what it loads would pay for the sheet."""
-    has_document = page.evidence is not None and page.evidence.document is not None
+def _loaded_bytes(page: PageContext, view: View) -> float:
+    """Return the bytes of scripts and sheets that a page loads and its composed version does not.
+
+    They pay for the sheet, and so do images, and whatever is not known.
+    """
+    if page.unseen_scripts or _is_after_scripts(page, view):
+        return inf
     tree = parse_bare(page.page.text)
-    loads = tree.select_one("script[src], link[rel~=stylesheet i], img[src], iframe[src]")
-    return not has_document and not page.unseen_scripts and loads is None
+    loading = tree.select("script[src], link[rel~=stylesheet i], img[src], iframe[src]")
+    total = 0
+    for element in (each for each in loading if each.closest("noscript") is None):
+        path = view.follow(page.base, element.attr("src") or element.attr("href") or "").path
+        if path is None or element.tag in ("img", "iframe"):
+            return inf
+        total += REQUEST_BYTES + transfer_size(path, view)
+    return total
+
+
+def _is_after_scripts(page: PageContext, view: View) -> bool:
+    if page.evidence is None or page.evidence.document is None:
+        return False
+    return read_page(view.read(page.path), view.sent_charset(page.path)).text != page.page.text
 
 
 def _compressed(text: str) -> int:

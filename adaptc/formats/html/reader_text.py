@@ -1,0 +1,181 @@
+"""The text of a page for readers of text alone, beyond what those have who run no scripts (``static_text``).
+
+Panels that a control would open are open, lines that a style sheet keeps are written as such, and words that a style
+turns round are in their order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from turbohtml import Document, Element
+
+from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.document import parse
+from adaptc.formats.html.static_text import Splice, attribute_span, content_span, element_span, spliced
+from adaptc.formats.html.syntax import attribute_markup, split_tokens, text_markup
+
+__all__ = ["keep_lines", "show_panels", "turn_round"]
+
+
+# ---- Tab panels, and what else a control shows: without scripts nothing would show those that are closed
+
+_TABS = "[role=tab]"
+_TARGETS = ("aria-controls", "href", "data-target", "data-bs-target")
+_CLOSING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)[^;]*", re.IGNORECASE)
+_TITLES = "h1, h2, h3, h4, h5, h6, dt"
+# What a control opens there is no part of the text, or there already
+_APART = (
+    "header, nav, footer, form, dialog, menu, [popover], [role=dialog], [role=menu], [role=listbox], [role=tooltip],"
+    "[role=navigation], [role=search], [role=alert]"
+)
+_NAMES_TAB = re.compile(r"(?:(?<![A-Za-z])tab|Tab)(?!le|ul|index|oo|let)")
+_CONTROLS = frozenset({"button", "label", "li", "span", "div"})
+
+
+def show_panels(text: str) -> str:
+    """Return the page's text with closed panels open, each under the words of its tab unless those are a link.
+
+    Panels are those of tabs, and what other controls name in the text. What style sheets hide is for others to find:
+    this is about the attributes of panels.
+    """
+    if "tab" not in text.lower() and "aria-controls" not in text:
+        return text
+    tree = parse(text)
+    labels: dict[str, str] = {}
+    for tab in tree.select(f"{_TABS}, [aria-expanded][aria-controls]"):
+        names = (name.removeprefix("#") for each in _TARGETS for name in split_tokens(tab.attr(each) or ""))
+        if tab.attr("role") != "tab" and tab.closest(_APART) is not None:
+            continue
+        is_shown = (tab.attr("href") or "").startswith("#") or tab.closest(_TITLES) is not None
+        labels.update(dict.fromkeys(names, "" if is_shown else " ".join(tab.text.split())))
+    panels = {
+        panel: labels.get(panel.attr("id") or "", "")
+        for panel in tree.select("[role=tabpanel], [id]")
+        if panel.attr("role") == "tabpanel" or (panel.attr("id") in labels and not _is_apart(panel))
+    }
+    splices = []
+    for tabs, found in _sets_of_panels(tree):
+        if not any(map(panels.get, found)):
+            panels.update(zip(found, (" ".join(tab.text.split()) for tab in tabs), strict=True))
+            spans = (element_span(tab) for tab in tabs if tab.tag != "button")
+            splices += [Splice(*span) for span in spans if span]
+    splices += (splice for panel, label in panels.items() for splice in _opening(panel, label))
+    return spliced(text, splices)
+
+
+def _is_apart(panel: Element) -> bool:
+    return panel.closest(_APART) is not None or panel.select_one("nav, form") is not None
+
+
+def _sets_of_panels(tree: Document) -> Iterator[tuple[list[Element], list[Element]]]:
+    """Yield tabs with as many panels that follow them, where nothing but their order says what belongs together."""
+    for box in tree.iter_elements():
+        names = (box.tag, *split_tokens(box.attr("class") or ""), box.attr("role") or "")
+        if not any(map(_NAMES_TAB.search, names)):
+            continue
+        children = [each for each in box.children if isinstance(each, Element)]
+        tabs = [each for each in children if _is_tab(each)]
+        tabs = [each for each in tabs if each.tag == tabs[0].tag]
+        if len(tabs) < 2:
+            continue
+        beside = [each for each in box.next_siblings if isinstance(each, Element)]
+        inside = [each for each in beside[0].children if isinstance(each, Element)] if beside else []
+        for panels in (children[children.index(tabs[-1]) + 1 :], beside, inside):
+            found = panels[: len(tabs)]
+            is_set = len(found) == len(tabs) and len({each.tag for each in found}) == 1
+            if is_set and all(each.tag not in ("script", "style", tabs[0].tag) for each in found):
+                yield tabs, found
+                break
+
+
+def _is_tab(element: Element) -> bool:
+    """Whether an element may be a tab without an address: a few words, and no link."""
+    is_short = 0 < len(element.text.strip()) <= 60
+    has_content = element.select_one("a[href], p, div, ul, ol, pre, table, h1, h2, h3, h4, input, img") is not None
+    return element.tag in _CONTROLS and is_short and not has_content
+
+
+def _opening(panel: Element, label: str) -> Iterator[Splice]:
+    style = panel.attr("style") or ""
+    closing = [name for name in ("hidden", "aria-hidden") if name in panel.attrs]
+    for name in closing:
+        if span := attribute_span(panel, name):
+            yield Splice(*span)
+    shown = _CLOSING_STYLE.sub("", style)
+    if shown != style and (span := attribute_span(panel, "style")):
+        yield Splice(*span, insert=attribute_markup("style", shown) if shown else "")
+    content = content_span(panel)
+    if label and content and not " ".join(panel.text.split()).startswith(label):
+        yield Splice(content[0], content[0], insert=f"<p><strong>{text_markup(label)}</strong></p>")
+
+
+# ---- Lines that a style sheet keeps (CSS Text, 3): code in elements of other names than <pre>
+
+_KEEPS, _BREAKS = ("pre", "pre-wrap", "break-spaces"), "pre-line"
+_WHITE_SPACE = frozenset({"white-space"})
+_HOLDS_LINES = frozenset({"div", "p", "section", "article", "li", "dd", "td", "blockquote", "figure", "code", "samp"})
+_HOLDS_MORE = "pre, textarea, p, h1, h2, h3, h4, h5, h6, ul, ol, dl, table, form, img, video, iframe, svg"
+_LINES = re.compile(r"\n|\s{2}")
+_WIDE = 1280.0
+
+
+def keep_lines(text: str, sheets: Sequence[str]) -> str:
+    """Return the page's text with ``<pre>`` where the style ``sheets`` keep white space that shows.
+
+    Only elements that hold nothing but a piece of text with lines: a whole page may keep its white space.
+    """
+    tree = parse(text)
+    if not any("white-space" in each for each in (text, *sheets)):
+        return text
+    cascade = Cascade(tree, sheets, _WHITE_SPACE)
+    found = {each: None for value in (*_KEEPS, _BREAKS) for each in cascade.elements_with("white-space", value)}
+    outermost = (each for each in found if found.keys().isdisjoint(each.ancestors))
+    splices = [splice for each in outermost if _shows_lines(each) for splice in _kept_lines(text, each, cascade)]
+    return spliced(text, splices)
+
+
+def _shows_lines(element: Element) -> bool:
+    if element.tag not in _HOLDS_LINES or element.closest("pre, textarea") is not None:
+        return False
+    return _LINES.search(element.text.strip()) is not None and element.select_one(_HOLDS_MORE) is None
+
+
+def _kept_lines(text: str, element: Element, cascade: Cascade) -> Iterator[Splice]:
+    value, content, span = cascade.value(element, "white-space", _WIDE), content_span(element), element_span(element)
+    if content is None or span is None:
+        return
+    if value == _BREAKS:
+        lines = text[slice(*content)].strip()
+        if "<" not in lines:
+            yield Splice(*content, insert="<br>".join(lines.split("\n")))
+    elif value in _KEEPS and element.tag == "p":  # which no <pre> may be in
+        yield Splice(span[0], span[0] + 2, insert="<pre")
+        yield Splice(content[1], span[1], insert="</pre>")
+    elif value in _KEEPS:
+        yield Splice(content[0], content[0], insert="<pre>" + "\n" * text.startswith("\n", content[0]))
+        yield Splice(content[1], content[1], insert="</pre>")
+
+
+# ---- Words from the right to the left
+
+
+def turn_round(text: str, sheets: Sequence[str] = ()) -> str:
+    """Return the page's text with words that a style shows from the right to the left in their order.
+
+    That is how addresses are hidden from robots: "moc.elpmaxe@eciffo".
+    """
+    if not any("bidi-override" in each for each in (text, *sheets)):
+        return text
+    tree = parse(text)
+    cascade = Cascade(tree, sheets, frozenset({"unicode-bidi", "direction"}))
+    splices = [
+        Splice(*span, insert=text_markup(element.text[::-1]))
+        for element in cascade.elements_with("unicode-bidi", "bidi-override")
+        if cascade.value(element, "direction", _WIDE) == "rtl"
+        and element.text.isascii()
+        and element.select_one("*") is None
+        and (span := content_span(element))
+    ]
+    return spliced(text, splices)

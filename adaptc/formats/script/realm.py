@@ -1,0 +1,408 @@
+"""What the small part of ECMAScript works on that ``evaluate`` runs: values, scopes, and the browser's objects.
+
+For a first visit: nothing is stored, and the system prefers light colours. What depends on anything else is unknown.
+"""
+
+from __future__ import annotations
+
+import html
+import operator
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+# Stands in what is written for the year of today, which no build may know
+YEAR = "\ue000"
+_MOST_STEPS, _MOST_CHARACTERS = 10_000, 200_000
+
+
+class Effect(NamedTuple):
+    """What a script does to its page: "write", "content" of the element with the id ``target``, or "attribute".
+
+    An attribute is one of ``html`` or ``body``; a value of ``None`` removes it. "class" adds the class ``value``, and
+    "no-class" removes it.
+    """
+
+    kind: str
+    target: str = ""
+    name: str = ""
+    value: str | None = None
+
+
+class Unknown(Exception):
+    """What depends on anything else, or is not understood."""
+
+
+class Return(Exception):
+    """``return`` with its ``value``."""
+
+    def __init__(self, value: object) -> None:
+        super().__init__()
+        self.value = value
+
+
+class Element(NamedTuple):
+    """``html``, ``body``, or the element ``#id``; ``part`` is "classList", "dataset" or "style"."""
+
+    name: str
+    part: str = ""
+
+
+class Named(NamedTuple):
+    """An object of the browser by its name."""
+
+    name: str
+
+
+class Query(NamedTuple):
+    """What ``matchMedia`` returns."""
+
+    text: str
+
+
+class Method(NamedTuple):
+    """A method of a value; ``place`` is the offset at which a script names it."""
+
+    owner: Any
+    name: str
+    place: int
+
+
+class Function(NamedTuple):
+    """A function; ``words`` are those of its body, which may change variables of these names."""
+
+    parameters: tuple[str, ...]
+    body: Node
+    scope: Scope
+    words: frozenset[str] = frozenset()
+
+
+UNKNOWN = object()
+
+
+@dataclass(slots=True)
+class Scope:
+    """Variables by name, some of which are ``UNKNOWN``."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    outer: Scope | None = None
+
+    def holder(self, name: str) -> Scope | None:
+        """Return the scope that declares a variable."""
+        scope: Scope | None = self
+        while scope is not None and name not in scope.values:
+            scope = scope.outer
+        return scope
+
+    def value(self, name: str) -> Any:
+        """Return the value of a variable, or of a global of the browser."""
+        holder = self.holder(name)
+        if holder is not None:
+            if holder.values[name] is UNKNOWN:
+                raise Unknown
+            return holder.values[name]
+        if name not in _GLOBALS:
+            raise Unknown
+        return _GLOBALS[name]
+
+
+Node = Callable[[Scope], Any]
+"""A statement or an expression."""
+
+
+_STORES = ("localStorage", "sessionStorage")
+_OBJECTS = ("document", "window", "matchMedia", "String", "decodeURIComponent", "unescape", *_STORES)
+_GLOBALS = {
+    "true": True, "false": False, "null": None, "undefined": None, "self": Named("window"),
+    "globalThis": Named("window"), **{name: Named(name) for name in _OBJECTS},
+}  # fmt: skip
+
+
+# ---- operators
+
+
+def truth(value: object) -> bool:
+    """Return a value as a condition. Raises ``Unknown`` for what may be no method."""
+    if isinstance(value, Method):
+        raise Unknown
+    return isinstance(value, (tuple, list, dict)) or bool(value)
+
+
+def number(value: object) -> Any:
+    """Return a number. Raises ``Unknown``."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    raise Unknown
+
+
+def string(value: object) -> str:
+    """Return a value as text. Raises ``Unknown``."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, (int, float)):
+        return str(int(value)) if value == int(value) else repr(value)
+    raise Unknown
+
+
+def add(one: object, other: object) -> object:
+    """Return a sum or a longer text. Raises ``Unknown``."""
+    if isinstance(one, str) or isinstance(other, str):
+        joined = string(one) + string(other)
+        if len(joined) > _MOST_CHARACTERS:
+            raise Unknown
+        return joined
+    return number(one) + number(other)
+
+
+_EQUAL = {"==": True, "===": True, "!=": False, "!==": False}
+_NUMERIC: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge, "-": operator.sub, "*": operator.mul,
+}  # fmt: skip
+# Every operator with its precedence
+BINARY = {
+    "??": 1, "||": 1, "&&": 2, **dict.fromkeys(_EQUAL, 6), **dict.fromkeys(("<", ">", "<=", ">=", "in"), 7),
+    "+": 9, "-": 9, "*": 10,
+}  # fmt: skip
+
+
+def joined(sign: str, left: Node, right: Node) -> Node:
+    """Return what an operator makes of two expressions."""
+    match sign:
+        case "+":
+            return lambda scope: add(left(scope), right(scope))
+        case "&&":
+            return lambda scope: right(scope) if truth(value := left(scope)) else value
+        case "||":
+            return lambda scope: value if truth(value := left(scope)) else right(scope)
+        case "??":
+            return lambda scope: value if truth(value := left(scope)) or value is not None else right(scope)
+    return lambda scope: _compared(sign, left(scope), right(scope))
+
+
+def _compared(sign: str, left: Any, right: Any) -> object:
+    if sign in _NUMERIC:
+        return _NUMERIC[sign](number(left), number(right))
+    if sign == "in":
+        if isinstance(right, Named) and right.name in _STORES:
+            return False
+        raise Unknown
+    is_comparable = (type(left) is type(right) and isinstance(left, (str, int, float))) or left is None or right is None
+    if not is_comparable or YEAR in (left, right) or isinstance(left, Method) or isinstance(right, Method):
+        raise Unknown
+    return (left == right) is _EQUAL[sign]
+
+
+# ---- objects
+
+
+def property_of(owner: Any, name: Any, place: int) -> Any:
+    """Return a property; of storage there is none, and a query for light colours is the one that matches."""
+    if isinstance(owner, (str, list, dict)):
+        return _property_of_value(owner, name, place)
+    match owner, name:
+        case Named("window"), str():
+            return Scope().value(name)
+        case Named("document"), "documentElement" | "body":
+            return Element("body" if name == "body" else "html")
+        case Query(text), "matches" if "prefers-color-scheme" in text:
+            return "light" in text
+        case Element(target, ""), "classList" | "dataset" | "style":
+            return Element(target, name)
+    is_stored = isinstance(owner, Named) and owner.name in _STORES and (owner.name, name) not in _METHODS
+    return None if is_stored else Method(owner, string(name), place)
+
+
+def _property_of_value(owner: Any, name: Any, place: int) -> object:
+    if isinstance(owner, dict):
+        return owner.get(string(name))
+    if isinstance(owner, list) and isinstance(name, str) and name.isdigit():
+        name = int(name)
+    if isinstance(name, int):
+        return owner[name] if 0 <= name < len(owner) else None
+    return len(owner) if name == "length" else Method(owner, string(name), place)
+
+
+_STRINGS: dict[str, Callable[..., Any]] = {
+    "toUpperCase": str.upper, "toLowerCase": str.lower, "trim": str.strip, "charAt": lambda text, at: text[at : at + 1],
+    "concat": lambda text, *more: text + "".join(map(string, more)),
+    "split": lambda text, by: list(text) if by == "" else text.split(by),
+    "replace": lambda text, old, new: text.replace(string(old), string(new), 1), "toString": str,
+}  # fmt: skip
+_LISTS: dict[str, Callable[..., Any]] = {
+    "join": lambda items, by=",": string(by).join(map(string, items)), "concat": lambda items, more: items + more,
+    "reverse": lambda items: items.reverse() or items, "push": lambda items, *more: items.extend(more),
+    "slice": lambda items, *ends: items[slice(*ends)] if len(ends) == 2 else items[ends[0] :],
+}  # fmt: skip
+
+
+class Realm:
+    """What scripts of a page share, and their ``effects``; ``written`` are the offsets at which one writes.
+
+    ``entered`` counts the calls of its functions.
+    """
+
+    def __init__(self) -> None:
+        self.scope = Scope()
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin another script."""
+        self.effects: list[Effect] = []
+        self.written = set[int]()
+        self.entered = self.steps = 0
+        self.is_late = False
+
+    def step(self) -> None:
+        """Count a step. Raises ``Unknown`` where there are too many."""
+        self.steps += 1
+        if self.steps > _MOST_STEPS:
+            raise Unknown
+
+    def call(self, function: object, arguments: list[Any]) -> object:
+        """Return what a function or method returns. Raises ``Unknown``."""
+        self.step()
+        if isinstance(function, Function):
+            return self._run(function, arguments)
+        try:
+            return (
+                self._call_named(function.name, *arguments)
+                if isinstance(function, Named)
+                else self._call(function, arguments)
+            )
+        except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:  # arguments of other types
+            raise Unknown from error
+
+    def _call_named(self, name: str, text: object) -> object:
+        if name == "matchMedia":
+            return Query(string(text))
+        if name in ("decodeURIComponent", "unescape"):
+            return unquote(string(text))
+        raise Unknown
+
+    def _call(self, function: object, arguments: list[Any]) -> object:
+        match function:
+            case Method(Named(owner), name) if (owner, name) in _METHODS:
+                return _METHODS[owner, name](self, function.place, *arguments)
+            case Method(Element() as element, name):
+                self._call_element(element, name, arguments)
+                return None
+            case Method(Query(), "addEventListener" | "addListener"):
+                return None
+            case Method(list() as items, "forEach" | "map" as name):
+                done = [self.call(arguments[0], [each, at]) for at, each in enumerate(list(items))]
+                return done if name == "map" else None
+            case Method(str() | list() as owner, name):
+                return (_STRINGS if isinstance(owner, str) else _LISTS)[name](owner, *arguments)
+        raise Unknown
+
+    def _run(self, function: Function, arguments: list[Any]) -> object:
+        self.entered += 1
+        padded = [*arguments, *[None] * len(function.parameters)]
+        scope = Scope(dict(zip(function.parameters, padded, strict=False)), function.scope)
+        try:
+            function.body(scope)
+        except Return as result:
+            return result.value
+        return None
+
+    def run_late(self, function: object) -> None:
+        """Run what waits for the page, which writes nothing into it any more."""
+        self.is_late = True
+        self.call(function, [])
+        self.is_late = False
+
+    def write(self, place: int, *texts: object) -> None:
+        """Write into the page."""
+        if self.is_late:
+            raise Unknown
+        self.effects.append(Effect("write", value="".join(map(string, texts))))
+        self.written.add(place)
+
+    def _call_element(self, owner: Element, name: str, arguments: list[Any]) -> None:
+        """Change an attribute of ``html`` or ``body``; what has a style of its own is not asked for."""
+        if (owner.part, name) == ("style", "setProperty"):
+            return
+        if owner.name.startswith("#"):
+            raise Unknown
+        changes = _changes(owner.part, name, arguments)
+        self.effects += (Effect(kind, owner.name, attribute, value) for kind, attribute, value in changes)
+
+    def assign(self, owner: Any, name: Any, value: Any) -> None:
+        """Set a property. Raises ``Unknown``."""
+        match owner, name:
+            case dict(), str():
+                owner[name] = value
+            case list(), int() if name == len(owner):
+                owner.append(value)
+            case Element(_, "style"), _:
+                pass
+            case Named("window"), "onload":
+                self.run_late(value)
+            case Element(), str():
+                self.effects.append(_assigned(owner, name, string(value)))
+            case _:
+                raise Unknown
+
+
+def _changes(part: str, name: str, arguments: list[Any]) -> Iterator[tuple[str, str, str | None]]:
+    match part, name, arguments:
+        case "classList", "add" | "remove", _:
+            for each in arguments:
+                yield "class" if name == "add" else "no-class", "class", string(each)
+        case "classList", "toggle", [str(value), condition]:
+            yield "class" if truth(condition) else "no-class", "class", value
+        case "classList", "replace", [str(old), str(new)]:
+            yield "no-class", "class", old
+            yield "class", "class", new
+        case "", "setAttribute", [str(attribute), str(value)]:
+            yield "attribute", attribute, value
+        case "", "removeAttribute", [str(attribute)]:
+            yield "attribute", attribute, None
+        case _:
+            raise Unknown
+
+
+def _assigned(owner: Element, name: str, value: str) -> Effect:
+    if owner.name.startswith("#"):
+        if name in ("textContent", "innerText"):
+            return Effect("content", owner.name[1:], "", html.escape(value, quote=False))
+        if name == "innerHTML":
+            return Effect("content", owner.name[1:], "", value)
+    elif owner.part == "dataset":
+        hyphened = re.sub(r"[A-Z]", lambda letter: "-" + letter[0].lower(), name)
+        return Effect("attribute", owner.name, f"data-{hyphened}", value)
+    elif name in ("className", "id"):
+        return Effect("attribute", owner.name, "class" if name == "className" else "id", value)
+    raise Unknown
+
+
+def _select(_realm: Realm, _place: int, selector: str) -> Element:
+    if selector in ("html", ":root", "body"):
+        return Element("body" if selector == "body" else "html")
+    if re.fullmatch(r"#[\w-]+", selector):
+        return Element(selector)
+    raise Unknown
+
+
+def _listen(realm: Realm, _place: int, event: str, function: object, *_more: object) -> None:
+    if event not in ("DOMContentLoaded", "load"):
+        raise Unknown
+    realm.run_late(function)
+
+
+def _nothing(*_: object) -> None:
+    pass
+
+
+_METHODS: dict[tuple[str, str], Callable[..., Any]] = {
+    ("document", "write"): Realm.write, ("document", "writeln"): Realm.write, ("document", "querySelector"): _select,
+    ("document", "getElementById"): lambda _realm, _place, name: Element(f"#{string(name)}"),
+    ("document", "addEventListener"): _listen, ("window", "addEventListener"): _listen,
+    ("String", "fromCharCode"): lambda _realm, _place, *codes: "".join(chr(number(code)) for code in codes),
+    ("date", "getFullYear"): lambda *_: YEAR,
+    **{(store, name): _nothing for store in _STORES for name in ("getItem", "setItem", "removeItem")},
+}  # fmt: skip

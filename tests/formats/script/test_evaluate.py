@@ -1,0 +1,81 @@
+"""What scripts do at once."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptc.formats.script.evaluate import Evaluator
+from adaptc.formats.script.realm import YEAR
+
+
+def written(*scripts: str) -> str:
+    evaluator = Evaluator()
+    effects = [effect for script in scripts for effect in evaluator.run(script)]
+    return "".join(effect.value or "" for effect in effects if effect.kind == "write")
+
+
+@pytest.mark.parametrize(
+    ("script", "result"),
+    [
+        ("var s = 'a'; s += 'b'; document.write(s)", "ab"),
+        ("var l = ['a', 'b']; for (var i = 0; i < l.length; i++) { document.write(l[i]) }", "ab"),
+        ("for (const x of ['a', 'b']) { if (x === 'b') break; document.write(x) }", "a"),
+        ("for (var k in {a: 1, b: 2}) document.write(k)", "ab"),
+        ("['a', 'b'].forEach(function (x, i) { document.write(x + i) })", "a0b1"),
+        ("document.write(['a', 'b'].map(x => x + '!').join(''))", "a!b!"),
+        ("f('a'); function f(x, y) { document.write(x + (y || 'd')) }", "ad"),
+        ("function f(x) { return x ? 'y' : 'n' } document.write(f(0))", "n"),
+        ("(function () { var a = 'x'; document.write(a) })(); !(() => { document.writeln('y') })()", "xy"),
+        ("var o = {a: {b: 'c'}}; document.write(o.a['b'])", "c"),
+        ("document.write('ab'.split('').reverse().join(''), String.fromCharCode(64))", "ba@"),
+        ("document.write(unescape('%3Cb%3E'))", "<b>"),
+        ("console.log('x'); document.write('a')", "a"),
+        ("window.x = 1; document.write('a')", "a"),
+        ("try { document.write('a') } catch (e) { document.write }", ""),
+        ("document.write(new Date().getFullYear())", YEAR),
+        # what is not known
+        ("var s = 'a'; if (x) { s = 'b' } document.write(s)", ""),
+        ("var s = 'a'; g(); function g() { s = Math.random() } document.write(s)", ""),
+        ("while (x) { s = 'b' } document.write('a')", "a"),
+        ("document.write('a'); if (x) document.write('b')", ""),
+        ("b.onclick = () => document.write('a')", ""),
+        ("addEventListener('load', () => document.write('a'))", ""),
+        ("document.addEventListener('DOMContentLoaded', () => { document.write('a') })", ""),
+        ("for (;;) { document.write('a') }", ""),
+        ("function f() { f() } f(); document.write('a')", ""),
+        ("if (new Date().getFullYear() > 2000) document.write('a')", ""),
+        ("document.write('a'.foo())", ""),
+        ("document.write([1].join(1, 2, 3))", ""),
+        ("document.write('a'", ""),
+        ("}", ""),
+    ],
+)
+def test_what_is_written_at_once(script: str, result: str) -> None:
+    assert written(script) == result
+
+
+def test_scripts_know_what_those_before_them_declare() -> None:
+    assert written("var a = 'x'", "document.write(a)") == "x"
+    assert written("var a = 'x'", "a = y", "document.write(a)") == ""
+
+
+@pytest.mark.parametrize(
+    ("script", "effects"),
+    [
+        ("document.body.classList.toggle('dark', false)", [("no-class", "body", "class", "dark")]),
+        ("document.documentElement.classList.replace('dark', 'light')",
+         [("no-class", "html", "class", "dark"), ("class", "html", "class", "light")]),
+        ("var r = document.querySelector(':root'); r.dataset.colorMode = localStorage.getItem('m') ?? 'light'",
+         [("attribute", "html", "data-color-mode", "light")]),
+        ("if (localStorage.t === 'dark' || (!('t' in localStorage) && window.matchMedia('(prefers-color-scheme: dark)')"
+         ".matches)) { document.documentElement.classList.add('dark') } else { document.body.removeAttribute('id') }",
+         [("attribute", "body", "id", None)]),
+        ("matchMedia('(min-width: 1px)').matches && document.body.classList.add('dark')", []),
+        ("document.getElementById('a').textContent = 1 + 1", [("content", "a", "", "2")]),
+        ("document.documentElement.style.colorScheme = 'dark'", []),
+        ("if (document.cookie) document.body.className = 'dark'", []),
+        ("if (document.cookie != null) document.body.className = 'dark'", []),
+    ],
+)  # fmt: skip
+def test_what_is_changed_at_once(script: str, effects: list[tuple[str, str, str, str | None]]) -> None:
+    assert [tuple(effect) for effect in Evaluator().run(script)] == effects
