@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 CSP, LINK, CONTENT_TYPE = "content-security-policy", "link", "content-type"
-# No field: what is added to the ``Content-Type`` of texts (AddDefaultCharset, charset)
+# No fields: what nginx adds to the ``Content-Type`` of texts (charset), and what Apache does, in the order in which it
+# counts: by ForceType, AddCharset, AddType, AddDefaultCharset
 CHARSET = "charset"
+APACHE_CHARSETS = ("forced-charset", "added-charset", "typed-charset", "default-charset")
 # Those that decide the bytes of pages. ``Cache-Control: immutable`` does not: what a cache keeps under a name, the
 # file of the site or of another level, stands for the same content, and copies have other names
-BINDING = frozenset({CSP, LINK, CONTENT_TYPE, CHARSET})
+BINDING = frozenset({CSP, LINK, CONTENT_TYPE, CHARSET, *APACHE_CHARSETS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +73,27 @@ class HostRules:
     def charset(self, path: str) -> str | None:
         """Return the label of the encoding with which a page is sent; ``None`` where none is, or several are."""
         types = map(_CHARSET.search, self.values(path, CONTENT_TYPE))
-        found = {match[1].lower() for match in types if match} or set(self.values(path, CHARSET))
+        found = {match[1].lower() for match in types if match}
+        found = found or {*self.values(path, CHARSET), *self._apache_charsets(path)}
         return found.pop() if len(found) == 1 else None
+
+    def _apache_charsets(self, path: str) -> Iterator[str]:
+        """Yield the encoding that Apache adds; of one kind the directive counts that is nearest to the file."""
+        addresses, name = addresses_of(path, self.prefix), path.rpartition("/")[2]
+        is_anywhere = self.is_sent_anywhere(path)
+        for field in APACHE_CHARSETS:
+            nearest = [
+                (file.count("/") if file.endswith(".htaccess") else -1, number, value)
+                for file, rules in self.files
+                for number, rule in enumerate(rules)
+                for key, value in rule.fields
+                if key == field and (is_anywhere or rule.matches(addresses, name))
+            ]
+            if is_anywhere:
+                yield from (value for _, _, value in nearest if value)
+            elif nearest and (value := max(nearest, key=lambda found: found[:2])[2]):
+                yield value
+                return
 
     def binding(self) -> tuple[object, ...]:
         """Return what decides the bytes of pages."""

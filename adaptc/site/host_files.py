@@ -22,7 +22,16 @@ from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.formats.directives import Directive, Section, access_directives, directives_with_includes
 from adaptc.formats.policy import open_to_elements
-from adaptc.site.header_rules import _CHARSET, CHARSET, CONTENT_TYPE, CSP, HeaderRule, HostRules, addresses_of
+from adaptc.site.header_rules import (
+    _CHARSET,
+    APACHE_CHARSETS,
+    CHARSET,
+    CONTENT_TYPE,
+    CSP,
+    HeaderRule,
+    HostRules,
+    addresses_of,
+)
 from adaptc.site.selection import NGINX_LOCATION, is_nginx, location_pattern, nginx_directives, with_ancestors
 
 ACCESS_FILE = ".htaccess"
@@ -263,19 +272,25 @@ def apache_rules(directives: Iterable[Directive], below: str) -> Iterator[Found]
             yield line.args[1] if line.args[1].startswith("/") else below + line.args[1]
 
 
-_CHARSETS = ("adddefaultcharset", "addcharset", "addtype", "forcetype")
+_CHARSETS = dict(
+    zip(("forcetype", "addcharset", "addtype", "adddefaultcharset"), APACHE_CHARSETS, strict=True),
+    removecharset=APACHE_CHARSETS[1],
+)
 
 
 def _charset_rule(line: Directive, below: str) -> Iterator[HeaderRule]:
     """Yield what a directive of Apache says of the encoding of texts, by default or by their extensions."""
-    first, names = line.args[0], _names(line.within)
-    match = _CHARSET.search(first) if line.name.endswith("type") else None
-    label = match[1] if match else None if line.name.endswith("type") else first
-    if line.name.startswith("add") and line.name != "adddefaultcharset":
-        names = rf"\.(?:{'|'.join(re.escape(each.lstrip('.')) for each in line.args[1:])})(?:\.|$)"
-    if label is not None:
+    label, extensions, names = line.args[0], line.args[1:], _names(line.within)
+    if line.name.endswith("type"):
+        match = _CHARSET.search(label)
+        label = match[1] if match else ""
+    elif line.name == "removecharset":
+        label, extensions = "off", line.args
+    if line.name in ("addcharset", "addtype", "removecharset"):
+        names = rf"\.(?:{'|'.join(re.escape(each.lstrip('.')) for each in extensions)})(?:\.|$)"
+    if label:
         value = {"off": None, "on": "iso-8859-1"}.get(label.lower(), label.lower())
-        yield HeaderRule(f"{below}.*", ((CHARSET, value),), replaces=True, name=names)
+        yield HeaderRule(f"{below}.*", ((_CHARSETS[line.name], value),), name=names)
 
 
 _SETTING = ("set", "append", "add", "merge", "setifempty")

@@ -242,9 +242,30 @@ def test_encodings_of_hosts(tmp_path: Path) -> None:
         "index.html": "koi8-r",
         "about.html": "iso-8859-2",
         "blog/index.html": "koi8-r",
-        "blog/post.html": None,
+        "blog/post.html": "big5",
         "app/index.html": "koi8-r",
     }
+
+
+@pytest.mark.parametrize(
+    ("above", "own", "charset"),
+    [
+        ("", "AddCharset koi8-r .html\nAddDefaultCharset UTF-8", "koi8-r"),
+        ("", "AddDefaultCharset UTF-8\nAddCharset koi8-r .html", "koi8-r"),
+        ("AddCharset koi8-r .html", "AddDefaultCharset UTF-8", "koi8-r"),
+        ("AddCharset koi8-r .html", "AddCharset UTF-8 .html", "utf-8"),
+        ("AddCharset koi8-r .html", "AddType 'text/html; charset=big5' .html", "koi8-r"),
+        ("AddCharset koi8-r .html", "ForceType 'text/html; charset=big5'", "big5"),
+        ("AddDefaultCharset UTF-8", "AddType 'text/html; charset=big5' .html", "big5"),
+        ("AddDefaultCharset UTF-8", "AddDefaultCharset Off", None),
+        ("AddDefaultCharset Off", "AddDefaultCharset UTF-8", "utf-8"),
+        ("AddCharset koi8-r .html", "RemoveCharset .html", None),
+        ("AddDefaultCharset UTF-8\nAddCharset koi8-r .html", "RemoveCharset .html", "utf-8"),
+    ],
+)
+def test_the_encoding_of_apache(tmp_path: Path, above: str, own: str, charset: str | None) -> None:
+    """Asked of Apache 2.4: the kind of a directive counts before its place, and the nearest of a kind."""
+    assert rules(tmp_path, {".htaccess": above, "blog/.htaccess": own}).charset("blog/post.html") == charset
 
 
 def test_the_encoding_of_nginx(tmp_path: Path) -> None:
