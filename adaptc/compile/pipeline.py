@@ -363,7 +363,7 @@ PASSES: tuple[Pass, ...] = (
         libraries=_COMPOSING,
         smaller_budgets=_SMALLER_BUDGETS,
     ),
-    TextPass("markup", 5, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS}),
+    TextPass("markup", 6, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS}),
 )
 
 LIBRARIES = EVERY_PASS.union(_IMAGES, codings.LIBRARIES, *(each.libraries for each in PASSES))

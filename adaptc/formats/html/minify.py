@@ -28,6 +28,9 @@ _PRIVATE = range(0xE000, 0xF900)  # characters that mean nothing (Unicode, priva
 _TABLE_OR_PART = re.compile(
     r"<(?:(table|!doctype)|caption|col|colgroup|tbody|td|tfoot|th|thead|tr)(?=[\s/>])", re.IGNORECASE | re.ASCII
 )
+# What is in a page of its own, and in no part of one that scripts insert
+_OF_WHOLE_PAGES = re.compile(r"<(?:!doctype|html|head|body|title|meta|frameset)(?=[\s/>])", re.IGNORECASE | re.ASCII)
+_OPEN_ENDED = frozenset({"p", "li", "dt", "dd", "option", "optgroup", "rt", "rp"})
 _COMMENTS = "//comment()[not(ancestor::template or ancestor::noscript)]"
 # What a comment starts with, or contains, when a program or a lawyer reads it: conditional comments, licences,
 # server side includes, Knockout, Edge Side Includes, search engine marks, marks of template engines and
@@ -59,7 +62,8 @@ def minify_markup(
     """Return shorter markup that parses to the same tree but for comments; ``None`` when there is none.
 
     ``keep_comments`` keeps every comment: scripts may count on child nodes. Comments in templates and in
-    ``<noscript>`` stay in any case. ``keep_tags`` keeps optional tags: scripts may read the page as text. Rows
+    ``<noscript>`` stay in any case. ``keep_tags`` keeps optional tags: scripts may read the page as text. A part of a
+    page keeps its last end tag: a script may put it in front of more, which would become a part of the element. Rows
     without their table stay as they are: a script inserts them into one. ``declared`` is that of the page: character
     references become characters, which must not happen where a browser guesses the encoding. ``tree`` is what
     ``text`` parses to, where that is known; it loses its comments.
@@ -70,6 +74,9 @@ def minify_markup(
     expected, modes = _ExpectedTrees(text, tree, keep_comments=keep_comments), scripting_modes(text)
     # With scripting a noscript holds text, which is written unchanged and so survives in both modes.
     closed, serialised = _serialise_short(expected.tree(scripting=modes[-1]), text, _LAYOUT[not keep_tags])
+    if _OF_WHOLE_PAGES.search(text) is None:
+        end = _end_of(expected.tree(scripting=modes[-1]))
+        closed, serialised = (each if each.endswith(end) else each + end for each in (closed, serialised))
     if declared:
         closed = closed.replace("&nbsp;", "\xa0")
     else:
@@ -115,6 +122,13 @@ def _has_loose_rows(text: str) -> bool:
     """Whether a text has rows or cells before any table: the parser drops their tags."""
     first = _TABLE_OR_PART.search(text)
     return first is not None and first[1] is None
+
+
+def _end_of(tree: Document) -> str:
+    """Return the end tag with which a part of a page ends, if that may be left out of a page."""
+    last = tree.select_one("body > :last-child")
+    is_open = last is not None and last.next_sibling is None and last.tag in _OPEN_ENDED
+    return f"</{last.tag}>" if last is not None and is_open else ""
 
 
 def _in_ascii(text: str) -> str:

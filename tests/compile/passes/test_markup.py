@@ -111,7 +111,23 @@ def test_a_page_without_a_declaration_gains_no_bytes_beyond_ascii():
 
 def test_a_fragment_stays_a_fragment():
     text = whole('<p class="x">a</p><p class="y">b</p>')
-    assert text == "<p class=x>a<p class=y>b"
+    assert text == "<p class=x>a<p class=y>b</p>"
+
+
+@pytest.mark.parametrize(
+    ("part", "end"),
+    [
+        ("<li class='a'>x</li><li>y</li>", "<li>y</li>"),
+        ("<li class='a'>x</li><li>y<p>z</p></li>", "<li>y<p>z</li>"),
+        ("<dt class='a'>x</dt><dd>y</dd>", "<dd>y</dd>"),
+        ("<ul><li class='a'>x</li></ul>", "x</ul>"),
+        ("<p class='a'>x</p>\n", "x</p>\n"),
+        ("<p class='a'>x</p>y", "x</p>y"),
+        ("<title>T</title><p class='a'>x</p>", "<p class=a>x"),  # a page
+    ],
+)
+def test_a_part_that_a_script_may_put_in_front_of_more_keeps_its_last_end_tag(part: str, end: str):
+    assert whole(part).endswith(end)
 
 
 @pytest.mark.parametrize(
