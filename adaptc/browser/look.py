@@ -42,13 +42,15 @@ PathOf = Callable[[str], str | None]
 class Look:
     """What was seen of a page: its evidence, its markup after scripts, and the URLs that it asked for.
 
-    ``scripts`` say how much of its script files ran; no pass asks for it.
+    ``scripts`` say how much of its script files ran; no pass asks for it. ``is_sure`` says that another look would see
+    the same: nothing is missing for lack of time.
     """
 
     evidence: PageEvidence
     document: bytes | None
     urls: frozenset[str]
     scripts: tuple[ScriptCoverage, ...] = ()
+    is_sure: bool = True
 
     def evidence_with(self, document: str | None) -> PageEvidence:
         """Return the evidence with the digest of the document."""
@@ -77,7 +79,7 @@ async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf, 
     view, widths = views[-1], tuple(view.evidence for view in views)
     scripts = script_coverage(view.scripts for view in views)
     if shown is None:
-        return Look(PageEvidence(widths), view.document, urls, scripts)
+        return Look(PageEvidence(widths), view.document, urls, scripts, is_sure=view.document is None)
     urls |= await _refuse_lost(browser, server, url, home, _words(view.shown), _words(shown))
     return Look(PageEvidence(widths, None, shown == view.shown), view.document, urls, scripts)
 
@@ -188,7 +190,7 @@ async def _visit(
         except (BrowserError, TimeoutError) as error:
             if not browser.is_running:
                 raise BrowserError("it ended") from None
-            raise NotSeen(str(error) or RESTLESS) from None
+            raise NotSeen(str(error) or RESTLESS, tab.urls) from None
         return seen, frozenset(tab.urls)
 
 
@@ -253,7 +255,7 @@ async def _load(tab: Tab, url: str) -> None:
     if tab.seen.departure is not None:
         raise NotSeen(f"it goes to {tab.seen.departure}", tab.urls, is_final=True)
     if tab.seen.is_late:
-        raise NotSeen(RESTLESS)
+        raise NotSeen(RESTLESS, tab.urls)
 
 
 def _evidence(width: int, found: Mapping[str, Any], loads: Iterable[Load], path_of: PathOf) -> WidthEvidence:

@@ -31,6 +31,8 @@ _TEXT = re.compile(
     r"|(?:failed|unable) to alloc|start new thread|creat\w* thread|spawn thread|resource temporarily unavailable",
     re.IGNORECASE,
 )
+# SQLite's errors of the disk, and of what others do to it
+_DATABASE = re.compile(r"database (?:is|table is|schema is) locked|disk I/O error|disk is full|unable to open database")
 # libheif refuses images of a size that no machine should decode: that is a property of the image
 _BOUND = "security limit"
 _PANIC = "PanicException"  # of pyo3; each extension has a type of its own, which derives from BaseException
@@ -70,7 +72,7 @@ def _explain(error: BaseException) -> str | None:
         return os.strerror(error.errno) if error.errno in _NUMBERS else None
     if isinstance(error, MemoryError) or (_TEXT.search(text) and _BOUND not in text.lower()):
         return f"not enough memory: {text}" if text else "not enough memory"
-    return None
+    return f"a database cannot be used: {text}" if _DATABASE.search(text) else None
 
 
 def _last_line(error: BaseException) -> str:

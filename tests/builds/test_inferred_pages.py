@@ -11,7 +11,7 @@ import pytest
 from tests.sites.built import BuiltSite
 
 from adaptc.browser.evidence import PageEvidence, WidthEvidence
-from adaptc.browser.look import Look
+from adaptc.browser.look import Look, NotSeen
 from adaptc.compile.analyse.decisions import EvidenceKey, evidence_of
 from adaptc.compile.engine.cache.derived import PageEvidenceStore
 from adaptc.compile.engine.cache.store import Store
@@ -25,10 +25,14 @@ PAGES = [f"p{number}.html" for number in range(6)]
 
 
 class FakeBrowser:
-    """Sees in each page ``names``, and of pages ``blank`` nothing; ``looked`` are the pages that it was given."""
+    """Sees in each page ``names``, and of pages ``blank`` nothing; ``looked`` are the pages that it was given.
+
+    For pages that are ``hurried`` it lacks time: it sees them in part, or with ``is_lost`` not at all.
+    """
 
     def __init__(self) -> None:
         self.names, self.blank, self.looked = "top", set[str](), list[str]()
+        self.hurried, self.is_lost = set[str](), False
 
     def __call__(self, _program: str, work: Callable[..., Any], _note: object) -> None:
         visit: Visit = work.__self__  # type: ignore[attr-defined]
@@ -38,7 +42,11 @@ class FakeBrowser:
                 continue
             widths = tuple(WidthEvidence(width, names=frozenset(self.names.split())) for width in (412, 1280))
             urls = frozenset({visit.records.site.address.url_of(path), visit.records.site.address.url_of("s.css")})
-            visit.outcomes[path] = visit.records.put(path, Look(PageEvidence(widths), None, urls))
+            if path in self.hurried and self.is_lost:
+                visit.outcomes[path] = visit.records.put_failure(path, NotSeen("it did not come to rest", urls))
+                continue
+            look = Look(PageEvidence(widths), None, urls, is_sure=path not in self.hurried)
+            visit.outcomes[path] = visit.records.put(path, look)
 
 
 @pytest.fixture
@@ -135,3 +143,27 @@ def test_summary_and_explanation_say_which_pages_were_seen(browser: FakeBrowser,
     assert sentences["other.html"] == "no browser looked at it, and nothing is inferred from other pages"
     assert site.build(browser__pages=2).figures.browser == figures.browser
     assert site.build().figures.browser is None
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_a_look_that_lacked_time_is_tried_again_until_it_fails_often(
+    browser: FakeBrowser, site: BuiltSite, is_lost: bool
+) -> None:
+    browser.hurried, browser.is_lost = {"other.html"}, is_lost
+    site.build(browser__pages="all")
+    browser.looked.clear()
+    again = site.build(browser__pages="all")
+    assert browser.looked == ["other.html"]
+    assert [each.id for each in again.diagnostics] == ["page-not-seen"] * is_lost
+    browser.hurried = set()
+    better = site.build(browser__pages="all")
+    assert browser.looked == ["other.html"] * 2 and not better.diagnostics
+    site.build(browser__pages="all")
+    assert browser.looked == ["other.html"] * 2  # it is known now
+    site.write({"other.html": "<!DOCTYPE html><title>u</title>y"})
+    browser.hurried = {"other.html"}
+    browser.looked.clear()
+    for _ in range(4):
+        last = site.build(browser__pages="all")
+    assert browser.looked == ["other.html"] * 3  # what fails for the third time counts
+    assert not last.built

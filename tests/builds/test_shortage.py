@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import sqlite3
 import time
 import zlib
 from collections.abc import Callable
@@ -51,6 +52,8 @@ def chained(error: Exception, cause: Exception) -> Exception:
     ("error", "reason"),
     [
         (MemoryError(), "not enough memory"),
+        (sqlite3.OperationalError("database is locked"), "a database cannot be used: database is locked"),
+        (sqlite3.OperationalError("disk I/O error"), "a database cannot be used: disk I/O error"),
         (MemoryError("no arena"), "not enough memory: no arena"),
         (ImportError("\nIMPORTANT\n\nlib.so: not mapped"), "a library cannot be loaded: lib.so: not mapped"),
         (PanicException("no thread"), "a library crashed: no thread"),

@@ -6,7 +6,7 @@ import asyncio
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -37,15 +37,21 @@ from adaptc.site.site import Site, Source
 
 # Of a file that a page asked for, and that there is not; of others a record has the digest, as which they must be
 _MISSING = ""
+# Looks that failed for lack of time or memory, after which another is not worth it
+_MOST_LOOKS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of a look at a page: the key of its evidence, or why there is none, and how much of its scripts ran."""
+    """Of a look at a page: the key of its evidence, or why there is none, and how much of its scripts ran.
+
+    ``is_sure`` says that the next build need not look again.
+    """
 
     key: str | None
     reason: str | None = None
     scripts: tuple[ScriptCoverage, ...] = ()
+    is_sure: bool = True
 
 
 class LookRecords:
@@ -62,7 +68,7 @@ class LookRecords:
     def known(self, path: str) -> Outcome | None:
         """Return the outcome of the last look at a page, if it would have the same now."""
         record: Any = self.store.record(self._key(path))
-        if record is None or self._loads(record["loads"]) != record["loads"]:
+        if record is None or self._loads(record["loads"]) != record["loads"] or 0 < record["unsure"] < _MOST_LOOKS:
             return None
         scripts = tuple(ScriptCoverage(*script) for script in record["scripts"])
         outcome = Outcome(record["evidence"], record["reason"], scripts)
@@ -80,24 +86,27 @@ class LookRecords:
         """Store what was seen of a page."""
         document = None if look.document is None else self.store.put(look.document)
         key = self.page_evidence.put(look.evidence_with(document))
-        return self._put(path, look.urls, Outcome(key, scripts=look.scripts))
+        return self._put(path, look.urls, Outcome(key, scripts=look.scripts, is_sure=look.is_sure))
 
-    def put_failure(self, path: str, urls: Iterable[str], reason: str) -> None:
-        """Store that a page cannot be looked at."""
-        self._put(path, urls, Outcome(None, reason))
+    def put_failure(self, path: str, reason: NotSeen) -> Outcome:
+        """Store that a page cannot be looked at; what may be the machine's fault counts once it has failed often."""
+        return self._put(path, reason.urls, Outcome(None, str(reason), is_sure=reason.is_final))
 
     def _put(self, path: str, urls: Iterable[str], outcome: Outcome) -> Outcome:
+        before: Any = None if outcome.is_sure else self.store.record(self._key(path))
+        unsure = 0 if outcome.is_sure else 1 + (before["unsure"] if before is not None else 0)
         record = {
             "loads": self._loads(sorted(urls)),
             "evidence": outcome.key,
             "reason": outcome.reason,
             "scripts": [astuple(script) for script in outcome.scripts],
+            "unsure": unsure,
         }
         self.store.put_record(self._key(path), record)
-        return outcome
+        return replace(outcome, is_sure=unsure in (0, _MOST_LOOKS))
 
     def _key(self, path: str) -> str:
-        return digest_parts("look", self.recipe, self.site.url_for_readers(path), self.site.sources[path].digest)
+        return digest_parts("look", "2", self.recipe, self.site.url_for_readers(path), self.site.sources[path].digest)
 
     def _loads(self, urls: Iterable[str]) -> dict[str, str]:
         return {url: self._file_digest(self.path_of(url)) for url in urls}
@@ -197,9 +206,9 @@ class LookStage:
     def record(self, report: BuildReport) -> None:
         """Record the diagnostics in the state (``looking_diagnostics``), and what scripts ran.
 
-        A browser that failed is tried again.
+        A browser that failed is tried again, and so are looks that may have lacked time.
         """
-        report.is_blind = bool(self.diagnostics)
+        report.is_blind = bool(self.diagnostics) or not all(outcome.is_sure for outcome in self.outcomes.values())
         unseen = [
             diagnose("page-not-seen", Location(path), reason=outcome.reason)
             for path, outcome in sorted(self.outcomes.items())
@@ -275,9 +284,7 @@ class Visit:
                 url, home = site.url_for_readers(path), site.address.base
                 return self.records.put(path, await look_at(browser, self._server_of(path), url, path_of, home))
             except NotSeen as reason:
-                if reason.is_final:
-                    self.records.put_failure(path, reason.urls, str(reason))
-                return Outcome(None, str(reason))
+                return self.records.put_failure(path, reason)
             except BrowserError:
                 self._starts += 1
                 if self._starts > MOST_STARTS:
