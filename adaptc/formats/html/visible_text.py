@@ -34,6 +34,10 @@ _GUTTER = frozenset({
     "linenos", "lineno", "linenumbers", "line-numbers", "gutter", "linenodiv", "headerlink",
     "permalink", "anchorlink", "header-anchor", "headeranchor",
 })  # fmt: skip
+# Names of line numbers that mean something else outside of code
+_LINE_NUMBERS = frozenset({
+    "ln", "lnt", "lnum", "line-number", "linenumber", "code-line-number", "hljs-ln-n", "hljs-ln-numbers", "blob-num",
+})  # fmt: skip
 
 _FILE_NAME = re.compile(r"(?i)^\S*\.(?:png|jpe?g|gif|svg|webp|bmp|avif|ico)$")
 # Words that authors write for images without meaning
@@ -204,6 +208,8 @@ def _is_hidden_class(element: Element) -> bool:
     sign = _class_sign(element.attr("class") or "")
     if sign is _GUTTER:  # whole listings have the same classes
         return not any(map(str.isalpha, element.text))
+    if sign is _LINE_NUMBERS:
+        return element.text.strip().isdecimal() and element.closest("pre, code") is not None
     if sign is _SKIPS:
         return element.tag == "a" and (element.attr("href") or "").startswith("#")
     return sign is _LIGATURES
@@ -217,6 +223,8 @@ def _class_sign(value: str) -> object:
         return _LIGATURES
     if not _GUTTER.isdisjoint(split_tokens(value)):
         return _GUTTER
+    if not _LINE_NUMBERS.isdisjoint(split_tokens(value)):
+        return _LINE_NUMBERS
     return _SKIPS if _SKIPS.search(value) else None
 
 

@@ -147,6 +147,8 @@ def test_no_embedded_object_is_left() -> None:
         ("<dialog>a</dialog><p hidden=until-found>b<template>c</template></p>", "<p>b</p>"),
         ("<a class=skip-link href=#main>Skip</a><p>a<a class=headerlink href=#a>¶</a>", "<p>a</p>"),
         ("<pre class=line-numbers>x = 1</pre><pre><span class=lineno>1 </span>y</pre>", "<pre>x = 1</pre><pre>y</pre>"),
+        ("<pre><span class=ln>1</span>x\n<i class=ln>2</i>y</pre><p><span class=ln>7</span> lines</p>",
+         "<pre>x\ny</pre><p>7 lines</p>"),
         # formulas
         ("<math><mfrac><mi>a</mi><mn>2</mn></mfrac><msup><mi>x</mi><mn>2</mn></msup></math>", "<p>a/2x^2</p>"),
         ("<script type='math/tex'>x &lt; 1</script>", "<p><code>x &amp;lt; 1</code></p>"),

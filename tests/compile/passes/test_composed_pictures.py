@@ -61,6 +61,12 @@ def test_words_beside_a_logo_stay_beside_it(beside: str, shown: str, alt: str) -
     assert [image.attr("alt") for image in site.select("img")] == [alt]
 
 
+@pytest.mark.parametrize("size", ["width=0 height=0", "width=1 height=1"])
+def test_an_image_whose_size_hides_it_is_no_picture(size: str) -> None:
+    written = extreme(f"<main><h1>H</h1><p>Words.</p><img src=lead.jpg alt=x {size}>").content or b""
+    assert b"<img" not in written and b"Words" in written
+
+
 def test_an_image_of_which_no_copy_is_smaller_is_shown_as_it_is() -> None:
     drawn = BytesIO()
     Image.new("RGB", (600, 300), "#259").save(drawn, "PNG", optimize=True)

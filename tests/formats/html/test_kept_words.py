@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from adaptc.formats.html.document import show_noscript
-from adaptc.formats.html.static_text import decode_addresses, keep_lines, show_panels, static_text
+from adaptc.formats.html.reader_text import keep_lines, show_panels
+from adaptc.formats.html.static_text import decode_addresses, static_text
 
 KEY = 0x5A
 

@@ -64,7 +64,9 @@ class PagePictures:
     _used: set[str] = field(default_factory=set)
 
     def __call__(self, image: Element, role: Role) -> str:
-        """Return the markup of an image."""
+        """Return the markup of an image; nothing for one whose size hides it."""
+        if any((image.attr(side) or "").strip() in ("0", "1", "0px", "1px") for side in ("width", "height")):
+            return ""
         for url in _addresses(image):
             path = self.view.follow(self.page.base, url).path
             if path is not None and self.view.media_type(path).startswith("image/"):
