@@ -153,7 +153,7 @@ def leave_out_waiting_values(
     named = {*names, *(match[1] for source in sources for match in _VARIABLE.finditer(source))}
     found = {element for source in sources for element in _elements_set(tree, source)}
     found.update(tree.select(_BOUND))
-    loaders = (element for element in tree.select("div, p, section") if is_loader(element))
+    loaders = (element for element in tree.select("div, p, section") if element.text.strip() and is_loader(element))
     splices = [Splice(*span) for element in loaders if (span := element_span(element))]
     for element in tree.select(_PLACES) if named or found else ():
         span = content_span(element) if element in found or element.attr("id") in named else None
@@ -171,7 +171,7 @@ def _elements_set(tree: Document, source: str) -> Iterator[Element]:
 
 
 _LOADERS = frozenset({"preloader", "preload", "loader", "loading", "spinner", "splash"})
-_USEFUL = "a[href], input, form, table, h1, h2, h3"
+_USEFUL = "a[href], input, form, table, h1, h2, h3, noscript, img[alt]:not([alt=''])"
 _LONGEST_NOTICE = 60  # characters: "Loading, please wait"
 
 
@@ -186,7 +186,8 @@ def is_loader(element: Element) -> bool:
 
 _WRITES = ("document.write", "innerHTML", "textContent", "innerText")
 _DRESSES = ("documentElement", "document.body", "querySelector")
-_LONGEST_SCRIPT = 50_000  # characters: libraries do nothing at once that is for readers
+# Characters of scripts that write, and of others: libraries do nothing at once that is for readers
+_LONGEST_WRITING, _LONGEST = 50_000, 10_000
 _TYPES = frozenset({"", "text/javascript", "application/javascript", "text/ecmascript", "application/ecmascript"})
 _INERT = re.compile(r"<\s*/?\s*(?:script|iframe|object|embed|frame)\b", re.IGNORECASE)
 _SCRIPTS = re.compile(r"<script\b.*?</script", re.IGNORECASE | re.DOTALL)
@@ -214,7 +215,8 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
     themes: dict[tuple[str, str], list[str]] = {}
     contents: dict[str, str] = {}
     for script, source in sources:
-        effects = evaluator.run(source) if 0 < len(source) <= _LONGEST_SCRIPT else []
+        longest = _LONGEST_WRITING if _WRITES[0] in source else _LONGEST
+        effects = evaluator.run(source) if 0 < len(source) <= longest else []
         location = script.source_location
         literal = _readable("".join(each.value or "" for each in effects if each.kind == "write"))
         if literal and location and location.end_tag and script.closest("body") and not _holds(text, literal):
