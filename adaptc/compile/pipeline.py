@@ -292,7 +292,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 15, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
-        17,
+        18,
         _HTML,
         "used_styles:inline_used_styles",
         _USED_STYLES,

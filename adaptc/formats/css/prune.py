@@ -284,6 +284,8 @@ class LivePruning:
         )
         self.saved = sum(len(texts[place]) - len(self.texts[place]) for place in cut)
         """Characters that the page does not hold."""
+        self.cut_length = sum(len(texts[place]) for place in cut if len(texts[place]) > len(self.texts[place]))
+        """Characters of the sheets that are cut."""
         self.definitions = {name for place in cut for name in cutters[place].unused_definitions(sheets[place])}
         """The names of keyframes and fonts that wait."""
 

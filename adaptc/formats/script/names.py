@@ -1,9 +1,9 @@
 """The names (of classes, ids, attributes, elements) that a page's scripts are likely to bring into it as it loads.
 
 They are the words of the scripts' strings and templates, the names of properties (``{active: true}``, ``e.hidden =
-true``, ``e.dataset.openPanel``), and names composed of such a word and of a piece of a string that ends or begins with
-a hyphen or underscore (``"fa-" + icon``, ``block + "--open"``). Others may come as well: what is missed here costs a
-request, and no rule (``wait.js``).
+true``, ``e.dataset.openPanel``; ``{NavBar: …}`` as ``nav-bar``, too), and names composed of such a word and of pieces
+of strings that end or begin with a hyphen or underscore (``"fa-" + icon``, ``"is-" + type + "-submenu" + "-item"``).
+Others may come as well: what is missed here costs a request, and no rule (``wait.js``).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from adaptc.formats.script.script import Script, string_content
 __all__ = ["LikelyNames", "Names", "names_of_script", "names_of_text"]
 
 _WORD = re.compile(r"[A-Za-z_][\w-]*+")
-# What a selector looks up is there already
+# What a selector looks up is there already; where elements are made, "a.navbar" is one to make (HyperScript's notation)
+_MADE = re.compile(r"^[a-z][a-z0-9]*+((?:\.[A-Za-z_][\w-]*+)++)$", re.MULTILINE)
 _LOOKUP = re.compile(r"[.#][A-Za-z_][\w-]*+")
 _PIECE = re.compile(r"(?<![\w-])(?:[A-Za-z][\w-]*+(?<=[-_])|[-_]+[A-Za-z][\w-]*+)")
 _JOINT = re.compile(r"(?<=[-_])(?![-_])|(?<![-_])(?=[-_])")
@@ -57,8 +58,8 @@ class LikelyNames:
 
     def _is_likely(self, word: str) -> bool:
         return self._has(word) or any(
-            (word[: joint.start()] in self._pieces and self._has(word[joint.start() :]))
-            or (word[joint.start() :] in self._pieces and self._has(word[: joint.start()]))
+            (word[: joint.start()] in self._pieces and self._is_likely(word[joint.start() :]))
+            or (word[joint.start() :] in self._pieces and self._is_likely(word[: joint.start()]))
             for joint in _JOINT.finditer(word)
         )
 
@@ -77,12 +78,19 @@ def names_of_script(script: Script) -> Names:
         return names_of_text(script.text)
     strings = "\n".join(map(string_content, script.texts_of(Kind.STRING, Kind.TEMPLATE)))
     names = names_of_text(_LOOKUP.sub(" ", strings))
-    return Names(names.words.union(_properties(script.code)), names.pieces)
+    made = _MADE.findall(strings) if "createElement" in script.text else ()
+    return Names(names.words.union(_properties(script.code), _WORD.findall(" ".join(made))), names.pieces)
 
 
 def _properties(code: str) -> Iterator[str]:
-    """Yield names of properties that a script defines or sets; those of ``dataset`` as attributes."""
+    """Yield names of properties that a script defines or sets, with hyphens as well; those of ``dataset`` so alone."""
     for match in _PROPERTY.finditer(code):
-        yield match[1] or match[2]
+        name = match[1] or match[2]
+        yield name
+        yield _hyphenated(name).removeprefix("-")
     for name in _DATASET.findall(code):
-        yield "data-" + _CAPITAL.sub(lambda capital: f"-{capital[0].lower()}", name)
+        yield "data-" + _hyphenated(name)
+
+
+def _hyphenated(name: str) -> str:
+    return _CAPITAL.sub(lambda capital: f"-{capital[0].lower()}", name)

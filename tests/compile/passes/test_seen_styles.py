@@ -10,7 +10,7 @@ from adaptc.browser.evidence import PageEvidence, WidthEvidence
 from adaptc.compile.pipeline import BY_NAME, Step
 
 PLAIN = "".join(f".plain{number}{{margin:{number}px {number * 7}px}}" for number in range(60))
-REST = "".join(f".late .part{number}{{margin:{number}px {number * 7}px}}" for number in range(150))
+REST = "".join(f".late .part{number}{{margin:{number}px {number * 7}px}}" for number in range(300))
 SHEET = f".a{{color:red}}.open{{color:lime}}{REST}"
 # The script names every part, so that all of REST is kept for it without evidence
 SCRIPT = "part='part'+n;x.className='late '+location.hash;y.className='open'"

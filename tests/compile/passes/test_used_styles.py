@@ -15,6 +15,7 @@ from adaptc.core import media
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
 NOISE = "".join(f".unused{number}{{margin:{number}px {number * 7}px}}" for number in range(60))
+LONG = NOISE.replace("}", ";padding:1px 2px 3px 4px;border:1px solid #123456;background:none;font:inherit}")
 
 
 def steps(scripts="none"):
@@ -149,7 +150,7 @@ def test_unseen_text_next_to_other_text_or_without_an_icon_stays_so():
 
 
 LIVE = {"scripts": "own"}
-REST = "".join(f".rest{number}{{margin:{number}px {number * 7}px}}" for number in range(150))
+REST = "".join(f".rest{number}{{margin:{number}px {number * 7}px}}" for number in range(300))
 
 
 def live(css, body="<p class=a>text", script="", files=(), **options):
@@ -177,6 +178,12 @@ def live(css, body="<p class=a>text", script="", files=(), **options):
         ("show({active: true}); e.hidden = true", "[hidden]"),
         ("e.id = 'late'", "#late"),
         ("'unfinished late", ".late"),
+        (
+            "n = 'is-'.concat(type, '-submenu'); e.className = ''.concat(n, '-item'); menu('drop')",
+            ".is-drop-submenu-item",
+        ),
+        ("use({NavBar: 1}); e.className = 'ui-' + hyphenate(name)", ".ui-nav-bar"),
+        ("make('a.bar__title'); document.createElement(tag)", ".bar__title"),
     ],
 )
 def test_names_that_a_script_is_likely_to_bring_in_count_as_used(script, kept):
@@ -269,6 +276,16 @@ def test_little_is_not_worth_a_script():
                 files={"a.css": f".a{{color:red}}{REST[:2000].rpartition('}')[0]}}}"})  # fmt: skip
     assert ".rest9{" in text
     assert "data-used" not in text
+
+
+def test_a_sheet_of_which_the_page_needs_most_is_whole_in_it():
+    used = "".join(f".a{{margin:{number}px}}" for number in range(3000))
+    head = "<link rel=stylesheet href=a.css><link rel=stylesheet href=b.css><script>run()</script>"
+    files = {"a.css": f"{used}{REST}", "b.css": f".a{{color:red}}{REST}{NOISE}"}
+    assert len(REST) < 0.25 * len(files["a.css"])
+    text = made(head=head, files=files, promise="words", options=LIVE)
+    assert files["a.css"] in text
+    assert re.findall(r"<link data-used href=([^>]*)>", text) == ["b.css"]
 
 
 def test_a_style_element_has_no_file_to_wait_in():
@@ -395,8 +412,8 @@ def test_a_sheet_that_stays_may_use_what_others_define():
 def test_an_import_of_a_missing_sheet_goes():
     css = "@import 'none.css' screen;@import url(b.css);.a{color:red}"
     assert "@import" not in (text := live(css, files={"css/b.css": ".a{margin:0}"}))
-    assert ".a{margin:0;color:red}" in text
-    assert '@import"/none.css"' in live("@import '/none.css';.a{color:red}")
+    assert ".a{margin:0}\n.a{color:red}" in text
+    assert '@import "/none.css"' in live("@import '/none.css';.a{color:red}")
 
 
 def test_sheets_that_a_script_may_know_stay():
@@ -427,8 +444,8 @@ def test_at_moderate_no_rule_that_is_used_gets_lost():
         "<link rel=stylesheet href=noise.css><script>run()</script><link rel=stylesheet href=css/a.css>"
         "<link id=theme rel=stylesheet href=css/b.css><link rel=stylesheet href=css/a.css>"
     )
-    files = {"index.html": f"{HEAD}{head}<body><p class=a>text", "noise.css": NOISE}
-    files |= {"css/a.css": ".a{color:red}.x{margin:0}", "css/b.css": f".a{{font-weight:700}}{NOISE}"}
+    files = {"index.html": f"{HEAD}{head}<body><p class=a>text", "noise.css": LONG}
+    files |= {"css/a.css": ".a{color:red}.x{margin:0}", "css/b.css": f".a{{font-weight:700}}{LONG}"}
     moderate = [
         step for step in plan_level(level).steps_for(media.HTML) if not getattr(step.pass_, "needs_labels", False)
     ]

@@ -57,11 +57,11 @@ MORE = {
 }
 
 
-def made(sheet: str, *, head: str = "", doctype: str = "<!doctype html>") -> str:
+def made(sheet: str, *, head: str = "", doctype: str = "<!doctype html>", body: str = "") -> str:
     """Return the page after the pass; what its script does comes later."""
     files = {
         "index.html": f"{doctype}<meta charset=utf-8><title>T</title>{head}<link rel=stylesheet href=a.css>"
-        f"<body>{BODY}<script>run()</script>",
+        f"<body>{BODY}{body}<script>run()</script>",
         "a.css": sheet,
     }
     done = SmallSite(files).rewrite("index.html", STEPS, "words")
@@ -105,6 +105,16 @@ def test_many_names_are_a_filter(chromium: str) -> None:
     assert acted(chromium, page, sheet, [*expected]) == {
         action: ["a.css"] if is_needed else [] for action, is_needed in expected.items()
     }
+
+
+@pytest.mark.chromium
+def test_what_passes_write_is_no_reason_to_load_a_sheet(chromium: str) -> None:
+    # Rules for attributes of data, of which the filter has the beginning
+    sheet = f".a{{color:red}}{MANY}" + "".join(f"[data-n{number}]{{top:{number}px}}" for number in range(40))
+    page = made(sheet)
+    assert "atob(" in page and "data-used" in page.partition("KNOWN")[0]
+    nothing, data = "p.title = 'x'", "p.setAttribute('data-' + 'n7', '')"
+    assert acted(chromium, page, sheet, [nothing, data]) == {nothing: [], data: ["a.css"]}
 
 
 @pytest.mark.chromium
@@ -163,11 +173,25 @@ def test_a_filter_has_its_names_and_none_that_the_page_has() -> None:
     choose = random.Random(7)
     names = [f".{choose.randrange(1 << 40):x}" for _ in range(400)]
     others = [f"#{choose.randrange(1 << 40):x}" for _ in range(60)]
-    bits, size = _filter(names, others)
+    bits, size, alarms = _filter(names, others)
     assert size < 12 * len(names)
 
     def has(name: str) -> bool:
         return all(bits[each % size >> 3] >> (each % size & 7) & 1 for each in _hashes(name))
 
     assert all(map(has, names))
-    assert not any(map(has, others))
+    assert not any(map(has, others)) and not alarms
+    more = [*others, *(f"#{choose.randrange(1 << 40):x}" for _ in range(3000))]
+    bits, size, alarms = _filter(names, more)
+    assert alarms == set(filter(has, more)) and 0 < len(alarms) < 30
+    assert not has("null")
+
+
+@pytest.mark.chromium
+def test_names_of_the_page_that_seem_to_be_in_the_filter_load_nothing(chromium: str) -> None:
+    sheet = f".a{{color:red}}{MANY}"
+    body = "".join(f"<i class='own{number} o{number}-n' id=i{number}></i>" for number in range(1500))
+    page = made(sheet, body=body)
+    assert "atob(" in page
+    nothing = "p.title = 'x'"
+    assert acted(chromium, page, sheet, [nothing]) == {nothing: []}

@@ -7,8 +7,8 @@ then links each whole sheet after its rules in the page. It repeats those in the
 the original at any time. So what nobody foresaw costs a request when it happens, and no rule.
 
 The names are a Bloom filter: Bloom, B. H. "Space/time trade-offs in hash coding with allowable errors". Communications
-of the ACM 13, 7 (1970). With 11 bits a name, 0.5 % of other names cost a request for nothing; few of those that the
-page is known to have do.
+of the ACM 13, 7 (1970). With 11 bits a name, 0.5 % of other names cost a request for nothing; those that the page is
+known to have do not.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from adaptc.formats.css.prune import LivePruning
 from adaptc.formats.css.selectors import name_selector
 from adaptc.formats.html.syntax import attribute_markup
 
-__all__ = ["Rest", "find_rest"]
+__all__ = ["LEAST_SHARE", "Rest", "find_rest"]
 
 _BITS_PER_NAME, _HASHES = 11, 8
-# More sizes are not tried: on a page with thousands of names one may cost a request for nothing
+# Of so many sizes the one is taken by which the fewest names of the page seem to be in the filter
 _TRIES = 16
 # Compressed, a known name takes about as much as this many names in the filter
 _NAMES_PER_KNOWN = 4
@@ -39,8 +39,19 @@ _NAMES_PER_KNOWN = 4
 _FILTER_LENGTH, _KEY_LENGTH = 700, 3
 # Characters that must be saved: fewer are not worth the chance of another request
 _FEWEST_SAVED = 1024
-# Names without a hyphen, elements without an id
-_ALWAYS_ASKED = ("null", "#null")
+# The share of a sheet that must be saved, since one that comes after all comes whole
+LEAST_SHARE = 0.25
+# Compressed, a character of the script takes as much as so many of a sheet
+_SCRIPT_WEIGHT = 3
+# What is asked for names without a hyphen, and for elements without an id
+_NO_HYPHEN = "null"
+_ALWAYS_ASKED = (_NO_HYPHEN, "#null")
+# What passes write into pages
+_WRITTEN = (
+    "html", "head", "body", "link", "style", "script", "picture", "source", "img", "[alt", "[async", "[class",
+    "[data-used", "[decoding", "[defer", "[fetchpriority", "[height", "[href", "[id", "[loading", "[media", "[onerror",
+    "[onload", "[rel", "[sizes", "[src", "[srcset", "[style", "[type", "[width",
+)  # fmt: skip
 # Elements of SVG that a selector in lower case does not match
 _MIXED = re.compile(
     r"fe[a-z]+|clippath|textpath|foreignobject|(?:linear|radial)gradient|animate(?:motion|transform)|altglyph\w*|glyphref"
@@ -79,25 +90,29 @@ def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds
     if may_select and len(selector) <= _FILTER_LENGTH:
         waiting = _script(FILTERS=False, SELECTOR=selector)
     else:
-        has = {fold(name) for name in (*markup, *pruning.known, *(_words(inline) if defined else ()))}
+        has = {fold(name) for name in (*_WRITTEN, *markup, *pruning.known, *(_words(inline) if defined else ()))}
         keys, known = _keys(lacks, defined, has)
         written = " ".join(sorted(known))
         if may_select and len(selector) <= _FILTER_LENGTH + _KEY_LENGTH * len(keys) + len(written):
             waiting = _script(FILTERS=False, SELECTOR=selector)
         else:
             others = {*_ALWAYS_ASKED, *has, *chain.from_iterable(map(_beginnings, has - known))}
-            bits, size = _filter(sorted(keys), sorted(others - keys))
+            bits, size, alarms = _filter(sorted(keys), sorted(others - keys))
+            known |= {
+                name for name in has if not alarms.isdisjoint([name, *_beginnings(name)]) and not _SPACE.search(name)
+            }
             waiting = _script(
                 FILTERS=True,
                 BITS=b64encode(bits).decode(),
                 SIZE=size,
                 HASHES=_HASHES,
-                KNOWN=written,
+                KNOWN=" ".join(sorted(known)),
                 WORDS=bool(defined),
                 IDS=any(key[0] == "#" for key in keys),
                 FOLDS=folds,
             )
-    return Rest(pruning.texts, waiting) if pruning.saved > _FEWEST_SAVED + len(waiting) else None
+    least = max(_FEWEST_SAVED + len(waiting), LEAST_SHARE * pruning.cut_length + _SCRIPT_WEIGHT * len(waiting))
+    return Rest(pruning.texts, waiting) if pruning.saved > least else None
 
 
 def _most_shared(lacks: Sequence[Sequence[str]]) -> frozenset[str]:
@@ -137,24 +152,24 @@ def _words(text: str) -> list[str]:
     return [f"@{word}" for word in _SEPARATORS.split(text.lower())]
 
 
-def _filter(names: Sequence[str], others: Sequence[str]) -> tuple[bytes, int]:
-    """Return a filter that has the names, and its size in bits, such that few of the others seem to be in it."""
+def _filter(names: Sequence[str], others: Sequence[str]) -> tuple[bytes, int, frozenset[str]]:
+    """Return a filter that has the names, its size in bits, and the few of the others that seem to be in it."""
     hashes = [each for name in names for each in _hashes(name)]
     least = len(names) * _BITS_PER_NAME | 1
     tries = (_with_size(size, hashes, others) for size in range(least, least + 2 * _TRIES, 2))
     best = next(tries)
     while best[0] and (other := next(tries, None)) is not None:
-        best = min(best, other)
-    _, size, bits = best
-    return int("".join(map(str, reversed(bits))), 2).to_bytes(size // 8 + 1, "little"), size
+        best = min(best, other, key=lambda each: (_NO_HYPHEN in each[0], len(each[0])))
+    alarms, size, bits = best
+    return int("".join(map(str, reversed(bits))), 2).to_bytes(size // 8 + 1, "little"), size, alarms
 
 
-def _with_size(size: int, hashes: Sequence[int], others: Sequence[str]) -> tuple[int, int, bytearray]:
-    """Return how many of the others seem to be in a filter of a size, the size, and its bits."""
+def _with_size(size: int, hashes: Sequence[int], others: Sequence[str]) -> tuple[frozenset[str], int, bytearray]:
+    """Return which of the others seem to be in a filter of a size, the size, and its bits."""
     bits = bytearray(size)
     for each in hashes:
         bits[each % size] = 1
-    return sum(all(bits[each % size] for each in _hashes(name)) for name in others), size, bits
+    return frozenset(name for name in others if all(bits[each % size] for each in _hashes(name))), size, bits
 
 
 @lru_cache(maxsize=1 << 16)
