@@ -302,6 +302,15 @@ def test_scripts_of_other_sites_may_bring_in_anything():
         assert "<style>.a{top:0}</style><link data-used href=css/a.css><script>" in text
 
 
+def test_elements_that_scripts_of_other_sites_insert_count_as_used():
+    css = f".a{{top:0}}img,svg{{vertical-align:middle}}[role=button]{{cursor:pointer}}.svg{{left:0}}{REST}"
+    own, foreign = "<script>run()</script>", "<script src=https://elsewhere.example/icons.js></script>"
+    for script, used in (foreign, "img,svg{vertical-align:middle}[role=button]{cursor:pointer}"), (own, ""):
+        head = f"<link rel=stylesheet href=css/a.css>{script}"
+        text = made(head=head, files={"css/a.css": css}, promise="words", options=LIVE)
+        assert f"<style>.a{{top:0}}{used}</style><link data-used href=css/a.css><script>" in text
+
+
 INERT = "function show(n) { var e = document.getElementById(n); e.style.display = 'none'; e.innerHTML = 'more' }"
 
 

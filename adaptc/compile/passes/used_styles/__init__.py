@@ -123,13 +123,16 @@ class _UsedStyles:
         names = _likely_names(parts, is_quirks(self.editor.tree))
         return LivePruning(
             texts,
-            self.matches.has,
+            self._has,
             names,
             whole=whole,
             inline=self.inline,
             is_partial=self.is_partial,
             has_blocks=has_blocks,
         )
+
+    def _has(self, name: str) -> bool:
+        return self.matches.has(name) or (bool(self.page.unseen_scripts) and name in _INSERTED)
 
     def _text(self, style: PageStyle, text: str) -> str | None:
         """Return the text of a sheet for a style element of the page, ``None`` if it cannot be written there."""
@@ -160,6 +163,14 @@ class _UsedStyles:
         for style, piece in zip(run, texts, strict=True):
             used = "in use; the rest comes when it is needed" if after and style is run[-1] else "used"
             report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are {used}"))
+
+
+# What scripts of other sites insert as a page loads (icons, widgets, advertisements): elements, and attributes of those
+_INSERTED = frozenset({
+    "a", "button", "canvas", "div", "form", "iframe", "img", "input", "ins", "label", "li", "p", "path", "span",
+    "style", "svg", "textarea", "ul", "[alt", "[aria-hidden", "[aria-label", "[class", "[height", "[hidden", "[href",
+    "[id", "[name", "[role", "[src", "[style", "[tabindex", "[target", "[title", "[type", "[width",
+})  # fmt: skip
 
 
 # The same scripts are in all pages of a batch
