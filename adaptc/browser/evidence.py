@@ -27,6 +27,7 @@ class ImageSeen:
     no visible box does. ``is_first`` says that one of its boxes is in the first window, before any scrolling,
     ``is_background`` that it is the background of an element, ``is_by_script`` that a script wrote its address,
     ``is_changed`` that a script changed another attribute of an ``<img>`` with it, or took one from its place.
+    ``is_held``: the boxes of its ``<img>`` are the same before it loads, once these say its ``aspect-ratio``.
     """
 
     path: str
@@ -36,6 +37,7 @@ class ImageSeen:
     is_background: bool = False
     is_by_script: bool = False
     is_changed: bool = False
+    is_held: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@
   const images = new Map()
   const add = (url, element, flags) => {
     if (!/^https?:/.test(url)) return
-    const image = images.get(url) ?? { url, width: 0, height: 0, isFirst: false, isBackground: false, isByScript: false, isChanged: false }
+    const image = images.get(url) ?? { url, width: 0, height: 0, isFirst: false, isBackground: false, isByScript: false, isChanged: false, isHeld: false }
     images.set(url, image)
     image.isBackground ||= flags.isBackground ?? false
     image.isByScript ||= flags.isByScript
@@ -124,10 +124,43 @@
     styled(root).forEach(addBackgrounds)
     for (const element of root.querySelectorAll('*')) if (element.shadowRoot) collectAll(element.shadowRoot)
   }
+
+  // ---- boxes before images are loaded: an element that never was is put into the place of each, for a moment
+
+  const unloaded = (image, number) => {
+    const copy = document.createElement('img')
+    copy.loading = 'lazy'
+    for (const { name, value } of image.attributes) if (!/^(on.*|src|srcset|loading)$/.test(name)) copy.setAttribute(name, value)
+    copy.style.aspectRatio = `auto ${image.naturalWidth}/${image.naturalHeight}`
+    copy.src = new URL(`/unloaded-1700000000-${number}`, location.origin).href
+    return copy
+  }
+  const unheld = () => {
+    const isAlone = ({ naturalWidth, parentElement }) => naturalWidth && parentElement && parentElement.localName !== 'picture'
+    const shown = [...document.querySelectorAll('img')].filter(isAlone)
+    const copies = shown.map(unloaded)
+    const size = (element) => { const { width, height } = element.getBoundingClientRect(); return [width, height] }
+    const sizes = shown.map(size)
+    let others
+    seen.unnoted(() => {
+      shown.forEach((image, index) => image.replaceWith(copies[index]))
+      others = copies.map(size)
+      copies.forEach((copy, index) => copy.replaceWith(shown[index]))
+    })
+    const keeps = (image) => {
+      const index = shown.indexOf(image)
+      return index >= 0 && sizes[index].every((side, axis) => Math.abs(side - others[index][axis]) < 0.5)
+    }
+    return new Set([...document.images].filter((image) => !keeps(image)).map((image) => absolute(source(image))))
+  }
   seen.result = () => {
     collectAll(document)
     seen.noteAll(document)
-    for (const image of images.values()) image.isChanged = seen.changed.has(image.url)
+    const [shown, moving] = [new Set([...document.images].map((image) => absolute(source(image)))), unheld()]
+    for (const image of images.values()) {
+      image.isChanged = seen.changed.has(image.url)
+      image.isHeld = shown.has(image.url) && !moving.has(image.url)
+    }
     return { images: [...images.values()], names: [...seen.names] }
   }
   collectAll(document)

@@ -278,7 +278,7 @@ def _images(found: list[dict[str, Any]], loads: Iterable[Load], path_of: PathOf)
 
 
 def _image(path: str, image: dict[str, Any]) -> ImageSeen:
-    flags = (image["isFirst"], image["isBackground"], image["isByScript"], image["isChanged"])
+    flags = (image["isFirst"], image["isBackground"], image["isByScript"], image["isChanged"], image["isHeld"])
     return ImageSeen(path, image["width"], image["height"], *flags)
 
 
@@ -295,6 +295,7 @@ def _joined(known: ImageSeen | None, image: ImageSeen) -> ImageSeen:
         known.is_background or image.is_background,
         known.is_by_script or image.is_by_script,
         known.is_changed or image.is_changed,
+        known.is_held and image.is_held,
     )
 
 

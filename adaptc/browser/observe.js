@@ -18,7 +18,7 @@
     for (const element of root.querySelectorAll?.('*') ?? []) note(element)
   }
   // a class that is set and taken away in one go is in the old values
-  new MutationObserver((records) => {
+  const observer = new MutationObserver((records) => {
     for (const { type, target, addedNodes, removedNodes, attributeName, oldValue } of records) {
       if (type === 'attributes') {
         note(target)
@@ -33,5 +33,7 @@
         node.querySelectorAll?.('img').forEach(noteChanged)
       }
     }
-  }).observe(document, { subtree: true, childList: true, attributes: true, attributeOldValue: true })
+  })
+  seen.unnoted = (change) => { change(); observer.takeRecords() }
+  observer.observe(document, { subtree: true, childList: true, attributes: true, attributeOldValue: true })
 })()

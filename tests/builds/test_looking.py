@@ -213,6 +213,20 @@ def test_images_that_scripts_change_or_move(chromium: str, tmp_path: Path) -> No
 
 
 @pytest.mark.chromium
+@pytest.mark.parametrize("script", ["", "<script>1</script>"])
+def test_images_whose_boxes_do_not_depend_on_their_being_loaded(chromium: str, tmp_path: Path, script: str) -> None:
+    body = """<style>.c { width: 50%; height: 9px } .d div { float: left } .d img, .f img { width: 100% }</style>
+    <img src=a.gif style="width:40%"><img src=b.gif><img src=c.gif class=c><div class=d><div><img src=d.gif></div></div>
+    <img src=e.gif width=30 height=20><p style="width:70px;height:60px" class=f><img src=f.gif></p>
+    <picture><source srcset=g.gif media="(min-width:9999px)"><img src=g.gif width=4 height=5></picture>"""
+    site = site_of(tmp_path, {"index.html": body + script}).write({f"{name}.gif": DOT for name in "bcdefg"})
+    look(site)
+    for width in evidence(site)["index.html"].widths:
+        assert {image.path for image in width.images if image.is_held} == {"a.gif", "c.gif", "e.gif", "f.gif"}
+        assert not any(image.is_changed for image in width.images)
+
+
+@pytest.mark.chromium
 def test_images_of_style_sheets_and_of_scripts(chromium: str, tmp_path: Path) -> None:
     body = """<style>:root { --dot: url(a.gif) } .bg { background: var(--dot); width: 20px; height: 30px }
     .mark::before { content: url(b.gif) } li { list-style-image: url(c.gif) }</style>

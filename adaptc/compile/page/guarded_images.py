@@ -9,7 +9,7 @@ document, the new address is its source set, and a source set of a script's own 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
@@ -74,18 +74,45 @@ class GuardedImages:
 
         It goes into the head: in the body it would be a sibling that selectors and scripts count.
         """
-        tree = self.editor.tree
-        scripts = [each for each in tree.iter_elements("script") if not is_isolated(each, self.editor.text)]
-        if not self._has_shown or any(each.text.startswith(GUARD) for each in scripts):
-            return
-        may_ask = bool(self.page.unseen_scripts) or any(_SHOWN in _text(script) for script in self.page.scripts)
-        markup = f"<script>{GUARD}{_ANSWER if may_ask else ''}</script>"
-        head = tree.select_one("head")
-        first = next((each for each in scripts if any(above is head for above in each.ancestors)), None)
-        if first is not None:
-            self.editor.insert_before(first, markup)
-        elif head is not None:
-            self.editor.append(head, markup)
+        if self._has_shown:
+            may_ask = bool(self.page.unseen_scripts) or any(_SHOWN in _text(script) for script in self.page.scripts)
+            _insert_before_others(self.editor, GUARD, _ANSWER if may_ask else "")
+
+
+def _insert_before_others(editor: Editor, code: str, more: str = "") -> None:
+    """Insert a script into the head, before the others, where the page does not have it."""
+    scripts = [each for each in editor.tree.iter_elements("script") if not is_isolated(each, editor.text)]
+    if any(each.text.startswith(code) for each in scripts):
+        return
+    head, markup = editor.tree.select_one("head"), f"<script>{code}{more}</script>"
+    first = next((each for each in scripts if any(above is head for above in each.ancestors)), None)
+    if first is not None:
+        editor.insert_before(first, markup)
+    elif head is not None:
+        editor.append(head, markup)
+
+
+# ---- lazy images, for scripts whose text nobody saw: one that asks whether an image is loaded, or how large it is, has
+# it loaded, and gets its own size meanwhile
+
+_DEFERRED = "data-deferred"
+_LOADED_WHEN_ASKED = (
+    "(p=>{let w=(k,n)=>{let c=Object.getOwnPropertyDescriptor(p,k),a='get'in c?'get':'value';Object.defineProperty(p,k,"
+    "{...c,[a](){let m=this.getAttribute('data-deferred');m&&(this.loading='eager');"
+    "let r=c[a].call(this);return m&&n>=0&&!r?+m.split('x')[n]:r}})};"
+    "w('complete');w('decode');w('naturalWidth',0);w('naturalHeight',1)})(HTMLImageElement.prototype)"
+)
+
+
+def defer_images(editor: Editor, images: Mapping[Element, tuple[int, int]], page: PageContext) -> None:
+    """Make images lazy; the values are their own sizes."""
+    for image, (width, height) in images.items():
+        editor.set_attribute(image, "loading", "lazy")
+        editor.set_attribute(image, "decoding", "async")
+        if page.unseen_scripts:
+            editor.set_attribute(image, _DEFERRED, f"{width}x{height}")
+    if images and page.unseen_scripts:
+        _insert_before_others(editor, _LOADED_WHEN_ASKED)
 
 
 def _are_inert(page: PageContext) -> bool:

@@ -41,11 +41,11 @@ def add_dimensions(editor: Editor, page: PageContext, view: View, options: Optio
     """Give images of the site the size that their header says.
 
     On pages with scripts that may measure, size or move images only those that a browser saw left alone, and that no
-    script names; on pages with scripts of other sites none.
+    script names. Scripts of other sites are written for any page, and know no names of this one.
     """
     report = Report()
-    may_size = any(view.facts(_SIZES, script) for script in page.scripts)
-    if page.unseen_scripts or (may_size and (page.evidence is None or page.looks_for_sheets())):
+    may_size = bool(page.unseen_scripts) or any(view.facts(_SIZES, script) for script in page.scripts)
+    if may_size and (page.evidence is None or page.looks_for_sheets()):
         return report
     images = list(_candidates(editor, page, view))
     sheets = page_sheets(editor.tree, page.base, view) if images else None

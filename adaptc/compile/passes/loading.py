@@ -8,12 +8,12 @@ nothing moves, and not on pages whose scripts wait for images.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.browser.evidence import ImageSeen, WidthEvidence
 from adaptc.compile.page.context import PageContext, Report, is_isolated
-from adaptc.compile.page.guarded_images import NamedImages
+from adaptc.compile.page.guarded_images import NamedImages, defer_images
 from adaptc.compile.page.image_sizes import PageSizing
 from adaptc.compile.page.sheets import page_sheets, sheets_with_bases, url_like
 from adaptc.compile.page.transfer_sizes import transfer_size
@@ -43,6 +43,8 @@ _IMAGES_BEFORE, _TEXT_BEFORE = 5, 6000
 _CLOSE = 1.0
 # Scripts that measure images once they are loaded, or wait for all of them
 _WAITING = re.compile(r"naturalWidth|naturalHeight|imagesLoaded", re.IGNORECASE)
+# Selectors that an image with a style attribute could match
+_READS_STYLE = re.compile(r"\[\s*style\b", re.IGNORECASE)
 _IMAGE_SET = re.compile(r"image-set\((?:[^()]|\([^()]*\))*\)", re.IGNORECASE)
 _TYPE = re.compile(r"""type\(["']([^"']*)["']\)""")
 
@@ -139,16 +141,48 @@ class _Loading:
 
     def defer(self, images: list[Element]) -> None:
         """Make images lazy that the first window does not show."""
-        sizing = PageSizing(page_sheets(self.editor.tree, self.page.base, self.view).texts)
+        if self.page.unseen_scripts and (self.page.has_policy or self.editor.tree.select_one("head") is None):
+            return  # no place for the script that they need
+        sheets = page_sheets(self.editor.tree, self.page.base, self.view)
+        sizing = PageSizing(sheets.texts)
+        may_hold = sheets.are_known and not self._styles_are_read(sheets.texts)
         named = NamedImages(self.editor.tree, self.page)
+        deferred: dict[Element, tuple[int, int]] = {}
         for number, image in enumerate(images):
             path = self._path(image)
             if path is None or "loading" in image.attrs or named.includes(image) or not self._is_below(image, number):
                 continue
-            if self._has_known_box(image, path, sizing):
-                self.editor.set_attribute(image, "loading", "lazy")
-                self.editor.set_attribute(image, "decoding", "async")
-                self.report.actions.append(Action(NAME, "deferred", path, "it is below the first window"))
+            natural = natural_size(self.view.artifact(path), self.view)
+            if natural is None:
+                continue
+            if not self._has_known_box(image, natural, sizing):
+                if not (may_hold and self._is_held(image, path)):
+                    continue
+                ratio, style = f"aspect-ratio:auto {natural[0]}/{natural[1]}", image.attr("style") or ""
+                self.editor.set_attribute(image, "style", f"{ratio};{style}" if style else ratio)
+            deferred[image] = natural
+            self.report.actions.append(Action(NAME, "deferred", path, "it is below the first window"))
+        defer_images(self.editor, deferred, self.page)
+
+    def _styles_are_read(self, sheets: Iterable[str]) -> bool:
+        """Whether style attributes are not to be written: by a policy, or for selectors or scripts that read them."""
+        handles = (facts.handles.attributes for facts in self.page.scripts.values())
+        return (
+            self.page.has_policy
+            or any(_READS_STYLE.search(text) for text in sheets)
+            or any("style" in each for each in handles)
+        )
+
+    def _is_held(self, image: Element, path: str) -> bool:
+        """Whether a browser saw at each width that the box of an image does not depend on its being loaded.
+
+        What it needs for that is its shape, which an image has of its own once it is loaded: ``aspect-ratio: auto``
+        says nothing then (CSS Sizing 4, section 5.1).
+        """
+        seen = [each for width in self.widths for each in width.images if each.path == path]
+        style = (image.attr("style") or "").lower()
+        is_plain = "aspect-ratio" not in style and not {"srcset", "sizes"} & set(image.attrs)
+        return is_plain and len(seen) == len(self.widths) and all(each.is_held for each in seen)
 
     def _is_below(self, image: Element, number: int) -> bool:
         if self.widths:
@@ -160,13 +194,12 @@ class _Loading:
         before = self.editor.text[: image.source_location.start_tag.start_offset]
         return len(fold_space(_TAGS.sub("", before))) >= _TEXT_BEFORE
 
-    def _has_known_box(self, image: Element, path: str, sizing: PageSizing) -> bool:
+    def _has_known_box(self, image: Element, natural: tuple[int, int], sizing: PageSizing) -> bool:
         """Whether attributes give the box of an image before it loads, in the shape that it has."""
         width, height = image.attr("width") or "", image.attr("height") or ""
         if not (width.isascii() and width.isdigit() and height.isascii() and height.isdigit()) or not int(width):
             return False
-        natural = natural_size(self.view.artifact(path), self.view)
-        if natural is None or abs(int(width) * natural[1] / natural[0] - int(height)) > _CLOSE:
+        if abs(int(width) * natural[1] / natural[0] - int(height)) > _CLOSE:
             return False
         return "style" not in image.attrs and not is_styled(image) and not sizing.may_stretch(image)
 

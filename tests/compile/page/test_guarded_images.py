@@ -14,7 +14,7 @@ from tests.sites.shown import URL, side_by_side, site
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.tab import Tab
 from adaptc.compile.page.context import page_context
-from adaptc.compile.page.guarded_images import GUARD, MARK, GuardedImages
+from adaptc.compile.page.guarded_images import GUARD, MARK, GuardedImages, defer_images
 from adaptc.compile.page.placeholders import placeholder
 from adaptc.formats.html.document import read_page
 from adaptc.formats.html.edit import Editor
@@ -103,6 +103,46 @@ def test_scripts_see_and_do_what_they_did(chromium: str) -> None:
     seen = dict(zip(cases, side_by_side(chromium, looks), strict=True))
     found = {name: [seen[case] for case in cases if case[0] == name] for name in ACTS}
     assert {name: seen for name, seen in found.items() if any(each != seen[0] for each in seen)} == {}
+
+
+# What a script of another site may ask of an image that was not loaded, and when it is loaded
+ASKS = {
+    "is it loaded": ("i.complete", False),
+    "how wide is it": ("i.naturalWidth", 400),
+    "how high is it": ("i.naturalHeight", 300),
+    "have it decoded": ("(i.decode(), 1)", 1),
+}
+
+
+@pytest.mark.chromium
+def test_a_lazy_image_is_loaded_when_a_script_asks_for_it(chromium: str) -> None:
+    head = "<!doctype html><meta charset=utf-8><head><title>t</title><script src=https://x.example/x.js></script></head>"
+    body = f"{head}<body><div style='height:20000px'></div><img src=a.jpg width=40 height=30><img src=b.jpg>"
+    pages = HalfSite({**FILES, "index.html": body})
+    page, view = read_page(pages.contents["index.html"]), pages.view()
+    editor = Editor(page.text)
+    images = dict.fromkeys(editor.tree.iter_elements("img"), (400, 300))
+    defer_images(editor, images, page_context("index.html", page, editor.tree, view))
+    text = editor.apply().text
+    files = {**pages.contents, "index.html": text}
+
+    async def ask(browser: Chromium, question: str) -> tuple[object, list[str]]:
+        async with browser.tab(site(files), 900, 600) as tab:
+            await tab.open(URL)
+            code = f"let i = document.images[0], a = {question}; if (a !== 0) await shown(i); return [a, i.naturalWidth]"
+            waits = "let shown = async i => { while (!i.complete) await new Promise(done => setTimeout(done, 30)) };"
+            seen = await in_page(tab, waits + code)
+            return seen, [load.url.removeprefix(URL) for load in tab.seen.loads if load.kind == "image"]
+
+    async def load(browser: Chromium) -> list[str]:
+        async with browser.tab(site(files), 900, 600) as tab:
+            await tab.open(URL)
+            return [load.url for load in tab.seen.loads if load.kind == "image"]
+
+    assert in_chromium(chromium, load) == []
+    looks = [partial(ask, question=question) for question, _ in ASKS.values()]
+    for (_, answer), seen in zip(ASKS.values(), side_by_side(chromium, looks), strict=True):
+        assert seen == ([answer, 400], ["a.jpg"])
 
 
 @pytest.mark.chromium

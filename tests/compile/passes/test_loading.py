@@ -131,6 +131,48 @@ def test_an_image_of_the_first_window_or_one_that_was_not_seen_is_not_lazy(image
     assert "loading" not in loaded(SIZED, image)
 
 
+HELD = ImageSeen("b.jpg", 400, 300, is_held=True)
+
+
+@pytest.mark.parametrize("style", ["", "width:200px", "height:9em;color:red"])
+def test_an_image_whose_box_needs_its_shape_alone_is_lazy_and_gets_it(style: str) -> None:
+    text = loaded(f"<img src=b.jpg style='{style}'>" if style else "<img src=b.jpg>", HELD)
+    assert f'style="aspect-ratio:auto 400/300{";" if style else ""}{style}"' in text
+    assert "loading=lazy" in text
+    assert "aspect-ratio" not in loaded(SIZED, HELD)
+
+
+@pytest.mark.parametrize(
+    ("body", "sheet", "image"),
+    [
+        ("<img src=b.jpg>", "", BELOW),
+        ("<img src=b.jpg>", "img[style]{color:red}", HELD),
+        ("<img src=b.jpg style='aspect-ratio:1'>", "", HELD),
+        ("<img src=b.jpg srcset='a.jpg 2x'>", "", HELD),
+        ("<img src=b.jpg><script>f('[style]')</script>", "", HELD),
+        ("<link rel=stylesheet href=https://x.example/x.css><img src=b.jpg>", "", HELD),
+        ("<meta http-equiv=content-security-policy content=\"style-src 'self'\"><img src=b.jpg>", "", HELD),
+        ("<img src=b.jpg>", "", ImageSeen("b.jpg", 400, 300, is_held=True, is_first=True)),
+    ],
+)
+def test_an_image_whose_style_matters_or_whose_box_was_seen_to_change_is_not_lazy(
+    body: str, sheet: str, image: ImageSeen
+) -> None:
+    assert "loading=lazy" not in loaded(body, image, sheet=sheet)
+
+
+OTHER_SCRIPT = "<script src=https://x.example/x.js></script>"
+
+
+def test_scripts_of_other_sites_have_a_lazy_image_loaded_when_they_ask_for_it() -> None:
+    text = loaded(f"<head>{OTHER_SCRIPT}</head>{SIZED}", BELOW)
+    assert "data-deferred=400x300" in text and "loading=lazy" in text
+    assert text.index("HTMLImageElement.prototype") < text.index("x.example")
+    assert "data-deferred" not in loaded(SIZED, BELOW)
+    policy = "<meta http-equiv=content-security-policy content=\"script-src 'self' https:\">"
+    assert "loading=lazy" not in loaded(f"<head>{policy}{OTHER_SCRIPT}</head>{SIZED}", BELOW)
+
+
 def test_without_a_browser_images_are_lazy_after_others_and_much_text() -> None:
     text = "<p>" + "word " * 1300
     images = SIZED * 5
