@@ -211,7 +211,17 @@ def test_the_last_value_that_holds_is_found() -> None:
     values = tuple(float(number) for number in range(9))
     for limit in range(9):
         assert highest(values, lambda value, limit=limit: value <= limit) == limit  # type: ignore[misc]
+        for near in values:
+            assert highest(values, lambda value, limit=limit: value <= limit, near) == limit  # type: ignore[misc]
     assert highest(values, lambda _: False) is None
+
+
+@pytest.mark.parametrize(("near", "most"), [(None, 7), (20.0, 3), (21.0, 3), (22.0, 5), (40.0, 11)])
+def test_a_search_that_begins_near_takes_few_steps(near: float | None, most: int) -> None:
+    asked: list[float] = []
+    values = tuple(float(number) for number in range(53))
+    assert highest(values, lambda value: asked.append(value) or value <= 20, near) == 20  # type: ignore[func-returns-value]
+    assert len(asked) <= most
 
 
 # ---- the file

@@ -24,7 +24,12 @@ _CHANGES = re.compile(
     rf'|(?:attr|prop)\(\{{[^{{}}]*"?{_SOURCE}"?:|\["{_SOURCE}"\]'
 )
 # const s = document.createElement("script"), i = new Image: elements that the script creates
-_CREATED = re.compile(r'(?<![\w$])([\w$]++)=(?:[\w$]++\.)*+(?:createElement\("?\w+"?\)|new Image\b(?!\.))')
+_CREATION = r'(?:[\w$]++\.)*+(?:createElement\("?\w+"?\)|new Image\b(?!\.))'
+_CREATED = re.compile(rf"(?<![\w$])([\w$]++)={_CREATION}")
+# Such an address in the same run of statements as the declaration, whatever the name means elsewhere
+_JUST_CREATED = re.compile(
+    rf"(\b(?:var|let|const) ([\w$]++)={_CREATION}(?:(?!(?<![\w$.])\2=(?!=))[^{{}}]){{0,400}}?(?<![\w$.])\2)\.(?:src|href)\b"
+)
 _ASSIGNED = re.compile(r"(?<![\w$.])([\w$]+)=(?!=|>)")
 # $("<script>").attr(a).prop({src: b}), new Image(1, 1).src: elements without a name
 _IMAGE_MADE = r"new Image(?:\([^()]*\))?"
@@ -82,7 +87,8 @@ def touches_addresses(script: Script) -> bool:
 
 
 def _drop_created(code: str) -> str:
-    """Remove ``name.src`` and ``name.href`` if every value of ``name`` is an element created there."""
+    """Remove ``name.src`` and ``name.href`` if every value of ``name`` is an element created there, or the one it has."""
+    code = _JUST_CREATED.sub(r"\1 ", code)
     created, assigned = Counter(_CREATED.findall(code)), Counter(_ASSIGNED.findall(code))
     own = [name for name, count in created.items() if assigned[name] == count and not _is_parameter(code, name)]
     if not own:

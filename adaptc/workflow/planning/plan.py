@@ -77,11 +77,17 @@ class _Search:
             trials = [self.trials.of(Candidate(frame))]
         else:
             is_other = differs(self.trials, self._priced(frame, PRICES[0]))
-            best = highest(PRICES, lambda price: not self.misses(self._priced(frame, price))) if is_other else None
+            best = self._highest(frame) if is_other else None
             trials = [] if best is None else [self._priced(frame, best)]
             if not frame.tables and not self.keeps.similarity:
                 trials.append(self.trials.of(Candidate(frame)))
         return [trial for trial in trials if not self.misses(trial)]
+
+    def _highest(self, frame: Frame) -> float | None:
+        """Return the highest multiplier that reaches the goals: near that of the frame before, where that has one."""
+        known = (trial.candidate.price for trial in self.trials.all if not self.misses(trial))
+        near = max((price for price in known if price is not None), default=None)
+        return highest(PRICES, lambda price: not self.misses(self._priced(frame, price)), near)
 
     def _priced(self, frame: Frame, price: float) -> Trial:
         return self.trials.of(Candidate(frame, price, self.goals.request_bytes(self.cost), self.keeps.similarity))
@@ -94,16 +100,21 @@ def differs(trials: Trials, trial: Trial) -> bool:
     return not any((other.mean, other.harm) == own and other.candidate.price == price for other in earlier)
 
 
-def highest(values: Sequence[float], holds: Callable[[float], bool]) -> float | None:
-    """Return the last of ``values`` for which ``holds``, which holds up to one of them; ``None`` if for none."""
+def highest(values: Sequence[float], holds: Callable[[float], bool], near: float | None = None) -> float | None:
+    """Return the last of ``values`` for which ``holds``, which holds up to one of them; ``None`` if for none.
+
+    The search begins at ``near``, and goes from there in steps that double.
+    """
     if not holds(values[0]):
         return None
-    if holds(values[-1]):
-        return values[-1]
-    lower, upper = 0, len(values) - 1
+    lower, upper = 0, len(values)  # it holds for the first, and does not for the other
+    start, step = (values.index(near), 1) if near in values else (len(values) // 2, len(values))
     while upper - lower > 1:
-        middle = (lower + upper) // 2
-        lower, upper = (middle, upper) if holds(values[middle]) else (lower, middle)
+        middle = start if lower < start < upper else (lower + upper) // 2
+        if holds(values[middle]):
+            lower, start, step = middle, middle + step, 2 * step
+        else:
+            upper, start, step = middle, middle - step, 2 * step
     return values[lower]
 
 
