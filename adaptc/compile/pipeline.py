@@ -304,7 +304,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("third-parties", 1, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
-        15,
+        16,
         _HTML,
         "half_images:halve_images",
         _HALF_IMAGES,
@@ -314,7 +314,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("inline-styles", 13, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 13, _HTML, "inline_scripts:inline_scripts", _READERS),
-    EditPass("inline-images", 6, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
+    EditPass("inline-images", 7, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
         3,
@@ -327,7 +327,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        7,
+        8,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

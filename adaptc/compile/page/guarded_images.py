@@ -187,6 +187,8 @@ class NamedImages:
         self.tree = tree
         self.elements: set[Element] = set()
         self.handles = Handles()
+        # scripts that look for links by their address (a[href="#top"]) do not size what is in them
+        self._common = {"id", "class", "src", "alt"} | ({"href"} if by_any else set())
         if by_any or page.changes_images():
             self.handles = union_of([facts.handles for facts in page.scripts.values()])
             self._select(self.handles.selectors)
@@ -230,7 +232,7 @@ class NamedImages:
             str(attributes.get("id")) in names.ids
             or str(attributes.get("name")) in names.ids
             or not names.classes.isdisjoint(_class_names(attributes.get("class")))
-            or any(name in names.attributes for name in attributes if name not in ("id", "class", "src", "alt"))
+            or any(name in names.attributes for name in attributes if name not in self._common)
         )
 
 

@@ -32,6 +32,9 @@ _SIZING = re.compile(
 _AROUND = re.compile(
     r"(?:padding|border)(?:-(?:top|right|bottom|left|block|inline)(?:-(?:start|end))?)?(?:-width|-style)?\Z"
 )
+# Elements that stand for the page: that a script names them says nothing of an image
+_WHOLE = frozenset({"html", "body", "main"})
+_NOTHING = frozenset({"none", "hidden", "0", "0px"})
 # Values of display under which a child's size does not depend on the parent's layout.
 _PLAIN_DISPLAY = frozenset({
     "none", "block", "inline", "inline-block", "list-item", "flow-root", "table", "inline-table", "table-row",
@@ -68,7 +71,8 @@ class PageSizing:
     """The effect of all sheets of a page on the sizes of its images.
 
     ``lasting`` are those of ``sheets`` that apply in every medium. ``may_appear`` says whether scripts may give
-    elements a class, id or attribute, or take it away: a selector then counts as if it did not ask for the name.
+    elements a class, id or attribute, or take it away: a selector then counts as if it did not ask for the name, but
+    of the image itself and its parent, which no script names where this is asked.
     """
 
     def __init__(
@@ -112,16 +116,19 @@ class PageSizing:
         key = (kind, element.tag, element.attr("class") or "", element.attr("id") or "")
         fitting = self._fitting.get(key)
         if fitting is None:  # most images of a page are alike: a hundred selectors are reduced to a few, once
-            selectors = (self._weakened(selector) for rules in self.rules for selector in getattr(rules, kind))
+            is_whole = element.tag in _WHOLE or element.attr("role") == "main"
+            selectors = (self._weakened(each, is_whole) for rules in self.rules for each in getattr(rules, kind))
             fitting = self._fitting[key] = [selector for selector in selectors if _fits(selector, *key[1:])]
         return any(_matches(selector, element) for selector in fitting)
 
-    def _weakened(self, selector: str) -> str:
-        """Return a selector without the names that scripts may give or take."""
+    def _weakened(self, selector: str, is_whole: bool = False) -> str:
+        """Return a selector without the names that scripts may give or take; with ``is_whole`` of its subject, too."""
         may_appear = self._may_appear
         if may_appear is None:
             return selector
-        return _GIVEN.sub(lambda match: "" if may_appear(match[1] or match[2]) else match[0], selector).strip()
+        own = "" if is_whole else _SUBJECT.search(selector)[0]  # type: ignore[index]
+        around = selector.removesuffix(own)
+        return (_GIVEN.sub(lambda match: "" if may_appear(match[1] or match[2]) else match[0], around) + own).strip()
 
 
 @lru_cache(maxsize=128)
@@ -140,7 +147,7 @@ def sizing_rules(text: str) -> SizingRules:
         _selected([rule for rule in sizing if not _only_widths(rule[1])], "img"),
         tuple(_freed(nodes)),
         _selected([rule for rule in rules if "box-sizing" in rule[1]], "img"),
-        _selected([rule for rule in rules if any(map(_AROUND.match, rule[1]))], "img"),
+        _selected([rule for rule in rules if _surrounds(rule[1])], "img"),
         _selected([rule for rule in rules if _arranges(rule[1])]),
     )
 
@@ -209,6 +216,11 @@ def _has_no_elements(node: Any) -> bool:
     return node.content is None or node.lower_at_keyword in _NO_ELEMENTS
 
 
+def _surrounds(declared: dict[str, str]) -> bool:
+    """Whether declarations put a padding or border around an element; ``border-style: none`` takes one away."""
+    return any(_AROUND.match(name) and value.strip().lower() not in _NOTHING for name, value in declared.items())
+
+
 def _arranges(declared: dict[str, str]) -> bool:
     display = declared.get("display", "block").strip().lower()
     return "all" in declared or display not in _PLAIN_DISPLAY
@@ -224,6 +236,7 @@ def _split(prelude: list[Any]) -> Iterator[str]:
 
 _BRACKETS = re.compile(r"\[[^][]*\]|\([^()]*\)")
 _COMBINATORS = re.compile(r"[\s>+~]+")
+_SUBJECT = re.compile(r"(?:[^][()\s>+~]|\[[^][]*\]|\([^()]*\))*\Z")
 _PSEUDO_ELEMENT = re.compile(r"::|:(?:before|after|first-line|first-letter)\b", re.IGNORECASE)
 _TYPE = re.compile(r"[a-zA-Z][\w-]*")
 _NAME = re.compile(r"([.#])([\w-]+)")

@@ -43,8 +43,9 @@ _IMAGES_BEFORE, _TEXT_BEFORE = 5, 6000
 _CLOSE = 1.0
 # Scripts that measure images once they are loaded, or wait for all of them
 _WAITING = re.compile(r"naturalWidth|naturalHeight|imagesLoaded", re.IGNORECASE)
-# Selectors that an image with a style attribute could match
-_READS_STYLE = re.compile(r"\[\s*style\b", re.IGNORECASE)
+# Parts of selectors that an image with a style attribute could match, and what they ask for besides names
+_STYLE_READER = re.compile(r"[^\s>+~,(){};]*\[\s*style\b[^\]]*\][^\s>+~,(){};]*", re.IGNORECASE)
+_CONDITION = re.compile(r"\[[^\]]*\]|::?[\w-]+")
 _IMAGE_SET = re.compile(r"image-set\((?:[^()]|\([^()]*\))*\)", re.IGNORECASE)
 _TYPE = re.compile(r"""type\(["']([^"']*)["']\)""")
 
@@ -145,7 +146,7 @@ class _Loading:
             return  # no place for the script that they need
         sheets = page_sheets(self.editor.tree, self.page.base, self.view)
         sizing = PageSizing(sheets.texts)
-        may_hold = sheets.are_known and not self._styles_are_read(sheets.texts)
+        styled = self._style_readers(sheets.texts) if sheets.are_known else None
         named = NamedImages(self.editor.tree, self.page)
         deferred: dict[Element, tuple[int, int]] = {}
         for number, image in enumerate(images):
@@ -156,7 +157,7 @@ class _Loading:
             if natural is None:
                 continue
             if not self._has_known_box(image, natural, sizing):
-                if not (may_hold and self._is_held(image, path)):
+                if styled is None or any(_matches(each, image) for each in styled) or not self._is_held(image, path):
                     continue
                 ratio, style = f"aspect-ratio:auto {natural[0]}/{natural[1]}", image.attr("style") or ""
                 self.editor.set_attribute(image, "style", f"{ratio};{style}" if style else ratio)
@@ -164,14 +165,13 @@ class _Loading:
             self.report.actions.append(Action(NAME, "deferred", path, "it is below the first window"))
         defer_images(self.editor, deferred, self.page)
 
-    def _styles_are_read(self, sheets: Iterable[str]) -> bool:
-        """Whether style attributes are not to be written: by a policy, or for selectors or scripts that read them."""
+    def _style_readers(self, sheets: Iterable[str]) -> list[str] | None:
+        """Return the selectors of elements whose style attribute may matter; ``None`` where none can be written."""
         handles = (facts.handles.attributes for facts in self.page.scripts.values())
-        return (
-            self.page.has_policy
-            or any(_READS_STYLE.search(text) for text in sheets)
-            or any("style" in each for each in handles)
-        )
+        if self.page.has_policy or any("style" in each for each in handles):
+            return None
+        readers = (match for text in sheets for match in _STYLE_READER.findall(text))
+        return list(dict.fromkeys(_CONDITION.sub("", each) or "*" for each in readers))
 
     def _is_held(self, image: Element, path: str) -> bool:
         """Whether a browser saw at each width that the box of an image does not depend on its being loaded.
@@ -202,6 +202,15 @@ class _Loading:
         if abs(int(width) * natural[1] / natural[0] - int(height)) > _CLOSE:
             return False
         return "style" not in image.attrs and not is_styled(image) and not sizing.may_stretch(image)
+
+
+def _matches(selector: str, image: Element) -> bool:
+    from turbohtml import SelectorSyntaxError
+
+    try:
+        return image.matches(selector)
+    except SelectorSyntaxError:
+        return True
 
 
 # Bytes of a request without the body, as those of ``adaptc.compile.verify``: a preload adds none

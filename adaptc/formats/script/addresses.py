@@ -26,9 +26,10 @@ _CHANGES = re.compile(
 # const s = document.createElement("script"), i = new Image: elements that the script creates
 _CREATION = r'(?:[\w$]++\.)*+(?:createElement\("?\w+"?\)|new Image\b(?!\.))'
 _CREATED = re.compile(rf"(?<![\w$])([\w$]++)={_CREATION}")
-# Such an address in the same run of statements as the declaration, whatever the name means elsewhere
+# Its address in the same run of statements, whatever the name means elsewhere
 _JUST_CREATED = re.compile(
-    rf"(\b(?:var|let|const) ([\w$]++)={_CREATION}(?:(?!(?<![\w$.])\2=(?!=))[^{{}}]){{0,400}}?(?<![\w$.])\2)\.(?:src|href)\b"
+    rf"((?:\b(?:var|let|const) |[;{{}}])([\w$]++)={_CREATION}(?:(?!(?<![\w$.])\2=(?!=))[^{{}}]){{0,400}}?(?<![\w$.])\2)"
+    r"\.(?:src|href)\b"
 )
 _ASSIGNED = re.compile(r"(?<![\w$.])([\w$]+)=(?!=|>)")
 # $("<script>").attr(a).prop({src: b}), new Image(1, 1).src: elements without a name

@@ -86,7 +86,7 @@ class _Search:
     def _highest(self, frame: Frame) -> float | None:
         """Return the highest multiplier that reaches the goals: near that of the frame before, where that has one."""
         known = (trial.candidate.price for trial in self.trials.all if not self.misses(trial))
-        near = max((price for price in known if price is not None), default=None)
+        near = max((price for price in known if price is not None and price > PRICES[0]), default=None)
         return highest(PRICES, lambda price: not self.misses(self._priced(frame, price)), near)
 
     def _priced(self, frame: Frame, price: float) -> Trial:

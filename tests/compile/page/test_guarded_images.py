@@ -116,7 +116,9 @@ ASKS = {
 
 @pytest.mark.chromium
 def test_a_lazy_image_is_loaded_when_a_script_asks_for_it(chromium: str) -> None:
-    head = "<!doctype html><meta charset=utf-8><head><title>t</title><script src=https://x.example/x.js></script></head>"
+    head = (
+        "<!doctype html><meta charset=utf-8><head><title>t</title><script src=https://x.example/x.js></script></head>"
+    )
     body = f"{head}<body><div style='height:20000px'></div><img src=a.jpg width=40 height=30><img src=b.jpg>"
     pages = HalfSite({**FILES, "index.html": body})
     page, view = read_page(pages.contents["index.html"]), pages.view()
@@ -129,7 +131,9 @@ def test_a_lazy_image_is_loaded_when_a_script_asks_for_it(chromium: str) -> None
     async def ask(browser: Chromium, question: str) -> tuple[object, list[str]]:
         async with browser.tab(site(files), 900, 600) as tab:
             await tab.open(URL)
-            code = f"let i = document.images[0], a = {question}; if (a !== 0) await shown(i); return [a, i.naturalWidth]"
+            code = (
+                f"let i = document.images[0], a = {question}; if (a !== 0) await shown(i); return [a, i.naturalWidth]"
+            )
             waits = "let shown = async i => { while (!i.complete) await new Promise(done => setTimeout(done, 30)) };"
             seen = await in_page(tab, waits + code)
             return seen, [load.url.removeprefix(URL) for load in tab.seen.loads if load.kind == "image"]

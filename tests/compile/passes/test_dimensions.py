@@ -170,6 +170,7 @@ def test_other_rules_do_not_matter(css):
         "IMG , video { WIDTH: 50% ; Height: AUTO !important }",
         "p > img{height:auto}@media (max-width:9px){img{width:100%;min-width:2em}}",
         "img{height:auto}img:hover{max-width:none}",
+        "*{box-sizing:border-box}img{border-style:none;padding:0;max-width:50%;height:auto}",
     ],
 )
 def test_an_image_whose_height_always_follows_its_width_gets_its_size(css):
@@ -192,6 +193,7 @@ def test_an_image_whose_height_always_follows_its_width_gets_its_size(css):
         "img{width:50%;height:auto;max-height:9px}",
         "img{max-width:50%;height:auto}p{display:flex}",
         "*{box-sizing:border-box}img{max-width:50%;height:auto;padding:1px}",
+        "*{box-sizing:border-box}img{border:0}img{max-width:50%;height:auto;border:solid}",
     ],
 )
 def test_an_image_whose_height_may_not_follow_gets_none(css):
@@ -269,6 +271,7 @@ def sized_after_a_look(images="<p><img src=a.png></p>", *, script="", names=(), 
 def test_a_browser_tells_which_images_a_library_leaves_alone():
     assert sized_after_a_look() == ADDED
     assert sized_after_a_look(script="$('.menu').hide()", names=["menu-open"]) == ADDED
+    assert sized_after_a_look("<a href=x><img src=a.png></a>", script="$('[href=\"#top\"]').hide()") == ADDED
     assert sized_after_a_look(is_changed=True) == []
     assert sized_after_a_look(is_by_script=True) == []
     assert sized_after_a_look("<p><img src=a.png><img src=b.png></p>", others=[ImageSeen("b.png", 0, 0)]) == ADDED

@@ -139,6 +139,7 @@ def test_an_image_whose_box_needs_its_shape_alone_is_lazy_and_gets_it(style: str
     text = loaded(f"<img src=b.jpg style='{style}'>" if style else "<img src=b.jpg>", HELD)
     assert f'style="aspect-ratio:auto 400/300{";" if style else ""}{style}"' in text
     assert "loading=lazy" in text
+    assert "loading=lazy" in loaded("<img src=b.jpg>", HELD, sheet=".x[style*=left],p[style],:not(p[style]){color:red}")
     assert "aspect-ratio" not in loaded(SIZED, HELD)
 
 
@@ -146,7 +147,9 @@ def test_an_image_whose_box_needs_its_shape_alone_is_lazy_and_gets_it(style: str
     ("body", "sheet", "image"),
     [
         ("<img src=b.jpg>", "", BELOW),
-        ("<img src=b.jpg>", "img[style]{color:red}", HELD),
+        ("<img src=b.jpg>", "p img[style]{color:red}", HELD),
+        ("<img src=b.jpg class=x>", ".y [ style*='auto' ].x:hover{color:red}", HELD),
+        ("<img src=b.jpg>", "img:not([style]){color:red}", HELD),
         ("<img src=b.jpg style='aspect-ratio:1'>", "", HELD),
         ("<img src=b.jpg srcset='a.jpg 2x'>", "", HELD),
         ("<img src=b.jpg><script>f('[style]')</script>", "", HELD),

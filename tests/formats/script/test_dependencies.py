@@ -110,6 +110,7 @@ def test_does_not_introspect(text):
         "function a(s) { var s = d.createElement('script'); s = i; s.src = u }",
         "function a(s) { if (x) { var s = d.createElement('script') } s.src = u }",
         "function a(s) { x || (s = d.createElement('script')), s.src = u }",
+        "function a(s) { if (x) s = d.createElement('script'); s.src = u }",
     ],
 )
 def test_changes_images(text):
@@ -125,6 +126,7 @@ def test_changes_images(text):
         "new Image(1, 1).src = u;",
         "i = new Image; i.src = '/ping'",
         "f(s); function a(d, s) { var s = d.createElement('script'), t = 1; s.async = 1; s.src = u } s = g(s)",
+        "function a(d, s) { if (x) return; s = d.createElement(s); s.id = 1; s.src = u } s = g(s)",
         "(function (i, s, o, g) { a = s.createElement(o); a.src = g })(window, document, 'script', u)",
         "$('<script>').prop({charset: 'utf-8', src: s.url})",
         "r=S('<script>').attr(n.scriptAttrs||{}).prop({charset:n.scriptCharset,src:n.url}).on('load error',f)",
