@@ -88,7 +88,7 @@ def touches_addresses(script: Script) -> bool:
 
 
 def _drop_created(code: str) -> str:
-    """Remove ``name.src`` and ``name.href`` if every value of ``name`` is an element created there, or the one it has."""
+    """Remove ``name.src`` and ``name.href`` where every value of ``name``, or the one it has there, is created."""
     code = _JUST_CREATED.sub(r"\1 ", code)
     created, assigned = Counter(_CREATED.findall(code)), Counter(_ASSIGNED.findall(code))
     own = [name for name, count in created.items() if assigned[name] == count and not _is_parameter(code, name)]
