@@ -135,31 +135,44 @@
     copy.src = new URL(`/unloaded-1700000000-${number}`, location.origin).href
     return copy
   }
-  const unheld = () => {
+  const held = () => {
     const isAlone = ({ naturalWidth, parentElement }) => naturalWidth && parentElement && parentElement.localName !== 'picture'
-    const shown = [...document.querySelectorAll('img')].filter(isAlone)
-    const copies = shown.map(unloaded)
-    const size = (element) => { const { width, height } = element.getBoundingClientRect(); return [width, height] }
-    const sizes = shown.map(size)
-    let others
-    seen.unnoted(() => {
-      shown.forEach((image, index) => image.replaceWith(copies[index]))
-      others = copies.map(size)
-      copies.forEach((copy, index) => copy.replaceWith(shown[index]))
+    const places = new Map([...document.images].filter(isAlone).map((image, number) => [image, unloaded(image, number)]))
+    const around = new Set([document.documentElement, document.body, ...[...places.keys()].map((image) => image.parentElement)])
+    const boxes = (there) => [...around, ...there].flatMap((element) => {
+      const { left, top, width, height } = element.getBoundingClientRect()
+      return [left, top, width, height]
     })
-    const keeps = (image) => {
-      const index = shown.indexOf(image)
-      return index >= 0 && sizes[index].every((side, axis) => Math.abs(side - others[index][axis]) < 0.5)
+    const loaded = boxes(places.keys())
+    const isSame = (images) => {
+      const chosen = new Set(images)
+      const swap = (from, to) => seen.unnoted(() => places.forEach((copy, image) => {
+        if (chosen.has(image)) [image, copy][from].replaceWith([image, copy][to])
+      }))
+      swap(0, 1)
+      const now = boxes([...places].map(([image, copy]) => chosen.has(image) ? copy : image))
+      swap(1, 0)
+      return now.every((side, index) => Math.abs(side - loaded[index]) < 0.5)
     }
-    return new Set([...document.images].filter((image) => !keeps(image)).map((image) => absolute(source(image))))
+    let patience = 100 // layouts
+    const keeping = (images) => {
+      if (!images.length || patience-- < 1) return []
+      if (isSame(images)) return images
+      const half = images.length >> 1
+      return half ? [...keeping(images.slice(0, half)), ...keeping(images.slice(half))] : []
+    }
+    const found = keeping([...places.keys()])
+    const all = new Set(isSame(found) ? found : [])
+    const others = new Set([...document.images].filter((image) => !all.has(image)).map((image) => absolute(source(image))))
+    return new Set([...all].map((image) => absolute(source(image))).filter((url) => !others.has(url)))
   }
   seen.result = () => {
     collectAll(document)
     seen.noteAll(document)
-    const [shown, moving] = [new Set([...document.images].map((image) => absolute(source(image)))), unheld()]
+    const holding = held()
     for (const image of images.values()) {
       image.isChanged = seen.changed.has(image.url)
-      image.isHeld = shown.has(image.url) && !moving.has(image.url)
+      image.isHeld = holding.has(image.url)
     }
     return { images: [...images.values()], names: [...seen.names] }
   }

@@ -327,7 +327,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        8,
+        9,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

@@ -257,7 +257,7 @@ def _source(copy: Copy, place: _Range) -> str:
     condition = "" if place.widest is None else f' media="(max-width:{place.widest}px)"'
     scaled = single_source_set(copy)
     chosen = f'srcset="{copy.url}"' if place.width is None else f'srcset="{scaled.srcset}" sizes="{scaled.sizes}"'
-    return f'<source{condition} type="{copy.file.media_type}" {chosen}>'
+    return f'<source{condition} type="{copy.file.media_type}" {chosen} {_BOXLESS}>'
 
 
 # ---- Which images can get a ``<picture>`` around them: every rule of the page matches the same elements as before
@@ -265,6 +265,8 @@ def _source(copy: Copy, place: _Range) -> str:
 # left are selectors (``p > img``, ``img + p``, ``:first-child``) and what an image inherits. Those that could match
 # otherwise are matched with the page as it was and as it would be.
 
+# A source would be a flex or grid item of its own, in the place of the first: with a gap, and with the baseline of all
+_BOXLESS = 'style="display:none"'
 OPENING = '<picture style="display:contents">'
 # The same while selectors are compared, so that a page's own pictures are told apart
 _MARK = "data-wrapping"
