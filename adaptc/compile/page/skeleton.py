@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from turbohtml import Element
 
@@ -139,9 +139,10 @@ class ImagePlaces:
 # - names are those that any of them had. A pass that reduces sheets adds those of the page's own markup, and waits
 # for   all others: being wrong costs a request, not a rule; - images are known by their places. Where every page that
 # was seen has an image, and no script wrote one of them (or   changed one), scripts leave that of another page alone.
-# The size is known only of a file that all of them show, in   the same places; - a page shows the same without
-# scripts if all of them do. The passes then still read the page itself; - boxes over the text count if all of them
-# have the same ones, under the least share of the text; - the markup after scripts is never inferred: it has the
+# Where none of them shows it in the first window, it is below, and where all hold its box before it is loaded, so does
+# another page. The size is known only of a file that all of them show, in the same places; - a page shows the same
+# without scripts if all of them do. The passes then still read the page itself; - boxes over the text count if all of
+# them have the same ones, under the least share of the text; - the markup after scripts is never inferred: it has the
 # words of the page.
 
 FEWEST_SEEN = 2
@@ -153,9 +154,9 @@ class Likeness:
 
     def __init__(self, seen: Sequence[tuple[PageEvidence, ImagePlaces]]) -> None:
         self._seen = seen
-        self._quiet, self._unchanged = (
-            frozenset.intersection(*(_places_without(flag, evidence, places) for evidence, places in seen))
-            for flag in ("is_by_script", "is_changed")
+        self._quiet, self._unchanged, self._below, self._held = (
+            frozenset.intersection(*(_places_with(flag, value, evidence, places) for evidence, places in seen))
+            for flag, value in (("is_by_script", False), ("is_changed", False), ("is_first", False), ("is_held", True))
         )
         self._widths = tuple(map(_common_width, zip(*(evidence.widths for evidence, _ in seen), strict=True)))
         self._is_same = all(evidence.is_same_without_scripts for evidence, _ in seen)
@@ -176,21 +177,28 @@ class Likeness:
 
     def _image(self, path: str, places: frozenset[str], number: int) -> ImageSeen:
         """Return an image at one of the widths; without a size where another page may show it at another one."""
-        is_changed = not places <= self._unchanged
+        image = ImageSeen(
+            path,
+            0,
+            0,
+            is_first=not places <= self._below,
+            is_changed=not places <= self._unchanged,
+            is_held=places <= self._held,
+        )
         if any(each.files.get(path) != places for _, each in self._seen):
-            return ImageSeen(path, 0, 0, is_changed=is_changed)
+            return image
         found = [image for evidence, _ in self._seen for image in evidence.widths[number].images if image.path == path]
         largest = max(found, key=lambda image: (image.width * image.height, image.width))
         is_background = any(each.is_background for each in found)
-        return ImageSeen(path, largest.width, largest.height, is_background=is_background, is_changed=is_changed)
+        return replace(image, width=largest.width, height=largest.height, is_background=is_background)
 
 
-def _places_without(flag: str, evidence: PageEvidence, places: ImagePlaces) -> frozenset[str]:
-    """Return the places all of whose images were seen at every width, and without a flag."""
+def _places_with(flag: str, value: bool, evidence: PageEvidence, places: ImagePlaces) -> frozenset[str]:
+    """Return the places all of whose images were seen at every width, and with this value of a flag."""
     quiet, loud = set[str](), set[str]()
     for path, own in places.files.items():
         seen = [image for width in evidence.widths for image in width.images if image.path == path]
-        is_quiet = len(seen) == len(evidence.widths) and not any(getattr(image, flag) for image in seen)
+        is_quiet = len(seen) == len(evidence.widths) and all(getattr(image, flag) is value for image in seen)
         (quiet if is_quiet else loud).update(own)
     return frozenset(quiet - loud)
 

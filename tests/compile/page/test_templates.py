@@ -154,6 +154,17 @@ def test_a_place_whose_image_a_script_changed_on_one_page_is_changed_on_others()
         assert [image.is_changed for width in changed.widths for image in width.images] == [True, True]
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("is_held", [True, False])
+def test_an_image_is_below_or_held_where_it_is_on_all_pages(is_first: bool, is_held: bool) -> None:
+    photo = PHOTO.format("x.png")
+    other = ImageSeen("x.png", 40, 20, is_first=is_first, is_held=is_held)
+    pages = {photo: seen(ImageSeen("x.png", 40, 20, is_held=True)), photo + "<p>": seen(other)}
+    for path in ("x.png", "logo.png"):
+        found = [image for width in infer(pages, PHOTO.format(path)).widths for image in width.images]
+        assert [(image.is_first, image.is_held) for image in found] == [(is_first, is_held)] * 2
+
+
 @pytest.mark.parametrize(
     "other",
     [
