@@ -130,6 +130,7 @@
     height: Math.round(height),
     texts,
     images: images.map(boxOf),
+    seenImages: images.filter(isShown).map(boxOf).filter(([left, top, width, height]) => left + width > 0 && top + height > 0),
     missing: images.filter(isMissing).map((image) => image.currentSrc || image.src),
     fonts: [...document.fonts].filter((font) => font.status === 'error').map((font) => font.family),
     replaced: root.outerHTML.split('\uFFFD').length - 1,

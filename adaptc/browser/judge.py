@@ -11,17 +11,18 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from operator import and_, or_
 from typing import Any
+from urllib.parse import unquote
 
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium
 from adaptc.browser.evidence import HEIGHTS
 from adaptc.browser.pictures import coarse_difference, is_uniform, pixel_difference
-from adaptc.browser.tab import RESTLESS, BrowserError, Load, Tab, script
+from adaptc.browser.tab import RESTLESS, BrowserError, Load, Seen, Tab, script
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
 from adaptc.core.quantities import written_plural
@@ -42,12 +43,14 @@ class PageView:
     site that could not be shown, ``fonts`` the families of fonts that could not be loaded, ``replaced`` counts U+FFFD.
     ``names`` are ids and anchors, ``links`` the targets of links, ``fields`` the controls of forms (tag, type, name).
 
-    ``seen``, ``seen_links`` and ``seen_fields`` are the text, links and controls that a reader sees, ``content`` and
-    the like those of the content, without navigation. ``covered`` are those of ``samples`` pieces of the content that
-    lie under something else.
+    ``seen``, ``seen_links``, ``seen_fields`` and ``seen_images`` are the text, links, controls and images that a reader
+    sees, ``content`` and the like those of the content, without navigation. ``covered`` are those of ``samples``
+    pieces of the content that lie under something else.
 
     ``faults`` are those of its looks (``looks.js``), kind and element, of a page that is written without scripts and
     sheets of others.
+
+    ``awake`` is what the page shows once scripts ran that wait for a visitor, ``None`` where none do.
 
     ``answers`` has the digest of the answer for each URL that was asked for. ``requests`` and ``size`` are the number
     of requests and the bytes of their answers.
@@ -69,6 +72,7 @@ class PageView:
     seen: str = ""
     seen_links: tuple[str, ...] = ()
     seen_fields: tuple[str, ...] = ()
+    seen_images: tuple[tuple[float, float, float, float], ...] = ()
     content: str = ""
     content_links: tuple[str, ...] = ()
     content_fields: tuple[str, ...] = ()
@@ -81,6 +85,7 @@ class PageView:
     requests: int = 0
     size: int = 0
     picture: bytes = b""
+    awake: PageView | None = None
     answers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -94,20 +99,22 @@ async def view_page(browser: Chromium, server: Server, url: str, width: int) -> 
                 record = await tab.run(script("collect"))
                 picture = await tab.picture()
                 faults = await _faults(tab)
+                view = _view(record, tab.seen)
+                awake = _view(await tab.run(script("collect")), tab.seen) if await tab.wake() else None
         except TimeoutError:
             raise BrowserError(RESTLESS) from None
-        seen = tab.seen
+    return replace(view, faults=faults, picture=picture, awake=awake, answers=recorder.digests)
+
+
+def _view(record: Mapping[str, Any], seen: Seen) -> PageView:
     loads = _with_counts(seen.loads)
     return PageView(
         **values_of(record),
-        faults=faults,
         errors=tuple(seen.errors),
         failed=tuple(sorted({load.url for load in loads if load.status >= 400})),
         departure=seen.departure,
         requests=len(loads),
         size=sum(load.size for load in loads),
-        picture=picture,
-        answers=recorder.digests,
     )
 
 
@@ -213,8 +220,17 @@ def promised_by(level: Level) -> str:
 
 def differences(originals: Views, view: PageView, promised: str) -> tuple[Difference, ...]:
     """Return what a level does not keep of a page; ``originals`` are loads of the original, one or more."""
-    found = ((kind, rule(originals, view)) for kind, rule in PROMISED[promised].items())
-    return tuple(Difference(kind, message) for kind, message in found if message is not None)
+    rules = PROMISED[promised]
+    if view.awake is None:
+        return tuple(_broken(rules, originals, view))
+    found = {each.kind: each for each in _broken(_AWAKE, originals, view.awake)}
+    asleep = {each.kind: each for each in _broken({**rules, **_ASLEEP}, originals, view)}
+    return tuple((found | asleep).values())
+
+
+def _broken(rules: Mapping[str, Rule], originals: Views, view: PageView) -> Iterator[Difference]:
+    found = ((kind, rule(originals, view)) for kind, rule in rules.items())
+    yield from (Difference(kind, message) for kind, message in found if message is not None)
 
 
 # ---- what every level keeps
@@ -430,6 +446,32 @@ def _likeness(originals: Views, view: PageView) -> str | None:
     return f"{100 * difference.share:.2g} % of the page looks different, from {difference.top} pixels below the top"
 
 
+# ---- pages whose scripts wait for a visitor: before they run a page has all that can be seen, after they ran the rest
+
+
+def _seen_layout(originals: Views, view: PageView) -> str | None:
+    return _layout([_with_seen_images(each) for each in originals], _with_seen_images(view))
+
+
+def _with_seen_images(view: PageView) -> PageView:
+    return replace(view, images=view.seen_images)
+
+
+def _seen_links(originals: Views, view: PageView) -> str | None:
+    return _lost("link", (each.seen_links for each in originals), view.seen_links)
+
+
+def _seen_fields(originals: Views, view: PageView) -> str | None:
+    return _lost("control", (each.seen_fields for each in originals), view.seen_fields)
+
+
+def _linked_names(originals: Views, view: PageView) -> str | None:
+    """Names that links of the page lead to, which are followed without its scripts."""
+    linked = {unquote(link.partition("#")[2]) for link in view.links}
+    kept = (list(dict.fromkeys(name for name in each.names if name in linked)) for each in originals)
+    return _lost("id or anchor", kept, view.names)
+
+
 def _added(before: Iterable[Iterable[str]], now: Iterable[str]) -> list[str]:
     return sorted(set(now).difference(*before))
 
@@ -448,6 +490,10 @@ _LAYOUT: dict[str, Rule] = {
     **_ALWAYS, "mode": _mode, "text": _text, "layout": _layout, "links": _links, "controls": _fields, "names": _names,
     "covered": _covered,
 }  # fmt: skip
+_ASLEEP: dict[str, Rule] = {
+    "layout": _seen_layout, "links": _seen_links, "controls": _seen_fields, "names": _linked_names,
+}  # fmt: skip
+_AWAKE: dict[str, Rule] = {kind: rule for kind, rule in _LAYOUT.items() if kind not in ("weight", "blank")}
 _CONTENT: dict[str, Rule] = {
     **_ALWAYS, "words": _words, "links": _content_links, "controls": _content_fields, "covered": _covered,
 }  # fmt: skip

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import random
+import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,6 +38,7 @@ _SCROLL = """async (part) => {
 }"""
 _ONE_PIXEL = 1
 _SCROLLED = "() => [Math.round(scrollX), Math.round(scrollY)]"
+_ADDRESS = "() => location.origin + location.pathname"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ class Act:
 class Performance:
     """The actions on a page, what was seen after each (the first view is that before all), and what was answered.
 
-    A view is ``None`` where the target of the action was not there.
+    A view is ``None`` where the target of the action was not there. Its ``links`` are the address that the page then
+    has, and its ``names`` where it is scrolled to.
     """
 
     acts: tuple[Act, ...]
@@ -100,9 +103,9 @@ class _Player:
         self.errors = self.loads = 0
 
     async def play(self, acts: Sequence[Act] | None) -> tuple[list[Act], list[PageView | None]]:
-        view, targets = await self._look()
+        first, targets = await self._look()
         done: list[Act] = []
-        views: list[PageView | None] = [view]
+        views: list[PageView | None] = [first]
         for place in range(self.robot.count if acts is None else len(acts)):
             act = self._choose(targets) if acts is None else acts[place]
             performed = await self._do(act, explores=acts is None)
@@ -113,6 +116,8 @@ class _Player:
             await self.tab.advance(_STEPS)
             view, targets = await self._look()
             views.append(view)
+            if acts is None and view.links != first.links:
+                break  # a router shows another page, which is proven by itself
         return done, views
 
     # ---- what to do
@@ -188,6 +193,7 @@ class _Player:
             failed=tuple(sorted({load.url for load in loads if load.status >= 400})),
             departure=departure,
             names=(str(left), str(top)),
+            links=(await self.tab.run(_ADDRESS),),
         )
         return view, found["targets"]
 
@@ -208,6 +214,9 @@ def acted_differences(originals: Sequence[Performance], performance: Performance
         known = [each for each in views if each is not None]
         if len(known) < len(originals):
             return ()  # the original itself goes another way
+        routed = [each for each in known if each.links != originals[0].views[0].links]
+        if view is not None and view.departure and len(routed) == len(known) and _leads_to(view.departure, routed):
+            return ()  # it loads the page that a router shows in the original, and that is proven by itself
         message = "the control is not there" if view is None else _first_difference(known, view)
         if message is not None:
             done = f"after {place} actions, the last: {performance.acts[place - 1]}" if place else "before any action"
@@ -220,6 +229,14 @@ def _first_difference(originals: Sequence[PageView], view: PageView) -> str | No
     messages = (rules[name](originals, view) for name in _RULES)
     found = (*messages, _left(originals, view), _scrolled(originals, view))
     return next((message for message in found if message is not None), None)
+
+
+def _leads_to(url: str, views: Iterable[PageView]) -> bool:
+    return {_page_of(each.links[0]) for each in views} == {_page_of(url)}
+
+
+def _page_of(url: str) -> str:
+    return re.sub(r"(?:/index\.html?|/)?(?:[?#].*)?\Z", "", url)
 
 
 def _left(originals: Sequence[PageView], view: PageView) -> str | None:

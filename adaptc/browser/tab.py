@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
 from adaptc.browser.answers import Server
+from adaptc.core.model import HELD_TYPE
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, ConsoleMessage, Dialog, Page, Request, Route
@@ -48,6 +49,11 @@ _FORGET = """() => {
   window.name = ''
   try { sessionStorage.clear() } catch { /* it may store nothing */ }
   return location.origin
+}"""
+_WAKE = """(type) => {
+  const isHeld = document.querySelector(`script[type=${type}]`) !== null
+  if (isHeld) window.dispatchEvent(new Event(type))
+  return isHeld
 }"""
 _HEIGHT = "() => Math.max(document.documentElement.scrollHeight, document.body?.scrollHeight ?? 0)"
 
@@ -231,6 +237,16 @@ class Tab:
         """Scroll through the page and back to its top."""
         await self.run(script("scroll"), {"tallest": TALLEST})
         await self.idle(_IDLE)
+
+    async def wake(self) -> bool:
+        """Have scripts run that wait for a visitor, as after ``load``; returns whether the page has any."""
+        if not await self.run(_WAKE, HELD_TYPE):
+            return False
+        await self.advance(_STEPS)
+        await self.scroll()
+        await self.advance(_STEPS_AT_LAST)
+        await self.settle()
+        return True
 
     async def settle(self) -> None:
         """Wait for fonts and images, then stop all movement."""

@@ -286,10 +286,10 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
     EditPass("late-styles", 2, _HTML, "inline_styles:apply_late_styles", writes=_LINK),
-    EditPass("page-fonts", 4, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
-    EditPass("style-fonts", 2, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
+    EditPass("page-fonts", 5, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
+    EditPass("style-fonts", 3, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 4, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
-    EditPass("prerendered", 15, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
+    EditPass("prerendered", 21, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
         18,
@@ -300,7 +300,7 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("half-objects", 5, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
-    EditPass("strip", 14, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
+    EditPass("strip", 15, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
     EditPass("third-parties", 1, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
@@ -317,7 +317,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("inline-images", 7, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
-        3,
+        4,
         _HTML,
         "icon_fonts:inline_icon_fonts",
         {"largest": Option(8192)},
@@ -344,7 +344,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 9, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass(
         "embedded",
-        11,
+        12,
         _HTML,
         "embedded:minify_embedded",
         {**_MINIFY, **_PREFIXES},

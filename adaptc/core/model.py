@@ -97,6 +97,9 @@ IDENTITY = "id"
 # servers may send them in every mode, and clients may keep them for ever.
 OWN_DIRECTORY = "_adaptc/"
 
+# The type of scripts that wait for a visitor, and the event of a window by which a proof wakes them
+HELD_TYPE = "adaptc-later"
+
 # The directory of an output that no server sends: the state, the cache, the locks
 PRIVATE = ".adaptc"
 

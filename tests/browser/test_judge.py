@@ -107,6 +107,38 @@ def test_what_is_lost_breaks_a_promise(change: dict[str, object], kind: str, pro
     }
 
 
+# A page whose menu is not shown until it is used
+WITH_MENU = replace(
+    PAGE,
+    links=(*PAGE.links, "/menu/"),
+    fields=(*PAGE.fields, "button button "),
+    names=(*PAGE.names, "menu"),
+    images=(*PAGE.images, (-300, 8, 32, 32)),
+    seen_images=PAGE.images,
+)
+ASLEEP = replace(PAGE, seen_images=PAGE.images, images=(*PAGE.images, (0, 0, 0, 0)), awake=WITH_MENU)
+
+
+@pytest.mark.parametrize("promised", STRICT)
+def test_what_nobody_sees_may_come_with_scripts_that_wait_and_must_then_be_there(promised: str) -> None:
+    def found(view: PageView) -> set[str]:
+        return {each.kind for each in differences((WITH_MENU,), view, promised)}
+
+    assert found(ASLEEP) == set()
+    assert found(replace(ASLEEP, awake=None)) == {"layout", "links", "controls", "names"}
+    assert found(replace(ASLEEP, awake=PAGE)) == {"links", "controls", "names"}
+    for change in (
+        {"seen_links": ("/",)},
+        {"seen_fields": ()},
+        {"seen_images": ((8, 90, 100, 50),)},
+        {"text": "Home"},
+        {"links": (*PAGE.links, "/news/#menu")},
+    ):
+        assert len(found(replace(ASLEEP, **change))) == 1, change
+    for change in ({"errors": (*PAGE.errors, "$ is not defined")}, {"text": "Home"}, {"missing": ("/b.png",)}):
+        assert len(found(replace(ASLEEP, awake=replace(WITH_MENU, **change)))) == 1, change
+
+
 def test_a_page_that_shows_nothing_is_blank() -> None:
     assert found(replace(PAGE, picture=picture(size=(320, 9))), CONTENT) == ["blank"]
 

@@ -135,6 +135,28 @@ def test_a_page_cannot_be_left_nor_loaded_again(chromium: str) -> None:
     assert {view.departure for view in done.views if view is not None} >= {URL, f"{URL}x.html"}
 
 
+ROUTED = """<!doctype html><nav><a href=/b/>B</a></nav><p id=words>Page A</p>
+<script>document.querySelector('a').addEventListener('click', (event) => {
+  event.preventDefault()
+  history.pushState({}, '', event.target.href)
+  words.textContent = 'Page B'
+})</script>"""
+
+
+def test_a_page_that_a_router_shows_may_be_loaded_in_place_of_that(chromium: str) -> None:
+    (original,) = performances(chromium, Play(ROUTED, Robot(40)))
+    assert len(original.acts) < 40  # what a router shows is another page
+    assert original.acts[-1].kind == "follow"
+    levels = (
+        ROUTED.partition("<script>")[0],
+        ROUTED.replace("'Page B'", "'Page C'"),
+        ROUTED.partition("<script>")[0].replace("<a", "<a onclick=\"location='/c/'; return false\""),
+        ROUTED.partition("<script>")[0].replace("<a", "<a onclick='return false'"),
+    )
+    found = performances(chromium, *(Play(level, Robot(40), original.acts) for level in levels))
+    assert [bool(acted_differences([original], each)) for each in found] == [False, True, True, True]
+
+
 def test_acts_are_sentences() -> None:
     assert str(Act("click", "a||Read more|/news/", 1)) == "click a “Read more”"
     assert str(Act("type", "input|text|Find|", 0, "ab")) == "type ab input “Find”"

@@ -22,6 +22,7 @@ from adaptc.formats.script import is_javascript_type, is_module_type
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 from adaptc.formats.script.lookups import selects_file
 from adaptc.site.header_rules import CSP, LINK
+from adaptc.site.published import HYDRATABLE
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -312,6 +313,26 @@ def is_isolated(element: Element, text: str) -> bool:
         return True
     place = element.source_location
     return place is not None and any(start < place.start_tag.start_offset < end for start, end in _noscripts(text))
+
+
+# Applications whose root is the whole document, in whose head they find style elements, too
+_WHOLE_DOCUMENT = re.compile(r"\bself\.__next_f\b|\bwindow\.__(?:reactRouter|remix)Context\b")
+
+
+def is_compared(style: Element, text: str) -> bool:
+    """Whether scripts that hydrate a page compare the text of a style element with their own (React, Vue).
+
+    Where it is another they report an error, and React builds the page anew. ``text`` is that of the page.
+    """
+    is_hydrated, is_whole = _hydration_of(text)
+    return is_whole or (is_hydrated and style.closest("body") is not None)
+
+
+@lru_cache(maxsize=4)
+def _hydration_of(text: str) -> tuple[bool, bool]:
+    if "<script" not in text:
+        return False, False
+    return HYDRATABLE.search(text) is not None, _WHOLE_DOCUMENT.search(text) is not None
 
 
 # With scripting a noscript is text up to its end tag. Without, one in the head ends before the first element that

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import PageContext, Report, is_isolated
+from adaptc.compile.page.context import PageContext, Report, is_compared, is_isolated
 from adaptc.compile.page.inlining import reads_tags
 from adaptc.compile.page.sheets import is_minified
 from adaptc.compile.view import Options, View
@@ -37,6 +37,8 @@ def minify_embedded(editor: Editor, page: PageContext, view: View, options: Opti
         return report
     for element in editor.tree.iter_elements(("style", "script")):
         text = element.text
+        if element.tag == "style" and is_compared(element, editor.text):
+            continue
         shorter = _shorter(element, text, view, options) if text and not is_isolated(element, editor.text) else None
         if shorter is not None and len(shorter) < len(text) and page.can_hold(shorter):
             editor.set_raw_text(element, shorter)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_compared, is_isolated
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
@@ -57,7 +57,7 @@ def _reduced(text: str, options: Options) -> str:
 
 def _style(element: Element, editor: Editor, options: Options, report: Report) -> None:
     reduced = _reduced(element.text, options)
-    if reduced != element.text:
+    if reduced != element.text and not is_compared(element, editor.text):
         editor.set_raw_text(element, reduced)
         report.actions.append(Action("page-fonts", "dropped", "<style>", "faces for text"))
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import PageContext, Report, is_isolated
+from adaptc.compile.page.context import PageContext, Report, is_compared, is_isolated
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.view import Options, View
@@ -38,7 +38,7 @@ def inline_icon_fonts(editor: Editor, page: PageContext, view: View, options: Op
     """Replace the icon fonts of the page's style elements by their glyphs in use, up to ``largest`` bytes each."""
     report = Report()
     styles = [] if page.has_policy else [each for each in editor.tree.iter_elements("style") if _has_fonts(each)]
-    styles = [style for style in styles if not is_isolated(style, editor.text)]
+    styles = [each for each in styles if not (is_isolated(each, editor.text) or is_compared(each, editor.text))]
     if not styles or page.base_path is None:
         return report
     glyphs = _PageGlyphs(editor, page, view, options["largest"])

@@ -18,7 +18,7 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from adaptc.browser.evidence import WIDTHS
-from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_compared, is_isolated
 from adaptc.compile.page.copies import Copy, FormatCopies, shows_as_stored, single_source_set, with_images
 from adaptc.compile.page.guarded_images import STATE_CLASSES, NamedImages
 from adaptc.compile.page.image_sizes import PageSizing, ShownImages
@@ -95,6 +95,8 @@ def _offer_in_css(editor: Editor, copies: FormatCopies, loaded: frozenset[str | 
         if is_isolated(element, editor.text) or (element.attr("type") or "text/css").lower() != "text/css":
             continue
         if element.tag == "style":
+            if is_compared(element, editor.text):
+                continue
             editor.set_raw_text(element, with_images(element.text, image_set))
             continue
         style = element.attr("style") or ""

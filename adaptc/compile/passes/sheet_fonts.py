@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_compared, is_isolated
 from adaptc.compile.page.sheets import sheet_in_utf8, sheets_with_bases, url_like
 from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.view import WOFF2, Asset, DerivingView, Options, Outcome
@@ -52,6 +52,8 @@ def offer_style_fonts(editor: Editor, page: PageContext, view: DerivingView, opt
         return report
     fonts = _Fonts(STYLE_NAME, page.base_path, page.base, view, options)
     for element in editor.tree.iter_elements("style"):
+        if is_compared(element, editor.text):
+            continue
         if not is_isolated(element, editor.text) and (element.attr("type") or "text/css").lower() == "text/css":
             offered = fonts.offered(element.text)
             if offered != element.text and page.can_hold(offered):

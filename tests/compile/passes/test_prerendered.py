@@ -235,6 +235,49 @@ def test_the_outline_of_a_page_is_written_from_its_headings() -> None:
     assert kept_reason(deeper) == "a script fills a list of it"
 
 
+def test_the_bar_of_a_narrow_window_names_the_outline() -> None:
+    bar = (
+        "<div class='VPLocalNav empty' data-v-3><div class=VPLocalNavOutlineDropdown><button data-v-4>Return to top"
+        "</button></div></div>"
+    )
+    outline = (
+        "<nav class=VPDocAsideOutline><div class=outline-title>On this page</div>"
+        "<ul class='VPDocOutlineItem root'></ul>"
+    )
+    main = ARTICLE.replace("</h1>", "</h1><h2 id=steps>Steps</h2>")
+    article = f"</nav><main class=VPDoc>{main}</main>"
+    made = parse(adapted(prerendered("VitePress", bar + outline + article)))
+    (button,) = made.select(".VPLocalNavOutlineDropdown > button[data-v-4]")
+    assert [each.text for each in button.select("span")] == ["On this page", "", "Return to top"]
+    assert button.select_one("span[hidden]").text == "Return to top"
+    assert button.select_one("span.vpi-chevron-right[data-v-4]") is not None
+    (local,) = made.select(".VPLocalNav[data-v-3]")
+    assert local.attr("class") == "VPLocalNav"
+    without = parse(adapted(prerendered("VitePress", bar + f"<main class=VPDoc>{ARTICLE}</main>")))
+    assert without.select_one(".VPLocalNav.empty button[data-v-4]") is not None
+
+
+@pytest.mark.parametrize(("depths", "count"), [(("2",), 2), (("2", "0"), 0), ((), 0)])
+def test_the_side_bar_of_vuepress_has_the_headings_of_its_page(depths: tuple[str, ...], count: int) -> None:
+    bar = "<ul class=vp-sidebar-items><li><a class='vp-sidebar-item active' href=/b.html>Steps</a></li></ul>"
+    headings = "<h2 id=one><a class=header-anchor href='#one'><span>One</span></a></h2><h3 id=two>Two</h3>"
+    body = f"<div id=app>{bar}<div class=vp-page vp-content>{ARTICLE}{headings}</div></div>"
+    head = '<meta name=generator content="VuePress 2"><script type=module src=/assets/app-BmTp4_j0.js></script>'
+    script = "".join(f'x={{"sidebarDepth":{depth}}};' for depth in depths) + FILES["assets/js/main.75c38abc.js"]
+    made = parse(adapted(page(body, head), **{"assets/app-BmTp4_j0.js": script}))
+    assert len(made.select("script[type=adaptc-later]")) == 1
+    links = made.select(".active + ul.vp-sidebar-children[data-later] a.vp-sidebar-item")
+    assert [(each.attr("href"), each.text) for each in links] == [("#one", "One"), ("#two", "Two")][:count]
+
+
+def test_the_switch_of_the_theme_has_its_label_unless_the_site_words_it() -> None:
+    switch = f"<button class='VPSwitch VPSwitchAppearance' role=switch title></button><main>{ARTICLE}</main>"
+    text = prerendered("VitePress", switch)
+    assert 'title="Switch to dark theme"' in adapted(text)
+    worded = text.replace("<script>window.__VP", '<script>x={"darkModeSwitchTitle":"Nacht"};window.__VP')
+    assert "Switch to dark theme" not in adapted(worded)
+
+
 def test_the_bar_of_a_page_has_the_width_that_a_script_gives_it() -> None:
     bar = "<div class=VPNavBar>Bar</div><div class='VPContent {}'>" + f"{ARTICLE}</div>"
     for mark, name in (("has-sidebar", "has-sidebar"), ("is-home", "home")):

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
 from adaptc.compile.page.sheets import screen_sheets
-from adaptc.compile.passes.prerendered.dependence import absence_reason, dependence_reason, fetching_reason
+from adaptc.compile.passes.prerendered.dependence import absence_reason, dependence_reason, fetching_reason, held_facts
 from adaptc.compile.passes.prerendered.hydration import Hydration, find_framework
 from adaptc.compile.passes.prerendered.loading import load_lazy_images
-from adaptc.compile.passes.prerendered.vitepress import write_bar, write_outline
+from adaptc.compile.passes.prerendered.vitepress import DEPTHS, label_switch, write_bar, write_outline, write_side_bar
 from adaptc.compile.view import Options, View
-from adaptc.core.model import Action
+from adaptc.core.model import HELD_TYPE, Action
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.static_text import has_streamed_parts, place_streamed_parts
@@ -57,15 +57,17 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     if reason:
         return Report([Action(NAME, KEPT, subject, reason)])
     files = frozenset(path for url in hydration.urls() if (path := view.follow(page.base, url).path) is not None)
-    actions = list(_adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1]))
+    depths = held_facts(DEPTHS, hydration, page, view) if framework.name == "VuePress" else frozenset[str]()
+    actions = list(_adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1], depths))
     _hold(editor, hydration)
     held = Action(NAME, "held", subject, "it runs once a visitor uses what it serves", len(hydration.scripts))
     return Report([held, *actions], held=files)
 
 
-def _adapt(editor: Editor, roots: Sequence[Element]) -> Iterator[Action]:
+def _adapt(editor: Editor, roots: Sequence[Element], depths: frozenset[str]) -> Iterator[Action]:
     write_bar(editor)
-    if count := write_outline(editor, _OWN):
+    label_switch(editor)
+    if count := write_outline(editor, _OWN) or write_side_bar(editor, depths, _OWN):
         yield Action(NAME, "written", "links to headings of the page", count=count)
     if count := load_lazy_images(editor) + show_images(editor, roots):
         yield Action(NAME, "loaded", "images that a script would load", count=count)
@@ -81,8 +83,8 @@ def _streamed_tree(editor: Editor) -> Document:
 
 # ---- Scripts and hints that wait
 
-# The type of a script and the relation of a link that wait, and the attribute that holds what they have instead
-_TYPE, _OWN = "adaptc-later", "data-later"
+# The attribute that holds what a script or a link that waits has instead of its type or relation
+_OWN = "data-later"
 
 
 def _hold(editor: Editor, hydration: Hydration) -> None:
@@ -91,19 +93,19 @@ def _hold(editor: Editor, hydration: Hydration) -> None:
         kind, address = script.attr("type"), script.attr("src")
         if kind is not None:
             editor.set_attribute(script, f"{_OWN}-type", kind)
-        editor.set_attribute(script, "type", _TYPE)
+        editor.set_attribute(script, "type", HELD_TYPE)
         if address is not None:
             editor.set_attribute(script, _OWN, address)
             editor.remove_attribute(script, "src")
     for link in hydration.hints:
         editor.set_attribute(link, _OWN, link.attr("rel") or "")
-        editor.set_attribute(link, "rel", _TYPE)
+        editor.set_attribute(link, "rel", HELD_TYPE)
 
 
 @cache
 def _wake_script() -> str:
     source = package_files(__package__).joinpath("wake.js").read_text("utf-8")
-    filled = re.sub(r"\b(?:OWN|TYPE)\b", lambda match: _TYPE if match[0] == "TYPE" else _OWN, source)
+    filled = re.sub(r"\b(?:OWN|TYPE)\b", lambda match: HELD_TYPE if match[0] == "TYPE" else _OWN, source)
     return minify_script(filled) or filled
 
 

@@ -88,11 +88,16 @@ _FETCHED = FactKind("fetched addresses", _fetched_addresses, frozenset[str]())
 
 def fetching_reason(hydration: Hydration, page: PageContext, view: View) -> str | None:
     """Return which data the scripts that hydrate a page fetch, which are not in its HTML, if they do."""
+    addresses = sorted(held_facts(_FETCHED, hydration, page, view))
+    return f"a script fetches what it may show: {addresses[0]}" if addresses else None
+
+
+def held_facts(kind: FactKind[frozenset[str]], hydration: Hydration, page: PageContext, view: View) -> frozenset[str]:
+    """Return the facts of one kind of all scripts that hydrate a page."""
     kept = {script_source(each, page.base, view) for each in hydration.others}
     scripts = [source for source in page.scripts if source not in kept]
     scripts += _loaded_scripts(hydration, page, view)
-    addresses = sorted(frozenset[str]().union(*(view.facts(_FETCHED, source) for source in scripts)))
-    return f"a script fetches what it may show: {addresses[0]}" if addresses else None
+    return frozenset[str]().union(*(view.facts(kind, source) for source in scripts))
 
 
 def _loaded_scripts(hydration: Hydration, page: PageContext, view: View) -> Iterator[bytes]:

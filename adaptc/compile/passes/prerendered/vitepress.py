@@ -1,13 +1,16 @@
-"""What the scripts of VitePress alone write into a page, which a prerendered page then has without them."""
+"""What the scripts of VitePress and VuePress alone write into a page, which it then has without them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from html import escape
+from itertools import takewhile
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from adaptc.compile.passes.prerendered.hydration import inline_code
+from adaptc.core.facts import FactKind
 from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup
@@ -31,9 +34,25 @@ def write_bar(editor: Editor) -> None:
         editor.set_attribute(bar, "class", " ".join([*have, *added]))
 
 
+# ---- The switch of the theme, which a script labels: its state in the markup is that of a light page
+
+_SWITCH = ".VPSwitchAppearance[title='']"
+_SWITCH_LABEL = "Switch to dark theme"
+_HAS_LABELS = re.compile(r"\bdarkModeSwitchTitle\b")
+
+
+def label_switch(editor: Editor) -> None:
+    """Label the switch of the theme, for those who hear pages, unless the site words the label itself."""
+    if not any(map(_HAS_LABELS.search, inline_code(editor.tree))):
+        for switch in editor.tree.select(_SWITCH):
+            editor.set_attribute(switch, "title", _SWITCH_LABEL)
+
+
 # ---- The outline, which a script writes from the headings of the second level
 
 _OUTLINE = "ul.VPDocOutlineItem.root"
+# The button to the top of a page without an outline, which opens that of others
+_TOP_BUTTON = ".VPLocalNavOutlineDropdown > button"
 # The levels of headings that it has, where the site or the page sets others
 _OUTLINE_LEVELS = re.compile(r"""outline\\*["']?:\s*(?:\\*["']deep|\[|\d|false|!1|\{[^{}]*level)""")
 
@@ -56,13 +75,68 @@ def write_outline(editor: Editor, mark: str) -> int:
             scope = "".join(f" {attribute_markup(name, '')}" for name in outline.attrs if name.startswith("data-v-"))
             editor.append(outline, "".join(_outline_link(heading, scope, mark) for heading in headings))
             editor.set_attribute(box, "class", " ".join([*class_names(box), "has-outline"]))
+            _write_local_bar(editor, box.select_one(".outline-title"), mark)
             return len(headings)
     return 0
 
 
+def _write_local_bar(editor: Editor, title: Element | None, mark: str) -> None:
+    """Have the bar of a narrow window name the outline, as it does of a page with headings."""
+    bar, button = editor.tree.select_one(".VPLocalNav.empty"), editor.tree.select_one(_TOP_BUTTON)
+    if bar is None or button is None or title is None or button.select_one("*") is not None:
+        return
+    scope = "".join(f" {attribute_markup(name, '')}" for name in button.attrs if name.startswith("data-v-"))
+    label = f"<span class=menu-text{scope}>{escape(fold_space(title.text).strip())}</span>"
+    icon = f'<span class="vpi-chevron-right icon"{scope}></span>'
+    before = f"<span hidden {mark}>{button.inner_html}</span>"  # scripts look for it
+    editor.replace_element(button, f"<button{scope}>{label}{icon}{before}</button>")
+    editor.set_attribute(bar, "class", " ".join(name for name in class_names(bar) if name != "empty"))
+
+
 def _outline_link(heading: Element, scope: str, mark: str) -> str:
-    anchor = heading.select_one(".header-anchor")
-    title = fold_space(heading.text.removesuffix(anchor.text if anchor is not None else "")).strip()
-    address = attribute_markup("href", "#" + quote(heading.attr("id") or ""))
+    title, address = _title_of(heading), attribute_markup("href", "#" + quote(heading.attr("id") or ""))
     link = f"<a class=outline-link {address} {attribute_markup('title', title)}{scope}>{escape(title)}</a>"
     return f"<li {mark}{scope}>{link}</li>"
+
+
+# ---- VuePress: the headings of a page in the side bar, under its name
+
+_NAME = "li > a.vp-sidebar-item.active"
+_HEADINGS = ":is(.vp-page, [vp-content]) :is(h2, h3)[id]"
+# How many levels of headings a side bar has: a script says so of the site, and one of a page with a number of its own
+_DEPTH = re.compile(r"""\bsidebarDepth\\*["']?:\s*(-?\d+)""")
+DEPTHS = FactKind("depths of side bars", lambda text: frozenset(_DEPTH.findall(text)), frozenset[str]())
+
+
+def write_side_bar(editor: Editor, depths: frozenset[str], mark: str) -> int:
+    """Write the links to the headings of a page into a side bar of the default depth; returns their number."""
+    names, headings = editor.tree.select(_NAME), editor.tree.select(_HEADINGS)
+    if depths != {"2"} or len(names) != 1 or not headings or headings[0].tag != "h2":
+        return 0
+    written = ""
+    for place, heading in enumerate(headings):
+        if heading.tag == "h2":
+            below = list(takewhile(lambda each: each.tag == "h3", headings[place + 1 :]))
+            written += f"<li>{_side_link(heading)}{_side_list(map(_side_item, below)) if below else ''}</li>"
+    editor.insert_after(names[0], _side_list([written], f" {mark}"))
+    return len(headings)
+
+
+def _side_list(items: Iterable[str], mark: str = "") -> str:
+    return f"<ul class=vp-sidebar-children{mark}>{''.join(items)}</ul>"
+
+
+def _side_item(heading: Element) -> str:
+    return f"<li>{_side_link(heading)}</li>"
+
+
+def _side_link(heading: Element) -> str:
+    title, address = _title_of(heading), attribute_markup("href", "#" + quote(heading.attr("id") or ""))
+    label = attribute_markup("aria-label", title)
+    return f'<a class="route-link auto-link vp-sidebar-item" {address} {label}>{escape(title)}</a>'
+
+
+def _title_of(heading: Element) -> str:
+    own = [each.text for each in heading.select(".header-anchor")]
+    text = heading.text
+    return fold_space(text.removesuffix(own[0]) if own and own[0] != text else text).strip()

@@ -1,6 +1,7 @@
 // Lets the scripts of an application wait until a visitor uses something that the page cannot serve without them, runs
 // them in their order, and then repeats for them what the visitor did. Held scripts and hints have the type or relation
-// TYPE and their own in OWN, which disabled buttons have that can be pressed meanwhile, and what scripts will write.
+// TYPE and their own in OWN, which disabled buttons have that can be pressed meanwhile, what scripts will write, and what
+// it stands for. An event TYPE of the window, which proofs send, wakes them, too.
 {
   const button = 'button,[type=button],[type=submit],[type=reset],[type=image],[type=checkbox],[type=radio]'
   const field = 'input:not(' + button + '),select,textarea,[contenteditable]'
@@ -116,7 +117,8 @@
   const run = async () => {
     const focused = document.activeElement, focus = { target: focused, place: placeOf(focused) }
     for (const link of all('link[rel=TYPE]')) link.rel = link.getAttribute('OWN')
-    for (const node of all('li[OWN]')) node.remove()
+    for (const node of all('li[OWN],ul[OWN]')) node.remove()
+    for (const node of all('span[OWN]')) node.parentNode.replaceChildren(...node.childNodes)
     for (const node of all('button[OWN]')) {
       node.disabled = true
       node.removeAttribute('OWN')
@@ -155,4 +157,5 @@
     document.readyState === 'loading' ? listen.call(document, 'DOMContentLoaded', run) : run()
   }
   for (const type of types) addEventListener(type, hear, true)
+  addEventListener('TYPE', wake)
 }

@@ -9,7 +9,7 @@ from turbohtml import Element
 
 from adaptc.compile.analyse.harm import ShownImage
 from adaptc.compile.page.backgrounds import UNREADABLE, ClearedCss, RemovableImage, clear_backgrounds
-from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_compared, is_isolated
 from adaptc.compile.page.guarded_images import BY_ADDRESS, GuardedImages
 from adaptc.compile.page.image_labels import LabelledImage
 from adaptc.compile.page.placeholders import Placeholders, names_image, sources_of
@@ -160,6 +160,8 @@ class _Styles:
 
     def style_element(self, element: Element) -> None:
         if (element.attr("type") or "text/css").lower() != "text/css" or not is_balanced(element.text):
+            return
+        if is_compared(element, self.editor.text):
             return
         cleared = self._cleared(element, element.text, declarations=False)
         if cleared is not None and cleared.urls:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from adaptc.compile.page.context import PageContext, is_isolated
+from adaptc.compile.page.context import PageContext, is_compared, is_isolated
 from adaptc.compile.page.inlining import FRAMED, PRELOADED, carried_markup, first_unusual, framed_files, meets_integrity
 from adaptc.compile.page.sheets import Rebase, SheetLoader, sheet_references, sheet_text
 from adaptc.compile.view import Asset, View
@@ -65,6 +65,8 @@ def page_styles(editor: Editor, page: PageContext, view: View) -> list[PageStyle
         is_switched_off = element not in applied
         if page.has_scripts and (is_switched_off or element.attr("title") or _is_known(element, page)):
             styles.append(PageStyle(element, None, "a script of the page may know it"))
+        elif page.has_scripts and element.tag == "style" and is_compared(element, editor.text):
+            styles.append(PageStyle(element, None, "scripts that hydrate the page compare its text"))
         elif page.has_scripts and framed and view.follow(page.base, element.attr("href") or "").path in framed:
             styles.append(PageStyle(element, None, FRAMED))
         elif is_switched_off:
