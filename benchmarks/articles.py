@@ -1,0 +1,312 @@
+"""What composed pages say, against labels of which words are the article's: recall, precision, links, bytes.
+
+    python benchmarks/articles.py SITES [--page NAME...] [--peers] [--node-modules DIR] [--show]
+
+The labels are in ``labels/articles.jsonl``, and SITES holds a directory for each site (``labels/README.md``). Each page
+is built at levels text and extreme. Recall is the share of the article's words that the page at level text says, in
+order; precision is the share of the words in its ``<main>`` that are the article's. With --peers the same is measured
+of @mozilla/readability (npm, with jsdom; their ``node_modules``) and of trafilatura, as they are installed; a page of which
+one of them makes nothing is refused. With --show the labelled words and the others of each page are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import brotli
+from turbohtml import Document, Element, Node, Text
+
+import adaptc
+from adaptc.core.urls import quote_path
+from adaptc.formats.html.document import parse, read_page
+from adaptc.formats.html.visible_text import is_followable
+
+LABELS = Path(__file__).parent / "labels" / "articles.jsonl"
+# letters of scripts that write no spaces count one by one
+WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\u9fff\uf900-\ufaff]|[^\W_\u0e00-\u0eff\u1000-\u109f\u2e80-\u9fff\uf900-\ufaff]+")
+SILENT = frozenset({"script", "style", "template", "noscript", "head", "svg", "iframe", "textarea", "select", "object", "math"})
+BLOCKS = re.compile(r"(?:address|article|aside|blockquote|br|d[dlt]|div|fig.*|footer|form|h\d|header|hr|li|main|nav|[ou]l|p|pre|section|t[dhr]|table)")
+REFERENCE = re.compile(rb"""(?:src|href)\s*=\s*["']?([^"'\s>]+)|url\(\s*["']?([^"')]+)""", re.IGNORECASE)
+READABILITY = """
+const {JSDOM} = require("jsdom"), {Readability} = require("@mozilla/readability"), fs = require("fs");
+for (const path of fs.readFileSync(0, "utf8").split("\\n").filter(Boolean)) {
+  const {window} = new JSDOM(fs.readFileSync(path, "utf8"), {url: "http://site.test/"});
+  const found = new Readability(window.document).parse();
+  console.log(JSON.stringify(found && {title: found.title, byline: found.byline || "", content: found.content}));
+}
+"""
+
+
+@dataclass(frozen=True)
+class Label:
+    """What one page says: selectors of its article, of parts of the frame within it, and of what never shows."""
+
+    site: str
+    page: str
+    kind: str
+    language: str
+    article: tuple[str, ...]
+    frame: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.site}/{self.page}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """Recall of the article's words in order, and precision."""
+
+    recall: float
+    precision: float
+
+
+def read_labels(path: Path) -> list[Label]:
+    rows = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    return [Label(**{key: tuple(each) if isinstance(each, list) else each for key, each in row.items()}) for row in rows]
+
+
+def tree_of(path: Path) -> Document:
+    return parse(read_page(path.read_bytes()).text)
+
+
+def words_of(nodes: Iterable[Node], left_out: frozenset[Element] = frozenset()) -> list[str]:
+    return WORD.findall("".join(_texts(nodes, left_out)).casefold())
+
+
+def _texts(nodes: Iterable[Node], left_out: frozenset[Element]) -> Iterator[str]:
+    for node in nodes:
+        if isinstance(node, Text):
+            yield node.data
+        elif isinstance(node, Element) and node.tag not in SILENT and node not in left_out:
+            is_block = BLOCKS.fullmatch(node.tag) is not None
+            yield " " * is_block
+            yield from _texts(node.children, left_out)
+            yield " " * is_block
+
+
+def labelled(tree: Document, label: Label) -> tuple[list[str], list[str]]:
+    """Return the words of the article, and those that never show."""
+    never = {each for selector in label.never for each in tree.select(selector)}
+    frame = {each for selector in label.frame for each in tree.select(selector)}
+    found = {each for selector in label.article for each in tree.select(selector)}
+    outermost = [each for each in tree.iter_elements() if each in found and found.isdisjoint(each.ancestors)]
+    return words_of(outermost, frozenset(never | frame)), words_of(never)
+
+
+def common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the length of the longest common subsequence (Hunt and Szymanski 1977)."""
+    places: dict[str, list[int]] = {}
+    for index, word in enumerate(other):
+        places.setdefault(word, []).append(index)
+    ends: list[int] = []
+    for word in one:
+        for index in reversed(places.get(word, ())):
+            place = bisect_left(ends, index)
+            ends[place : place + 1] = [index]
+    return len(ends)
+
+
+def score(article: Sequence[str], everything: Sequence[str], main: Sequence[str]) -> Score:
+    counted = Counter(main)
+    right = sum((counted & Counter(article)).values())
+    return Score(common(article, everything) / max(len(article), 1), right / max(len(main), 1))
+
+
+# ---- ours
+
+
+def docroot_of(site: Path, pages: Sequence[str], docroot: Path) -> None:
+    """Copy pages of a site with what they refer to, and all style sheets and scripts."""
+    there = {each for each in site.rglob("*") if each.is_file()}
+    wanted = {site / page for page in pages} | {each for each in there if each.suffix in (".css", ".js")}
+    for page in pages:
+        for match in REFERENCE.finditer((site / page).read_bytes()):
+            reference = (match[1] or match[2]).decode("utf-8", "replace").partition("?")[0].partition("#")[0]
+            base = site if reference.startswith("/") else (site / page).parent
+            target = Path(os.path.normpath(base / reference.lstrip("/")))
+            if target in there and target.suffix not in (".html", ".htm"):
+                wanted.add(target)
+    for each in wanted:
+        copy = docroot / each.relative_to(site)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(each, copy)
+
+
+def build(site: Path, pages: Sequence[str], scratch: Path, level: str) -> tuple[dict[str, Path], float]:
+    """Return the pages as they are built, and the seconds that took."""
+    docroot, output = scratch / "site", scratch / level
+    docroot.exists() or docroot_of(site, pages, docroot)
+    config = adaptc.load_config(None, {
+        "docroot": docroot, "output": output, "build.effort": "fast", "build.levels": ("full", level),
+    })  # fmt: skip
+    start = time.process_time()
+    adaptc.build(config)
+    took = time.process_time() - start
+    return {page: output / level / "id" / page for page in pages}, took
+
+
+def links_of(tree: Document) -> set[str]:
+    hrefs = (each.attr("href") or "" for each in tree.select("a[href], area[href]") if each.closest("template") is None)
+    return {href.strip() for href in hrefs if is_followable(href)}
+
+
+def floor_of(tree: Document) -> int:
+    """Return the bytes of a page's own words, links and forms, compressed by Brotli alone."""
+    body = tree.select_one("body")
+    words = re.sub(r"\s+", " ", "".join(_texts(body.children if body is not None else (), frozenset())))
+    controls = "".join(each.html for each in tree.select("form input, form select, form textarea, form button"))
+    own = "\n".join([words, *sorted(links_of(tree)), controls])
+    return len(brotli.compress(own.encode(), quality=11))
+
+
+@dataclass(frozen=True)
+class Composed:
+    """One page at level text: its score, the shares of its links and of what never shows, bytes beyond its floor."""
+
+    score: Score
+    links: float
+    shown: float
+    bytes: int
+    floor: int
+    extreme_bytes: int
+    extreme_requests: int
+
+
+def composed(label: Label, source: Path, text: Path, extreme: Path) -> Composed:
+    before, after = tree_of(source), tree_of(text)
+    article, never = labelled(before, label)
+    main, body = after.select_one("main"), after.select_one("body")
+    assert body is not None
+    everything = words_of(body.children)
+    wanted = links_of(before)
+    kept = len(wanted & links_of(after)) / max(len(wanted), 1)
+    shown = common(never, everything) / max(len(never), 1) if len(never) > 3 else 0.0
+    markup = extreme.read_text("utf-8", "replace")
+    requests = 1 + len(set(re.findall(r'(?:src|srcset)="?(?!data:)([^" >]+)', markup)))
+    return Composed(
+        score(article, everything, words_of(main.children if main is not None else ())), kept, shown,
+        len(brotli.compress(text.read_bytes(), quality=11)), floor_of(before),
+        len(brotli.compress(extreme.read_bytes(), quality=11)), requests,
+    )  # fmt: skip
+
+
+# ---- peers
+
+
+def readability(pages: Sequence[Path], modules: Path) -> list[list[str] | None]:
+    """Return the words that Readability finds on each page, with the title and the byline, ``None`` if it refuses."""
+    result = subprocess.run(
+        ["node", "-e", READABILITY], input="\n".join(str(page.resolve()) for page in pages), cwd=modules.parent,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    rows: list[dict[str, Any] | None] = [json.loads(line) for line in result.stdout.splitlines()]
+    return [row and words_of(parse(f"<h1>{row['title']}</h1><p>{row['byline']}</p>{row['content']}").children) for row in rows]
+
+
+def trafilatura(page: Path) -> list[str] | None:
+    """Return the words that trafilatura finds on a page, with the title, ``None`` if it refuses."""
+    from trafilatura import bare_extraction
+
+    found = bare_extraction(page.read_bytes(), include_comments=False, favor_recall=True)
+    if found is None or not found.text:
+        return None
+    return WORD.findall(f"{found.title or ''}\n{found.author or ''}\n{found.text}".casefold())
+
+
+# ---- the table
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sites", type=Path)
+    parser.add_argument("--page", nargs="*", default=[], help="parts of names: SITE/PAGE")
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--node-modules", type=Path, default=Path("node_modules"))
+    parser.add_argument("--show", action="store_true", help="print the labelled words")
+    parser.add_argument("--keep", type=Path, help="where to leave the built pages")
+    options = parser.parse_args()
+    wanted = [each for each in read_labels(LABELS) if not options.page or any(part in each.name for part in options.page)]
+    if options.show:
+        for label in wanted:
+            show(label, options.sites)
+        return
+    found, seconds = dict(measured(wanted, options.sites, options.keep)), 0.0
+    peers: list[dict[str, list[str] | None]] = []
+    if options.peers:
+        paths = [options.sites / label.name for label in wanted]
+        peers.append(dict(zip((each.name for each in wanted), readability(paths, options.node_modules), strict=True)))
+        peers.append({each.name: trafilatura(options.sites / each.name) for each in wanted})
+    for line in table(wanted, options.sites, found, peers):
+        print(line)
+
+
+def measured(labels: Sequence[Label], sites: Path, keep: Path | None) -> Iterator[tuple[str, Composed]]:
+    total = 0.0
+    for site in dict.fromkeys(label.site for label in labels):
+        own = [label for label in labels if label.site == site]
+        with tempfile.TemporaryDirectory() as temporary:
+            scratch = Path(temporary) if keep is None else keep / site
+            scratch.mkdir(parents=True, exist_ok=True)
+            names = [label.page for label in own]
+            text, took = build(sites / site, names, scratch, "text")
+            extreme, _ = build(sites / site, names, scratch, "extreme")
+            total += took
+            for label in own:
+                yield label.name, composed(label, sites / label.name, text[label.page], extreme[label.page])
+    print(f"{total / len(labels):.2f} s of CPU a page at level text, full and its codings included")
+
+
+def table(
+    labels: Sequence[Label], sites: Path, found: dict[str, Composed], peers: Sequence[dict[str, list[str] | None]]
+) -> Iterator[str]:
+    names = ["adaptc", "Readability", "trafilatura"][: 1 + len(peers)]
+    yield f"| page | kind | words | {' | '.join(names)} | links | bytes, beyond the floor | extreme |"
+    yield "| --- " * (6 + len(names)) + "|"
+    rows: list[list[Score | None]] = []
+    for label in labels:
+        article, _ = labelled(tree_of(sites / label.name), label)
+        ours = found[label.name]
+        theirs = (peer[label.name] for peer in peers)
+        rows.append([ours.score, *(words and score(article, words, words) for words in theirs)])
+        scores = " | ".join(f"{each.recall:.3f}, {each.precision:.2f}" if each else "refused" for each in rows[-1])
+        shown = f" (shows {ours.shown:.2f} of what never shows)" if ours.shown else ""
+        yield (
+            f"| {label.name} | {label.kind} | {len(article):,} | {scores} | {ours.links:.2f}{shown} | "
+            f"{ours.bytes:,}, {ours.bytes - ours.floor:+,} | {ours.extreme_requests}, {ours.extreme_bytes:,} |"
+        )
+    means = [[row[index] for row in rows] for index in range(len(names))]
+    for name, column in zip(names, means, strict=True):
+        kept = [each for each in column if each]
+        yield (
+            f"{name}: recall {fmean(each.recall for each in kept):.4f}, precision {fmean(each.precision for each in kept):.3f}"
+            f" of {len(kept)} pages; {len(column) - len(kept)} refused; recall of 1.00 on {sum(each.recall > 0.995 for each in kept)}"
+        )
+
+
+def show(label: Label, sites: Path) -> None:
+    tree = tree_of(sites / label.name)
+    article, never = labelled(tree, label)
+    for selector in (*label.article, *label.frame, *label.never):
+        tree.select_one(selector) or print(f"{label.name}: nothing is {selector}")
+    print(f"{label.name}: {len(article)} words: {' '.join(article[:14])} ... {' '.join(article[-14:])}; never: {len(never)}")
+
+
+if __name__ == "__main__":
+    main()
