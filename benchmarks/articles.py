@@ -37,9 +37,17 @@ from adaptc.formats.html.visible_text import is_followable
 
 LABELS = Path(__file__).parent / "labels" / "articles.jsonl"
 # letters of scripts that write no spaces count one by one
-WORD = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\u9fff\uf900-\ufaff]|[^\W_\u0e00-\u0eff\u1000-\u109f\u2e80-\u9fff\uf900-\ufaff]+")
-SILENT = frozenset({"script", "style", "template", "noscript", "head", "svg", "iframe", "textarea", "select", "object", "math"})
-BLOCKS = re.compile(r"(?:address|article|aside|blockquote|br|d[dlt]|div|fig.*|footer|form|h\d|header|hr|li|main|nav|[ou]l|p|pre|section|t[dhr]|table)")
+WORD = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u2e80-\u2fff\u3040-\u9fff\uf900-\ufaff]"
+    r"|[^\W_\u0e00-\u0eff\u1000-\u109f\u2e80-\u9fff\uf900-\ufaff]+"
+)
+SILENT = frozenset(
+    {"script", "style", "template", "noscript", "head", "svg", "iframe", "textarea", "select", "object", "math"}
+)
+BLOCKS = re.compile(
+    r"(?:address|article|aside|blockquote|br|d[dlt]|div|fig.*|footer|form|h\d|header|hr|li|main|nav|[ou]l|p|pre|section|t[dhr]|table)"
+)
+NO_TARGET = re.compile(r"\s*(?:#.*|mailto:|tel:|https?:/*)?\s*")
 REFERENCE = re.compile(rb"""(?:src|href)\s*=\s*["']?([^"'\s>]+)|url\(\s*["']?([^"')]+)""", re.IGNORECASE)
 READABILITY = """
 const {JSDOM} = require("jsdom"), {Readability} = require("@mozilla/readability"), fs = require("fs");
@@ -78,7 +86,9 @@ class Score:
 
 def read_labels(path: Path) -> list[Label]:
     rows = (json.loads(line) for line in path.read_text("utf-8").splitlines())
-    return [Label(**{key: tuple(each) if isinstance(each, list) else each for key, each in row.items()}) for row in rows]
+    return [
+        Label(**{key: tuple(each) if isinstance(each, list) else each for key, each in row.items()}) for row in rows
+    ]
 
 
 def tree_of(path: Path) -> Document:
@@ -161,9 +171,12 @@ def build(site: Path, pages: Sequence[str], scratch: Path, level: str) -> tuple[
     return {page: output / level / "id" / page for page in pages}, took
 
 
-def links_of(tree: Document) -> set[str]:
-    hrefs = (each.attr("href") or "" for each in tree.select("a[href], area[href]") if each.closest("template") is None)
-    return {href.strip() for href in hrefs if is_followable(href)}
+def links_of(tree: Document, never: Iterable[str] = ()) -> set[str]:
+    """Return the targets of the links of a page, without those in what never shows and those within the page."""
+    hidden = {each for selector in never for each in tree.select(selector)}
+    links = (each for each in tree.select("a[href]") if each.closest("template, noscript") is None)
+    hrefs = (each.attr("href") or "" for each in links if hidden.isdisjoint(each.ancestors))
+    return {href.strip() for href in hrefs if is_followable(href) and not NO_TARGET.fullmatch(href)}
 
 
 def floor_of(tree: Document) -> int:
@@ -194,7 +207,7 @@ def composed(label: Label, source: Path, text: Path, extreme: Path) -> Composed:
     main, body = after.select_one("main"), after.select_one("body")
     assert body is not None
     everything = words_of(body.children)
-    wanted = links_of(before)
+    wanted = links_of(before, label.never)
     kept = len(wanted & links_of(after)) / max(len(wanted), 1)
     shown = common(never, everything) / max(len(never), 1) if len(never) > 3 else 0.0
     markup = extreme.read_text("utf-8", "replace")
@@ -216,7 +229,10 @@ def readability(pages: Sequence[Path], modules: Path) -> list[list[str] | None]:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     rows: list[dict[str, Any] | None] = [json.loads(line) for line in result.stdout.splitlines()]
-    return [row and words_of(parse(f"<h1>{row['title']}</h1><p>{row['byline']}</p>{row['content']}").children) for row in rows]
+    return [
+        row and words_of(parse(f"<h1>{row['title']}</h1><p>{row['byline']}</p>{row['content']}").children)
+        for row in rows
+    ]
 
 
 def trafilatura(page: Path) -> list[str] | None:
@@ -242,7 +258,9 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print the labelled words")
     parser.add_argument("--keep", type=Path, help="where to leave the built pages")
     options = parser.parse_args()
-    wanted = [each for each in read_labels(LABELS) if not options.page or any(part in each.name for part in options.page)]
+    wanted = [
+        each for each in read_labels(LABELS) if not options.page or any(part in each.name for part in options.page)
+    ]
     if options.show:
         for label in wanted:
             show(label, options.sites)
@@ -305,7 +323,9 @@ def show(label: Label, sites: Path) -> None:
     article, never = labelled(tree, label)
     for selector in (*label.article, *label.frame, *label.never):
         tree.select_one(selector) or print(f"{label.name}: nothing is {selector}")
-    print(f"{label.name}: {len(article)} words: {' '.join(article[:14])} ... {' '.join(article[-14:])}; never: {len(never)}")
+    print(
+        f"{label.name}: {len(article)} words: {' '.join(article[:14])} ... {' '.join(article[-14:])}; never: {len(never)}"
+    )
 
 
 if __name__ == "__main__":

@@ -194,6 +194,11 @@ def _keeps_id(element: Element) -> bool:
     return first is not None and (first.tag in HEADING_TAGS or first.select_one("h1, h2, h3, h4, h5, h6") is not None)
 
 
+def is_picture(element: Element) -> bool:
+    """Whether all that an element shows are images."""
+    return element.tag == "img" or (not element.text.strip() and element.select_one("img") is not None)
+
+
 def anchors(names: list[str]) -> str:
     """Write empty anchors with these ids."""
     return "".join(f"<a {attribute_markup('id', name)}></a>" for name in names)
@@ -260,6 +265,8 @@ class Flow:
             previous = node
             if isinstance(node, Text):
                 data = _SPACE.sub(" ", _without_icons(node))
+                if data.strip(" "):
+                    self.last_link = ("", "")
                 blocks.add_inline(text_markup(data), is_content=bool(data.strip(" ")))
             elif isinstance(node, Element) and not self.skips(node):
                 self._add_element(node, blocks)
@@ -272,6 +279,8 @@ class Flow:
         text = node.data if isinstance(node, Text) else node.text if isinstance(node, Element) else ""
         if not (text[:1].isalnum() and blocks.ends_in_word()):
             return False
+        if isinstance(previous, Element) and is_picture(previous):
+            return True  # of which the text alternative is written
         return any(isinstance(each, Element) and self.layout.is_apart(each) for each in (previous, node))
 
     def _add_element(self, element: Element, blocks: Blocks) -> None:

@@ -69,11 +69,12 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
     if holds_block(element):
         _add_block_link(flow, element, attributes, blocks)
         return
+    previous = flow.last_link
     inner, has_content = flow.write_inline(element)
     if not has_content:
         inner = text_markup(link_label(element) if element.tag == "a" else image_text(element) or "\u2192")
         has_content = bool(inner) and href != flow.last_href and not (flow.is_named(href) and not _says(element))
-    if (href, inner.strip()) == flow.last_link and flow.is_repeating(element):
+    if (href, inner.strip()) == previous and flow.is_repeating(element):
         return  # the link of a picture whose words stand below it
     flow.last_href, flow.last_link = href, (href, inner.strip())
     if has_content:
@@ -179,12 +180,12 @@ def _add_media(flow: Flow, element: Element, blocks: Blocks) -> None:
     if target is not None:
         url, label = target
         if element.tag == "iframe" and not (element.attr("title") or element.attr("aria-label")):
-            label = _host(url) or label
+            label = host_of(url) or label
         blocks.add_inline(f"<a {attribute_markup('href', url)}>{text_markup(label)}</a>")
     flow.end_run(blocks)
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
     """Return the host that a frame of another site shows: it says more than the end of the address."""
     return url.partition("//")[2].partition("/")[0].removeprefix("www.")
 

@@ -20,10 +20,12 @@ from adaptc.compile.passes.composed import blocks, phrases
 from adaptc.compile.passes.composed.flow import HEADING_TAGS, LONGEST_PIECE, Flow, IdQueue, joined
 from adaptc.compile.passes.composed.frame import Frame, is_foot, is_head, link_of, read_frame
 from adaptc.compile.passes.composed.layout import Layout, accents
+from adaptc.compile.passes.composed.phrases import host_of
 from adaptc.compile.passes.composed.pictures import LOGO, NO_PICTURES, Pictures
 from adaptc.compile.passes.composed.witnesses import (
     Statements,
-    find_article,
+    find_hero,
+    find_story,
     read_statements,
     site_of_title,
     title_parts,
@@ -67,6 +69,7 @@ from adaptc.formats.html.visible_text import (
     content_length,
     fold_space,
     is_followable,
+    link_label,
     link_name,
 )
 
@@ -80,9 +83,10 @@ _OPEN_LINKS = 8  # links of a menu that is not folded
 # Elements in each other. Real pages reach 40; five calls a level are far from the 1,000 that Python allows.
 _DEEPEST = 120
 _SHORTEST_LEAD = 100  # characters of the first paragraph of an article
-_LONGEST_LEAD = 600  # characters of a heading and its siblings
+_LONGEST_SEARCH = 600  # characters
 _HOME = re.compile(r"(?:https?://[^/]+)?/?(?:\.{1,2}/)*(?:index\.\w+)?")
 _FOR_READERS = frozenset({"sr", "screen", "visually", "assistive"})  # classes of words that only screen readers say
+_NO_TARGET = re.compile(r"\s*(?:mailto:|tel:|https?:/*)?\s*")
 _LOGO = re.compile(r"\s+logo$", re.IGNORECASE)
 _LONGEST_FOOT = 0.4  # of the page's text
 _ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
@@ -198,13 +202,12 @@ class _Reader:
         menus: Sequence[NavigationLink],
     ) -> None:
         self.tree, self.text, self.layout, self.pictures, self.menus = tree, text, layout, pictures, menus
+        _show_defaults(tree)
         self.landmarks, self.forms, self.cards = find_landmarks(tree), find_forms(tree), find_cards(tree)
         self.called_main = self.landmarks.main
-        article = _narrowed(tree, self.called_main, find_article(tree))
-        if article is not None:
-            self.landmarks = Landmarks(article, self.landmarks.navigation)
-        self.landmarks = _sorted_navigation(self.landmarks)
         self.statements = read_statements(tree)
+        self.story = find_story(tree, self.landmarks, self.statements, page_title(tree))
+        self.landmarks = _sorted_navigation(Landmarks(self.story.main, self.landmarks.navigation))
         found = find_site(tree)
         found = found if found.brand is not None else _find_home(tree, self.landmarks, self.statements) or found
         self.site = _named(found, self.statements, title_of)
@@ -231,9 +234,10 @@ class _Reader:
         search = self._search(body)
         skipping = list(skip_links(body))
         self.flow.hrefs.update(each.attr("href") or "" for each in skipping)
-        heads = [each for each in heads if each not in (*self.flow.left_out, *_hero(body, self.landmarks.main))]
+        heads = [each for each in heads if each.select_one("a[href], form, img, svg, nav") is not None]
+        heads = [each for each in heads if each not in (*self.flow.left_out, *find_hero(body, self.landmarks.main))]
         self.flow.left_out.update([*feet, *heads, *skipping])
-        around = self.flow.write(body.children)
+        around = "".join(map(self._released, self.story.beside)) + self.flow.write(body.children)
         head = "".join(self._released(each) for each in heads)
         footer = "".join(self._released(foot) for foot in feet)
         frame = self._frame(feet, unseen)
@@ -273,10 +277,11 @@ class _Reader:
 
     def _main(self) -> str:
         """Return the main content, with the heading above it; ``""`` where none stands out."""
-        body, main = self.tree.select_one("body"), self.landmarks.main
-        if main is None or body is None:
+        main = self.landmarks.main
+        if main is None:
             return ""
-        lead = _lead(body, self.landmarks)
+        lead = [each for each in self.story.lead if each not in self.flow.left_out]
+        self.flow.left_out.update(self.story.beside)
         inner = self.flow.write([*lead, main]) + self.flow.ids.write_anchors()
         self.flow.left_out.update([*lead, main])
         return inner
@@ -323,7 +328,7 @@ class _Reader:
             form = self.forms.owner.get(control)
             if form is None or main is None or form not in self.forms.working or main in form.ancestors:
                 continue
-            if form not in self.flow.left_out and content_length(form) <= _LONGEST_LEAD:
+            if form not in self.flow.left_out and content_length(form) <= _LONGEST_SEARCH:
                 markup = self.flow.write([form])
                 self.flow.left_out.add(form)
                 return markup
@@ -340,19 +345,25 @@ class _Reader:
         rest = read_frame(unseen, frame.hrefs | self.flow.hrefs, ())
         frame.menu += [*rest.menu, *rest.contents]
         frame.hrefs |= rest.hrefs
-        wanted = [*navigation_links(self.landmarks), *self._content_links()]
+        wanted = [*navigation_links(self.landmarks), *self._links_left()]
         lost = [link for link in wanted if link.href not in frame.hrefs and link.href not in self.flow.hrefs]
         if lost:
             links = dict.fromkeys(map(link_of, lost))
             frame.foot.append(Group("", tuple(links)))
         return frame
 
-    def _content_links(self) -> Iterator[NavigationLink]:
-        for href in dict.fromkeys(content_links(self.tree, self.landmarks)):
-            if href not in self.flow.hrefs:
-                element = next((each for each in self.tree.select("a[href]") if each.attr("href") == href), None)
-                if element is not None:
-                    yield NavigationLink(href, link_name(element) or href, 0)
+    def _links_left(self) -> Iterator[NavigationLink]:
+        """Yield the links that no part has: those that scripts show in a menu, and those that only a style draws."""
+        seen, in_content = set(self.flow.hrefs), set(content_links(self.tree, self.landmarks))
+        asking = set(self.layout.consent_bars())
+        for link in self.tree.select("a[href]"):
+            href = link.attr("href") or ""
+            is_within = href.startswith("#") and href not in in_content
+            if href in seen or is_within or not is_followable(href) or _NO_TARGET.fullmatch(href):
+                continue
+            if link.closest("template, noscript") is None and asking.isdisjoint(link.ancestors):
+                seen.add(href)
+                yield NavigationLink(href, fold_space(link.text) or link_label(link) or host_of(href) or href, 0)
 
     def _forms_left(self) -> str:
         """Return the forms and controls that are in no part that was written."""
@@ -407,6 +418,18 @@ class _Reader:
         return f"<h1>{title}</h1>" if title and not has_heading else ""
 
 
+def _show_defaults(tree: Document) -> None:
+    """Show one of the phrases of which a script would show one: a key's name on the visitor's system."""
+    for first in tree.select("span[hidden]:first-child"):
+        around = first.parent
+        each = [each for each in around.children if isinstance(each, Element)] if isinstance(around, Element) else []
+        is_hidden_whole = (
+            isinstance(around, Element) and around.text.strip() == "".join(one.text for one in each).strip()
+        )
+        if len(each) > 1 and is_hidden_whole and all("hidden" in one.attrs and one.tag == "span" for one in each):
+            del each[-1].attrs["hidden"]
+
+
 def _named(site: SiteIdentity, statements: Statements, title_of: TitleOf) -> SiteIdentity:
     """Return the site with its name: what its logo says, what the page says of it, or the title of its home."""
     if site.name:
@@ -424,6 +447,8 @@ def _find_home(tree: Document, landmarks: Landmarks, statements: Statements) -> 
     names = {statements.site.casefold(), *(part.casefold() for part in title_parts(page_title(tree))[1:])} - {""}
     inside = {landmarks.main} if landmarks.main is not None else set()
     for link in tree.select("a[href]"):
+        if link.closest("blockquote, cite, figure") is not None:
+            continue
         name = link_name(link)
         is_first = _HOME.fullmatch(link.attr("href") or "") and link.closest("nav, ul, ol") is None and len(name) > 3
         if (name.casefold() in names or is_first) and inside.isdisjoint(link.ancestors):
@@ -431,47 +456,6 @@ def _find_home(tree: Document, landmarks: Landmarks, statements: Statements) -> 
         if link.closest("main, article, h2, h3, p") is not None:
             return None
     return None
-
-
-def _narrowed(tree: Document, main: Element | None, article: Element | None) -> Element | None:
-    """Return the article with its heading, where that is less than what is called the main content."""
-    if article is None or article.closest("form") is not None:
-        return None
-    headings = [each for each in tree.select("h1") if content_length(each)]
-    lineage = [article, *(each for each in article.ancestors if isinstance(each, Element))]
-    if main is None:
-        return None if _is_one_of_sections(article) else article
-    if main not in lineage or main == article or _is_nearly_all(article, main):
-        return None
-    if sum(article in each.ancestors for each in headings) == 1:
-        return article
-    if len(headings) != 1:
-        return None
-    common = next((each for each in lineage if each == headings[0] or each in headings[0].ancestors), None)
-    return common if common is not None and main in common.ancestors else None
-
-
-_SHORT_REST = 200  # characters: a by-line
-
-
-def _is_nearly_all(article: Element, main: Element) -> bool:
-    """Whether little but menus is around the article in the main content: who wrote it, when."""
-    around = sum(content_length(each) for each in inner_navigation(main) if article not in each.ancestors)
-    return content_length(main) - around - content_length(article) <= _SHORT_REST
-
-
-_FEWEST_SECTIONS = 2  # beside the one with most words
-
-
-def _is_one_of_sections(article: Element) -> bool:
-    """Whether an element is in a section beside others with headings and words of their own, as on a landing page."""
-    section = article.closest("section")
-    parent = section.parent if section is not None else None
-    others = [each for each in parent.children if isinstance(each, Element)] if isinstance(parent, Element) else []
-    said = (each for each in others if each != section and each.tag in ("section", "header"))
-    return (
-        sum(each.select_one("h1, h2, h3") is not None and content_length(each) > 0 for each in said) >= _FEWEST_SECTIONS
-    )
 
 
 def _sorted_navigation(landmarks: Landmarks) -> Landmarks:
@@ -497,38 +481,6 @@ def _is_block(element: Element) -> bool:
 def _is_usable(markup: str) -> bool:
     """Whether there is anything to read or to fill in, and not anchors alone."""
     return bool(_TAG.sub("", markup).strip()) or _CONTROL.search(markup) is not None
-
-
-def _lead(body: Element, landmarks: Landmarks) -> list[Element]:
-    """Return the element above the main content that holds the page's only first heading, with its by-line."""
-    main = landmarks.main
-    headings = [each for each in body.select("h1") if content_length(each)]
-    if main is not None and not headings:
-        return _hero(body, main)
-    if main is None or len(headings) != 1 or main in headings[0].ancestors:
-        return []
-    heading, parent = headings[0], headings[0].parent
-    enclosing = {each for region in (main, *landmarks.navigation) for each in (region, *region.ancestors)}
-    if isinstance(parent, Element) and parent not in enclosing and content_length(parent) <= _LONGEST_LEAD:
-        return [parent]
-    return [heading] if heading not in enclosing else []
-
-
-def _hero(body: Element, main: Element | None) -> list[Element]:
-    """Return the element that opens a page without a first heading, above its main content: whose page it is."""
-    if any(map(content_length, body.select("h1"))):
-        return []
-    for element in body.iter_elements():
-        if element == main or element.tag in HEADING_TAGS:
-            break
-        if element == body or not is_head(element) or element.tag == "header":
-            continue
-        if main is not None and element in main.ancestors:
-            continue
-        has_heading = any(content_length(each) for each in element.select("h2, h3"))
-        if has_heading and element.select_one("nav, form, ul, ol") is None and content_length(element) <= _LONGEST_LEAD:
-            return [element]
-    return []
 
 
 _BYLINE = re.compile(r"(</h1>)((?:<p>(?:(?!</?p\b).)*</p>)+)")
