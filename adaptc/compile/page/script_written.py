@@ -3,7 +3,8 @@
 The markup of such a page is a shell, often with a header and a footer, around an element that a script fills. A page
 counts as one if it holds no text, or hardly any apart from its navigation while a script names an element without
 content; or if it shows the placeholders of a template. What scripts would write is not known, so a page with content of
-its own does not count, unless the script holds prose as data, a third of the page's or more.
+its own does not count, unless the script holds other prose as data, a third of the page's or more (of a whole article
+as much).
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["WrittenPage", "page_after_scripts", "script_mounts", "script_written", "settled_text"]
 
 _PROSE_SHARE = 3  # times the prose of a script that a page may hold itself for the script to count
+_ARTICLE = 3000  # characters of a page with a whole article: there must be as much prose as that
 _FEWEST = 160  # characters of text that are content, white space left out: two sentences
 _LONGEST_PLACEHOLDER = 60  # characters: "Loading, please wait"
 _PICTURE = 20  # characters that a picture or a control counts for
@@ -53,6 +55,7 @@ _FILLING = "a[href], img, svg, video, audio, iframe, object, input, select, text
 _AROUND = frozenset({
     "nav", "menu", "navigation", "sidebar", "toc", "breadcrumb", "header", "footer", "search", "modal", "toast",
     "toasts", "tooltip", "popup", "overlay", "cookie", "consent", "ad", "ads", "backdrop", "lightbox", "announcer",
+    "taboola", "outbrain", "disqus", "comments", "recirc", "related", "share", "social", "newsletter",
 })  # fmt: skip
 _PLACEHOLDER = re.compile(r"\{\{(?:(?!\{\{|\}\}).)+\}\}", re.DOTALL)
 _CODE = frozenset({"pre", "code", "samp", "kbd", "textarea"})
@@ -91,20 +94,26 @@ def _empty_mount(tree: Document, body: Element, page: PageContext) -> str | None
     mounts = (each for each in script_mounts(tree, page) if _AROUND.isdisjoint(class_words(each)))
     mounts = (each for each in mounts if not mains or not around.isdisjoint((each, *each.ancestors)))
     if has_content:
+        shown = _compact("".join(rendered_texts(tree)))
         mounts = (
             each
             for each in mounts
-            if (prose := _prose_for(each, page)) >= 2 * _FEWEST
-            and _PROSE_SHARE * prose >= _main_amount(roots, is_loader, navigation, enough=_PROSE_SHARE * prose)
+            if (prose := _prose_for(each, page, shown)) >= 2 * _FEWEST
+            and (amount := _main_amount(roots, is_loader, navigation, enough=_PROSE_SHARE * prose))
+            <= (_PROSE_SHARE * prose if amount < _ARTICLE else prose)
         )
     mount = next(mounts, None)
     return None if mount is None else f"a script fills <{_describe(mount)}>"
 
 
-def _prose_for(mount: Element, page: PageContext) -> int:
-    """Return the length of the prose that a script holds which names an element: questions of a list, say."""
+def _prose_for(mount: Element, page: PageContext, shown: str) -> int:
+    """Return the length of the prose that a script holds which names an element: questions of a list, say.
+
+    What the page shows already does not count: a script may hold the state that the page was written from.
+    """
     name = _script_name(mount)
-    return max((prose_length(text) for text, facts in page.scripts.items() if name in facts.quoted), default=0)
+    scripts = (text for text, facts in page.scripts.items() if name in facts.quoted)
+    return max((sum(len(each) for each in _prose(text) if each not in shown) for text in scripts), default=0)
 
 
 def _main_amount(
@@ -191,8 +200,8 @@ _TEXTS = frozenset({Kind.STRING, Kind.TEMPLATE})
 
 
 @lru_cache(maxsize=512)
-def prose_length(script: str | bytes) -> int:
-    """Return the characters, without white space, of prose in values of objects (``{q: "How do I …"}``).
+def _prose(script: str | bytes) -> tuple[str, ...]:
+    """Return the prose in values of objects, without white space.
 
     What a script says of its errors is an argument, and no value; lists of names begin with a small letter.
     """
@@ -200,8 +209,11 @@ def prose_length(script: str | bytes) -> int:
     tokens = tokenize(text) or ()
     values = (token.text[1:-1] for before, token in pairwise(tokens) if before.text == ":" and token.kind in _TEXTS)
     sentences = (_TAG.sub(" ", unescape(value)) for value in values if value and not value[0].islower())
-    prose = (match[0] for sentence in sentences for match in _PROSE.finditer(sentence))
-    return sum(len("".join(each.split())) for each in prose)
+    return tuple(_compact(match[0]) for sentence in sentences for match in _PROSE.finditer(sentence))
+
+
+def _compact(text: str) -> str:
+    return "".join(text.split())
 
 
 # ---- The page as its scripts left it, which a browser saw: where it shows more, levels without scripts are made of it

@@ -685,3 +685,82 @@ def test_a_page_that_runs_from_the_right_says_so(root: str, words: str, is_turne
     )
     assert isinstance(page, ComposedPage)
     assert ("dir=rtl" in page.text.partition("<head>")[0]) == is_turned
+
+
+PARAGRAPH = (
+    "<p>The harbour master counts the ships that leave with the tide, and writes their names into a book of his. "
+)
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        "<div id=comments><h3>Two comments</h3><p>Anna: I have seen it.</p><p>Bert: It was my ship.</p></div>",
+        "<ul class=sharetools><li><a href=//share.example/f>F</a><li><a href=//share.example/t>T</a></ul>",
+        "<aside><h3>Related</h3><a href=r1>A story of ships</a> <a href=r2>A story of tides</a></aside>",
+        "<div class=more-news><a href=r1>A story of ships</a> <a href=r2>A story of tides</a></div>",
+    ],
+)
+def test_what_stands_beside_a_story_comes_after_it(beside: str) -> None:
+    story = f"<h1>Ships</h1><p>By Ada</p>{PARAGRAPH * 2}{beside}{PARAGRAPH * 2}"
+    body = read(f"{HEAD}<body><div class=page><div class=story>{story}</div></div>")
+    inner, _, rest = body.partition("</main>")
+    assert inner.count("The harbour master") == 4 and "<h1>Ships</h1><p>By Ada</p>" in inner
+    assert beside.partition("</")[0].rpartition(">")[2] in rest and "<a" not in inner and "<h2" not in inner
+
+
+def test_a_story_stands_with_all_between_its_title_and_its_text() -> None:
+    meta = "<div class=byline>By Ada</div><div class=date>1 May</div><figure><figcaption>A ship</figcaption></figure>"
+    column = "<div class=column><p>Prices of fish today: herring, cod, plaice.<p><a href=f>All prices of fish</a></div>"
+    body = read(
+        f"{HEAD}<body><main><div><h1>Ships</h1></div>{meta}<div class=text>{PARAGRAPH * 4}</div>{column * 9}</main>"
+    )
+    inner = body.partition("</main>")[0]
+    places = [inner.find(words) for words in ("Ships", "By Ada", "1 May", "A ship", "harbour master")]
+    assert -1 not in places and places == sorted(places)
+    assert "herring" not in inner and body.count("herring") == 9
+
+
+def test_the_logo_of_a_page_is_not_the_title_of_its_story() -> None:
+    page = f"<div class=logo><h1><a href=/>The Herald</a></h1></div><main><div><h3>T</h3></div>{PARAGRAPH * 4}</main>"
+    assert "<main><h1>T</h1><p>The harbour" in read(f"{HEAD}<body>{page}").replace("<h2>", "<h1>").replace("h2>", "h1>")
+
+
+def test_a_link_within_a_sentence_stays_whatever_link_was_before() -> None:
+    assert content("<p>A <a href=s>Switch</a> opens.<p>See also <a href=s>Switch</a> and more.") == (
+        "<p>A <a href=s>Switch</a> opens.</p><p>See also <a href=s>Switch</a> and more.</p>"
+    )
+
+
+def test_the_words_of_a_picture_are_apart_from_the_word_after_it() -> None:
+    assert content("<p><a href=ap><img src=ap.png alt=AP></a><cite>By Ada</cite>") == (
+        "<p><a href=ap>AP</a> <cite>By Ada</cite></p>"
+    )
+
+
+def test_a_heading_that_is_called_so_stays_in_its_section() -> None:
+    body = "<div><p>Words<div class=mc-hdr>OPINION</div><p>More</div>"
+    assert content(body) == "<p>Words</p><p>OPINION</p><p>More</p>"
+
+
+def test_of_phrases_that_a_script_would_choose_from_the_last_shows() -> None:
+    assert "<p>Press Ctrl+F6.</p>" in content(
+        "<p>Press <span><span hidden class=MAC>Command</span><span hidden>Ctrl</span></span>+F6."
+    )
+    assert "secret" not in content("<p>Press <span hidden>secret</span>F6.")
+
+
+def test_links_that_scripts_show_and_those_without_words_are_at_the_foot() -> None:
+    more = "<div style='display:none'><a href=/kids>For children</a></div><a class=mark href=https://www.host.example/></a>"
+    body = read(
+        f"{HEAD}<body><main><h1>H</h1><p>x</main>{more}<a href=mailto:></a><noscript><a href=n>N</a></noscript>"
+    )
+    assert "<nav><ul><li><a href=/kids>For children</a></li></ul></nav>" in body and "mailto" not in body
+    assert body.endswith("<footer><ul><li><a href=https://www.host.example/>host.example</a></li></ul></footer>")
+
+
+def test_the_source_of_a_quotation_is_not_the_site() -> None:
+    body = read(
+        f"{HEAD}<body><blockquote>Good.<cite><a href=https://paper.example>The Paper of today</a></cite></blockquote>"
+    )
+    assert "<header>" not in body and "The Paper of today" in body

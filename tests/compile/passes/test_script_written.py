@@ -87,6 +87,24 @@ def test_a_page_whose_script_holds_prose_as_data_is_written_by_it(script: str, i
     assert (result.refusal is not None) == is_written
 
 
+SENTENCES = [f"The harbour master counts {number} ships that leave with the tide." for number in range(8)]
+
+
+@pytest.mark.parametrize("slot", ["faq", "taboola-below", "comments"])
+def test_a_script_that_holds_what_the_page_shows_does_not_write_it(slot: str) -> None:
+    state = ", ".join(f'{{body: "{sentence}"}}' for sentence in SENTENCES)
+    shown = SENTENCES if slot == "faq" else SENTENCES[:3]
+    script = f"state = [{state}]; fill(document.getElementById('{slot}'), state)"
+    page = f"<p>{'<p>'.join(shown)}<div id={slot}></div><script>{script}</script>"
+    assert rewritten(page).refusal is None
+
+
+def test_a_whole_article_with_a_list_by_a_script_is_no_application() -> None:
+    article = "<p>".join(f"Ship {number} of the harbour master leaves with the tide." for number in range(80))
+    page = f"<p>{article}<div id=faq></div><script>fill('faq', [{QUESTION * 20}])</script>"
+    assert rewritten(page).refusal is None
+
+
 def test_a_page_that_would_be_blank_is_refused() -> None:
     result = rewritten(f"<div class=state>{ARTICLE}</div><script>show(1)</script>", css=".state{display:none}")
     assert result.refusal == ("page-needs-scripts", "nothing would be left to see")

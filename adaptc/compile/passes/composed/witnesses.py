@@ -207,7 +207,7 @@ def _with_title(article: Element, title: Element | None, beside: Iterable[Elemen
     """Return the element that holds an article and its title, if little else is in it: a summary, sources, tags."""
     around = set(title.ancestors) if title is not None else set()
     common = next((each for each in article.ancestors if isinstance(each, Element) and each in around), None)
-    if common is None or common.tag in ("html", "body"):
+    if common is None or article in around or common.tag in ("html", "body"):
         return article
     lengths = content_lengths(common)
     inner = [each for each in beside if common in each.ancestors]
