@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
-from turbohtml import Document, Element
+from turbohtml import Document, Element, Text
 
 from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, is_hidden
 
@@ -29,7 +30,7 @@ class Cards:
     """The cards of a page: ``lists`` holds the elements whose children are cards, with those of them that are.
 
     ``repeats`` are the links of cards that lead where their titles lead. ``plain`` are lists like ``lists``, of short
-    boxes with a heading but no link: they are cards if they stand next to each other.
+    boxes without a link for a title, as the figures of a dashboard: they are cards if they stand next to each other.
     """
 
     lists: dict[Element, tuple[Element, ...]] = field(default_factory=dict)
@@ -60,25 +61,41 @@ def find_cards(tree: Document) -> Cards:
 
 _FEWEST_PLAIN = 3  # next to each other
 _LONGEST_PLAIN = 300  # characters of one, white space left out
-_NOT_PLAIN = "table, pre, form, dl, ol, article article, iframe, video"
+_LONGEST_FIGURE = 80  # characters of one without a heading: a figure with what it counts
+_PLAIN = frozenset({"div", "section", "article", "aside", "figure"})
+_NOT_PLAIN = "table, pre, form, dl, ol, article article, iframe, video, input, select, textarea"
 
 
 def _plain_lists(tree: Document) -> Iterator[tuple[Element, tuple[Element, ...]]]:
-    """Yield the elements that hold short boxes of one class with a heading each, and nothing else."""
+    """Yield the elements that hold short boxes of one class in a row, with these: each with a heading, or a figure."""
     counts: dict[Element, int] = {}
     for heading in tree.select("h2, h3, h4, h5, h6"):
         for around in _around(heading):
             counts[around] = counts.get(around, 0) + 1
-    for parent, count in counts.items():
-        boxes = [each for each in parent.children if isinstance(each, Element)] if count >= _FEWEST_PLAIN else []
-        if len(boxes) != count or parent.tag in ("ul", "ol") or len({each.attr("class") for each in boxes}) != 1:
-            continue
-        if all(counts.get(each) == 1 and each.tag not in _HEADINGS and _is_plain(each) for each in boxes):
-            yield parent, tuple(boxes)
+    for parent in tree.iter_elements(_PLAIN):
+        boxes = [each for each in parent.children if isinstance(each, Element)]
+        runs = (tuple(run) for _, run in groupby(boxes, key=lambda each: (each.tag, each.attr("class"))))
+        plain = [
+            box
+            for run in runs
+            if len(run) >= _FEWEST_PLAIN and run[0].tag in _PLAIN
+            for box in run
+            if all(_is_plain(each, counts.get(each, 0)) for each in run)
+        ]
+        if plain:
+            yield parent, tuple(plain)
 
 
-def _is_plain(box: Element) -> bool:
-    return 0 < content_length(box) <= _LONGEST_PLAIN and box.select_one(_NOT_PLAIN) is None
+def _is_plain(box: Element, headings: int) -> bool:
+    if headings > 1 or not 0 < content_length(box) <= (_LONGEST_PLAIN if headings else _LONGEST_FIGURE):
+        return False
+    return box.select_one(_NOT_PLAIN) is None and (headings == 1 or _pieces(box) > 1)
+
+
+def _pieces(box: Element) -> int:
+    """Return how many elements of a box hold words."""
+    inner = (each.children for each in box.iter_elements())
+    return sum(any(isinstance(node, Text) and node.data.strip() for node in nodes) for nodes in inner)
 
 
 def _titles(tree: Document) -> Iterator[tuple[Element, str]]:

@@ -312,7 +312,8 @@ def _lost_text(before: Document, after: Document, landmarks: Landmarks) -> Itera
     text = _compact(body) if body is not None else ""
     menus = inner_navigation(landmarks.main) if landmarks.main is not None else ()
     landmarks = Landmarks(landmarks.main, (*landmarks.navigation, *menus))
-    lost = list(_missing(_article_pieces(root, landmarks, find_cards(before).repeats), text))
+    needless = find_cards(before).repeats.union(skip_links(root))
+    lost = list(_missing(_article_pieces(root, landmarks, needless), text))
     if lost:
         yield f"text of the article is gone: {_enumerate([repr(piece[:_QUOTED]) for piece in lost], _NAMED_LOSSES)}"
 
@@ -330,11 +331,11 @@ def _missing(pieces: Iterator[str], text: str) -> Iterator[str]:
             position = offset + len(piece)
 
 
-def _article_pieces(root: Node, landmarks: Landmarks, repeats: frozenset[Element]) -> Iterator[str]:
+def _article_pieces(root: Node, landmarks: Landmarks, needless: frozenset[Element]) -> Iterator[str]:
     """Yield the text nodes that a visitor reads, without white space; not icons, labels of
-    advertisements and what repeats a card's link."""
+    advertisements and ``needless`` links: those that repeat a card's, and to skip what no longer is above."""
     for child in content_nodes(root, landmarks):
-        if not isinstance(child, Text) or not repeats.isdisjoint(child.ancestors):
+        if not isinstance(child, Text) or not needless.isdisjoint(child.ancestors):
             continue
         if isinstance(child.parent, Element) and (is_ad_label(child.parent) or _is_in_idle(child)):
             continue

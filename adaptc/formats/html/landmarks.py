@@ -53,6 +53,7 @@ _MOST_LINKS = 80  # a contents tree of a manual has a thousand, and its first tw
 _FEWEST_LINKS = 8  # upper levels that hold fewer (a logo over a menu of a hundred) do not represent the navigation
 _LONGEST_LABEL = 90  # characters of a label, for teasers that are one link
 _BRAND_WORDS = frozenset({"brand", "logo"})
+_BUTTONS = frozenset({"btn", "button", "vpbutton"})  # "button brand" has the colour of the brand
 _BRAND_DISTANCE = 4  # the link and three elements around it
 _LIST_TAGS = ("ul", "ol", "dl", "menu")
 _BRAND_LINKS = (
@@ -106,6 +107,10 @@ def _is_called_main(element: Element) -> bool:
     return any(name.lower() in _MAIN_NAMES for name in (*class_names(element), element.attr("id") or ""))
 
 
+# A checkbox without a name opens a part of a menu (Material for MkDocs)
+_NOT_IN_MENUS = "p, h1, article, form, input:not([type=checkbox i]), input[name]"
+
+
 def inner_navigation(main: Element) -> list[Element]:
     """Return the outermost menus within the main content, beside its article where it has one: by element or role.
 
@@ -116,13 +121,15 @@ def inner_navigation(main: Element) -> list[Element]:
     found: list[Element] = []
     for element in main.iter_elements():
         is_called = element.tag == "nav" or (element.attr("role") or "").lower() == "navigation"
-        is_contents = len(articles) == 1 and "toc" in class_words(element) and articles[0] not in element.ancestors
+        is_beside = len(articles) == 1 and articles[0] not in element.ancestors  # with labels of its parts
+        is_contents = is_beside and "toc" in class_words(element)
         if not (is_called or is_contents) or any(each in found for each in element.ancestors):
             continue
-        if is_hidden(element) or element.select_one("p, h1, article, form, input") is not None:
+        if is_hidden(element) or element.select_one(_NOT_IN_MENUS) is not None:
             continue
         links = [each for each in element.select("a[href]") if is_followable(each.attr("href"))]
-        if links and not all(map(_is_tab, links)) and sum(map(lengths.of, links)) >= _LINKED * lengths.of(element):
+        least = _LINKED / 3 if is_beside else _LINKED
+        if links and not all(map(_is_tab, links)) and sum(map(lengths.of, links)) >= least * lengths.of(element):
             found.append(element)
     return found
 
@@ -250,7 +257,7 @@ def find_site(tree: Document) -> SiteIdentity:
 
 def _is_brand(link: Element) -> bool:
     """Whether a link is called a logo or brand, itself or by an element around it ("catalogo" is neither)."""
-    if is_hidden(link):
+    if is_hidden(link) or not _BUTTONS.isdisjoint(class_words(link)):
         return False
     lineage = [link, *(each for each in link.ancestors if isinstance(each, Element))][:_BRAND_DISTANCE]
     return "home" in rel_tokens(link) or any(not _BRAND_WORDS.isdisjoint(class_words(each)) for each in lineage)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.compile.passes.composed.reader import ComposedPage, compose
+from adaptc.compile.passes.composed.reader import ComposedPage, Settings, compose
 from adaptc.formats.html.contract import article_violations
 from adaptc.formats.html.document import parse
 
@@ -189,3 +189,91 @@ def test_a_site_whose_name_leads_nowhere_is_named() -> None:
 def test_a_menu_in_the_content_that_leads_nowhere_is_content() -> None:
     menu = "<nav><a href=#>Action</a><b>Dropdown header</b><a href=#>Another</a></nav>"
     assert "Dropdown header" in body_of(f"<main><h1>Kit</h1><p>{WORDS}</p>{menu}</main>")
+
+
+# ---- how a page looks
+
+
+def style_of(body: str, root: str = " lang=en", css: str = "", **settings: str) -> str:
+    source = f"<!DOCTYPE html><html{root}><head><title>T</title></head><body>{body}"
+    page = compose(source, url_path="/p.html", sheets_of=lambda _: [css], settings=Settings(**settings))
+    assert isinstance(page, ComposedPage), page
+    return page.text.partition("<style>")[2].partition("</style>")[0]
+
+
+def test_the_sheet_has_no_references_which_css_would_show_as_they_are() -> None:
+    crumbs = "<nav class=breadcrumb><a href=/>Start</a> <a href=/b>Part</a></nav><main><h1>H</h1><p>Words.</main>"
+    assert r'.b li+li::before{content:"\203a  "}' in style_of(crumbs)
+    assert style_of(crumbs, style="b::before{content:'»'}") == r"b::before{content:'\bb '}"
+
+
+@pytest.mark.parametrize(
+    ("root", "is_written"), [(" lang=ar dir=rtl", True), (' lang=fa dir="RTL"', True), ("", False)]
+)
+def test_code_runs_from_the_left_on_pages_that_run_from_the_right(root: str, *, is_written: bool) -> None:
+    style = style_of("<h1>H</h1><p>Type:</p><pre>$ ls /etc</pre>", root)
+    assert ("[dir=rtl] pre" in style) == is_written
+
+
+def test_only_pages_that_are_cards_are_wide() -> None:
+    card = "<div><h3><a href={0}>{0}</a></h3><p>About it.</div>"
+    grid = f"<div>{card.format('one')}{card.format('two')}</div>"
+    assert "max-width:70rem" in style_of(f"<main><h1>H</h1>{grid}</main>")
+    assert "max-width:70rem" not in style_of(f"<main><h1>H</h1><p>{WORDS}</main><p>{WORDS}")
+
+
+FIGURE = "<div class=col><div>{0}%</div><div class=h1>{0}</div><div>New tickets</div></div>"
+
+
+@pytest.mark.parametrize("css", [".row{display:flex;flex-wrap:wrap}", ".col{float:left}", ".row{display:grid}"])
+def test_figures_in_a_row_are_cards(css: str) -> None:
+    row = f"<div class=row>{''.join(map(FIGURE.format, '123'))}<div class=wide>{WORDS}</div></div>"
+    written = body_of(f"<main><h1>H</h1>{row}</main>", css)
+    cards = "".join(f"<div class=c><p class=m>{n}% &#183; {n} &#183; New tickets</p></div>" for n in "123")
+    assert f"<div class=g>{cards}</div><p>{WORDS.strip()}</p>" in written
+
+
+@pytest.mark.parametrize(
+    ("row", "css"),
+    [
+        ("".join(map(FIGURE.format, "123")), ".col{color:red}"),  # one above the other
+        ("".join(map(FIGURE.format, "12")), ".row{display:flex}"),
+        ("<div class=col>Mon</div><div class=col>Tue</div><div class=col>Wed</div>", ".row{display:flex}"),
+        ("<div class=col><label>A</label> <b>b</b><input name=a></div>" * 3, ".row{display:flex}"),
+    ],
+)
+def test_other_boxes_are_none(row: str, css: str) -> None:
+    assert "class=g" not in body_of(f"<main><h1>H</h1><form action=/a><div class=row>{row}</div></form></main>", css)
+
+
+def test_boxes_with_headings_are_cards_beside_wider_ones() -> None:
+    boxes = "".join(f"<div class=s><h3>{name}</h3><p>About {name}.</p></div>" for name in ("one", "two", "three"))
+    row = f"<div class=row>{boxes}<div class=wide><h3>Four</h3><h3>Five</h3></div></div>"
+    assert body_of(f"<main><h1>H</h1>{row}</main>", ".row{display:flex}").count("<div class=c>") == 3
+
+
+# ---- the frame
+
+
+def test_a_menu_that_checkboxes_open_is_no_content() -> None:
+    menu = (
+        "<div><nav class=md-nav><label for=d>Site</label><ul><li><input type=checkbox id=d><a href=a>First part</a>"
+        "<li><a href=b>Second part</a></ul></nav></div>"
+    )
+    written = body_of(f"<main>{menu}<div><article><h1>H</h1><p>{WORDS}</article></div></main>", title="H - Site")
+    assert "<header><nav><ul><li><a href=a>First part</a></li>" in written
+    assert written.count("First part") == 1
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["<a class='VPButton medium brand' href=/guide>Start</a>", "<p><a class=icon-arrow-left href=../>Return</a>"],
+)
+def test_a_button_and_a_way_back_are_not_the_name_of_the_site(link: str) -> None:
+    written = body_of(f"{link}<h1>Harbour</h1><p>{WORDS}", title="Harbour")
+    assert "class=s" not in written
+
+
+def test_a_link_to_skip_the_menu_may_go_where_no_main_content_stands_out() -> None:
+    written = body_of(f"<a href=#content>Skip</a><div id=content><h1>H</h1><p>One.</p></div><p>{WORDS}")
+    assert "Skip" not in written

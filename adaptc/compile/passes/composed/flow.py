@@ -349,8 +349,9 @@ class Flow:
 
     def _cards_of(self, element: Element) -> tuple[Element, ...]:
         """Return the children of an element that are cards."""
-        if element in self._cards.plain and self.layout.is_spread(element):
-            return self._cards.plain[element]
+        plain = () if self.is_in_card else self._cards.plain.get(element, ())
+        if plain and self.layout.is_spread(element, plain[0]):
+            return plain
         return self._cards.lists.get(element, ())
 
     def _add_cards(self, element: Element, children: tuple[Element, ...], blocks: Blocks) -> None:

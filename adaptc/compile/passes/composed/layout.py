@@ -107,12 +107,13 @@ class Layout:
                 return False
         return True
 
-    def is_spread(self, element: Element) -> bool:
-        """Whether the children of an element stand next to each other in a wide window."""
-        display = self._cascade.value(element, "display", max(VIEWPORTS))
-        return display in _SPREADING and not self._cascade.value(element, "flex-direction", max(VIEWPORTS)).startswith(
-            "column"
-        )
+    def is_spread(self, element: Element, child: Element) -> bool:
+        """Whether the children of an element, ``child`` one of them, stand next to each other in a wide window."""
+        width = max(VIEWPORTS)
+        if self._cascade.value(child, "float", width) in _FLOATING:
+            return True
+        is_column = self._cascade.value(element, "flex-direction", width).startswith("column")
+        return self._cascade.value(element, "display", width) in _SPREADING and not is_column
 
     def colour(self, element: Element, name: str) -> str:
         """Return the value of a property that has a colour, variables resolved where the root declares them."""

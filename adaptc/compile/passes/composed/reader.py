@@ -85,6 +85,7 @@ _DEEPEST = 120
 _SHORTEST_LEAD = 100  # characters of the first paragraph of an article
 _LONGEST_SEARCH = 600  # characters
 _HOME = re.compile(r"(?:https?://[^/]+)?/?(?:\.{1,2}/)*(?:index\.\w+)?")
+_BACK = frozenset({"arrow", "back", "chevron", "prev", "previous"})  # classes of a link to the page above
 _FOR_READERS = frozenset({"sr", "screen", "visually", "assistive"})  # classes of words that only screen readers say
 _NO_TARGET = re.compile(r"\s*(?:mailto:|tel:|https?:/*)?\s*")
 _LOGO = re.compile(r"\s+logo$", re.IGNORECASE)
@@ -161,7 +162,7 @@ def compose(
     # the rules that a page needs are known once it is written
     written = render(replace(page, style=_STYLE), settings.template)
     style = style_for(written, accents(tree, layout, settings.accent), settings.style)
-    written = _reference_new_characters(written.replace(_STYLE, style), text)
+    written = _reference_new_characters(written, text).replace(_STYLE, style)
     left_out = Counter(element.tag for element in tree.iter_elements(_LEFT_OUT))
     return ComposedPage(written, tuple(sorted(left_out.items())))
 
@@ -451,6 +452,7 @@ def _find_home(tree: Document, landmarks: Landmarks, statements: Statements) -> 
             continue
         name = link_name(link)
         is_first = _HOME.fullmatch(link.attr("href") or "") and link.closest("nav, ul, ol") is None and len(name) > 3
+        is_first = is_first and _BACK.isdisjoint(class_words(link))
         if (name.casefold() in names or is_first) and inside.isdisjoint(link.ancestors):
             return SiteIdentity(name, link.attr("href") or "", link)
         if link.closest("main, article, h2, h3, p") is not None:

@@ -148,18 +148,19 @@ def _shipped(name: str) -> str:
 # ---- the sheet
 
 _NAME = re.compile(r"\.?[a-z][a-z0-9]*")
-_IN_PRELUDE = re.compile(r"\[[^]]*\]|:[:\w-]+|#")
+_IN_PRELUDE = re.compile(r":not\(.*\)|\[[^]]*\]|:[:\w-]+|#")
+_FROM_RIGHT, _IS_FROM_RIGHT = "[dir=rtl]", re.compile(r"<[^>]*\bdir=\"?rtl\b", re.IGNORECASE)
 
 
 def style_for(body: str, colours: tuple[str, str], own: str = "") -> str:
     """Return the rules for a body; ``own`` is the site's sheet in place of ours."""
     if own:
-        return own.replace("</", "<\\/")
+        return _in_ascii(own.replace("</", "<\\/"))
     used = {*re.findall(r"<([a-z][a-z0-9]*)", body)}
     used.update(
         f".{name}" for value in re.findall(r"<[a-z0-9]+ class=([\w\"]+)", body) for name in value.strip('"').split()
     )
-    used.update(("body", "main"))
+    used.update(("body", "main", *([_FROM_RIGHT] if _IS_FROM_RIGHT.search(body) else [])))
     rules = (rule for rule, needed in _rules() if any(each <= used for each in needed))
     return "".join(rules).replace("@light", colours[0]).replace("@dark", colours[1])
 
@@ -177,7 +178,13 @@ def _selectors(rule: str) -> list[str]:
 
 
 def _needed(selector: str) -> frozenset[str]:
-    return frozenset(_NAME.findall(_IN_PRELUDE.sub(" ", selector)))
+    names = frozenset(_NAME.findall(_IN_PRELUDE.sub(" ", selector)))
+    return names | {_FROM_RIGHT} if _FROM_RIGHT in selector else names
+
+
+def _in_ascii(sheet: str) -> str:
+    """Return a sheet with escapes for other characters: a reference (``&#8250;``) is none in a ``<style>``."""
+    return "".join(each if each.isascii() else f"\\{ord(each):x} " for each in sheet)
 
 
 # The head of a page: what matters of its metadata without script and style (WHATWG HTML, "document metadata").
