@@ -34,7 +34,7 @@ def content(body: str) -> str:
 ARTICLE = """<!DOCTYPE html><html lang=de dir=ltr><head><meta charset=iso-8859-1><title>A &amp; B - Site</title>
 <base href=/deep/><link rel=stylesheet href=a.css><link rel=canonical href=c><link rel=alternate hreflang=fr href=fr>
 <link rel="alternate stylesheet" href=b.css><meta name=robots content=noindex><meta name=generator content=x>
-<meta http-equiv=refresh content="60; url=x"><script>var a</script><style>p{color:red}</style></head><body class=x>
+<meta http-equiv=refresh content="5; url=x"><script>var a</script><style>p{color:red}</style></head><body class=x>
 <header><div class=logo><a href=/><img src=logo.png alt=Zeitung></a></div>
 <nav><ul><li><a href=/a>Eins</a><li><a href=/b>Zwei</a><li><a href=/a>Eins</a><li><a href=#>Menu</a></ul></nav></header>
 <main><article><h1 id=top style="color:red">Titel</h1><p class=lead>Ein <span>erster</span> <b onclick=x()>Satz</b>,
@@ -59,7 +59,7 @@ def test_the_head_keeps_what_matters() -> None:
     head = page.text.partition("<style>")[0]
     assert head == (
         "<!DOCTYPE html><html lang=de dir=ltr><head><meta charset=windows-1252><base href=/deep/>"
-        '<meta http-equiv=refresh content="60; url=x"><link rel=canonical href=c>'
+        '<meta http-equiv=refresh content="5; url=x"><link rel=canonical href=c>'
         "<link rel=alternate hreflang=fr href=fr><meta name=robots content=noindex>"
         "<meta name=viewport content=width=device-width,initial-scale=1><title>A & B - Site</title>"
         "<link rel=icon href=data:,>"
@@ -203,11 +203,13 @@ def test_forms_keep_their_controls() -> None:
     )
     assert content(form + "<p>x") == (
         '<form action=/find method=POST enctype=multipart/form-data><input type=hidden name=h value="a b">'
-        "<p><label for=q>Find</label><input id=q name=q required placeholder=words> <select name=s><optgroup label=g>"
-        "<option value=1 selected>One<option>Two</optgroup></select> <textarea name=t>\n\n a&lt;</textarea> "
-        "<input type=checkbox name=c checked> <button name=i.x value=0>Go</button> "
+        "<p><label for=q>Find</label><input id=q name=q required placeholder=words> "
+        "<select aria-label=s name=s><optgroup label=g>"
+        "<option value=1 selected>One<option>Two</optgroup></select> "
+        "<textarea aria-label=t name=t>\n\n a&lt;</textarea> "
+        "<input aria-label=c type=checkbox name=c checked> <button name=i.x value=0>Go</button> "
         "<button name=b value=v>Send</button></p>"
-        "<fieldset><legend>More</legend><p><input type=radio name=r value=1></p></fieldset></form><p>x</p>"
+        "<fieldset><legend>More</legend><p><input aria-label=r type=radio name=r value=1></p></fieldset></form><p>x</p>"
     )
 
 
@@ -312,7 +314,8 @@ def test_links_within_the_page_find_what_they_name(line: str) -> None:
 def test_a_search_form_in_the_navigation_stays() -> None:
     body = read(f"{HEAD}<body><nav><a href=a>A</a><form action=s><input name=q></form></nav><main><h1>H</h1>x</main>")
     assert body == (
-        "<header><form action=s><p><input name=q></p></form><nav><ul><li><a href=a>A</a></li></ul></nav></header>"
+        "<header><form action=s><p><input aria-label=q name=q></p></form>"
+        "<nav><ul><li><a href=a>A</a></li></ul></nav></header>"
         "<main><h1>H</h1><p>x</p></main>"
     )
 
@@ -572,7 +575,7 @@ def test_controls_outside_of_their_form_come_with_it() -> None:
     text = composed(
         "<nav><a href=a>A</a><input name=far form=f></nav><main><h1>H</h1><form id=f action=/f><input name=near></form>"
     )
-    assert "<input name=far form=f>" in text and "<form id=f action=/f>" in text
+    assert "<input aria-label=far name=far form=f>" in text and "<form id=f action=/f>" in text
 
 
 def test_the_parts_of_a_frame_have_their_places() -> None:

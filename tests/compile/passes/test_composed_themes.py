@@ -277,3 +277,71 @@ def test_a_button_and_a_way_back_are_not_the_name_of_the_site(link: str) -> None
 def test_a_link_to_skip_the_menu_may_go_where_no_main_content_stands_out() -> None:
     written = body_of(f"<a href=#content>Skip</a><div id=content><h1>H</h1><p>One.</p></div><p>{WORDS}")
     assert "Skip" not in written
+
+
+# ---- accessibility: what axe and Lighthouse find
+
+
+@pytest.mark.parametrize(
+    ("form", "name"),
+    [
+        ("Your town <input name=t><input name=u>", "Your town"),
+        ("<table><tr><td>Town<td><input name=t><tr><td>Post<td><input name=p></table>", "Town"),
+        ("<input type=checkbox name=t> I agree<input name=u>", "I agree"),
+        ("<input name=t title='Search the site'>", "Search the site"),
+        ("<h2>Go</h2><input name=t><button>Find</button>", "Find"),
+        ("<input name=t value='Search here'><input name=u>", "Search here"),
+        ("<input name=town><input name=u>", "town"),
+        ("<label for=t>Town</label> <input name=t id=t>", None),
+        ("<label>Town <input name=t></label>", None),
+        ("<input name=t placeholder=Town>", None),
+    ],
+)
+def test_a_field_has_a_name(form: str, name: str | None) -> None:
+    tree = parse(body_of(f"<h1>H</h1><form action=/s>{form}</form>"))
+    assert next(each.attr("aria-label") for each in tree.select("[name]")) == name
+
+
+@pytest.mark.parametrize("listed", ["<dt>One<dt>Two", "<dd>One<dd>Two", "<div><dt>One</div><dt>Two"])
+def test_a_list_of_terms_without_descriptions_is_a_plain_list(listed: str) -> None:
+    assert "<ul><li>One<li>Two</ul>" in body_of(f"<h1>H</h1><dl>{listed}</dl>")
+    assert "<dl><dt>One<dd>Two</dl>" in body_of("<h1>H</h1><dl><dt>One<dd>Two</dl>")
+
+
+def test_keys_reach_what_is_wider_than_the_window() -> None:
+    assert "<pre>ls</pre>" in body_of("<h1>H</h1><pre>ls</pre>")
+    assert "<pre tabindex=0>" in body_of(f"<h1>H</h1><pre>{'ls ' * 20}</pre>")
+    wide = f"<table><tr>{'<th>a' * 4}<tr>{'<td>b' * 4}<tr><th><td>1<td>2<td>3</table>"
+    written = body_of(f"<h1>H</h1>{wide}")
+    assert "<table tabindex=0>" in written
+    assert "<tr><td><td>1" in written  # a header that says nothing is none
+
+
+def head_of(root: str, head: str, body: str) -> str:
+    page = compose(f"<!DOCTYPE html><html{root}><head><title>T</title>{head}</head><body>{body}", url_path="/p.html")
+    assert isinstance(page, ComposedPage), page
+    return page.text.partition("<style>")[0]
+
+
+@pytest.mark.parametrize(
+    ("root", "head", "body", "language"),
+    [
+        (" lang=fr", "", WORDS * 3, "fr"),
+        ("", "", f"<p>{WORDS * 4}", "en"),
+        ("", "<meta property=og:locale content=nl_BE>", "<p>x", "nl-BE"),
+        ("", "<meta http-equiv=Content-Language content=de>", "<p>x", "de"),
+        ("", "", "<p>" + "東京の港に船が入り、荷を下ろす人は夜明けの前に岸に集まっていた。" * 3, "ja"),
+        ("", "", "<p>" + "این کتاب است که در آن را به زبان فارسی نوشته است. " * 4, "fa"),
+        ("", "", "<p>1 2 3 Foo bar baz", None),
+    ],
+)
+def test_a_page_without_a_language_has_that_of_its_words(root: str, head: str, body: str, language: str | None) -> None:
+    found = parse(head_of(root, head, body)).select_one("html")
+    assert found is not None and found.attr("lang") == language
+
+
+def test_readers_may_enlarge_the_page_which_does_not_load_itself_anew() -> None:
+    head = "<meta name=viewport content='width=device-width, user-scalable=no, maximum-scale=1'>"
+    written = head_of("", f"{head}<meta http-equiv=refresh content=1800>", "<p>x")
+    assert "scalable" not in written and "refresh" not in written
+    assert written.count("viewport") == 1

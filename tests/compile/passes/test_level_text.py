@@ -34,7 +34,7 @@ def test_the_page_is_its_text_in_one_request():
     assert body == (
         "<header><nav><ul><li><a href=b.html>Next</a></li></ul></nav></header>"
         "<main><h1>H</h1><p>Some <b>text</b> <i>[A cat]</i></p>"
-        "<form action=/find><p><input name=q> <button>Find</button></form></main>"
+        "<form action=/find><p><input aria-label=Find name=q> <button>Find</button></form></main>"
     )
 
 
@@ -138,7 +138,7 @@ def test_a_logo_without_a_name_stays_a_link():
 
 
 def test_a_form_that_is_sent_to_its_own_page_keeps_its_controls():
-    assert "<form action=#><p><input name=q> <button>Find</button></form>" in body_of(
+    assert "<form action=#><p><input aria-label=Find name=q> <button>Find</button></form>" in body_of(
         "<form action='#'><input name=q><button>Find</button></form>"
     )
 

@@ -73,7 +73,7 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
 
 
 # On a page of a few sentences the sheet would be more than what it says: browsers' own look does for it, in a column
-_BARE_STYLE = "<style>:root{color-scheme:light dark}body{max-width:44rem;margin:auto}</style>"
+_BARE_STYLE = "<style>:root{color-scheme:light dark;background:Canvas}body{max-width:44rem;margin:auto}</style>"
 _MOST = 0.97  # of the source, compressed: level moderate takes little from such a page
 
 

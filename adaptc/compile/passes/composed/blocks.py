@@ -146,8 +146,11 @@ def _add_description_list(flow: Flow, element: Element, blocks: Blocks) -> None:
     flow.end_run(blocks)
     flow.ids.note(element)
     before = flow.ids.write_anchors()
-    inner = "".join(_terms(flow, element))
-    flow.add_block(f"{before}<dl{language_attributes(element)}>{inner}</dl>" if inner else "", blocks)
+    terms = list(filter(None, _terms(flow, element)))
+    tag = "dl" if len({each[:3] for each in terms}) > 1 else "ul"  # one of terms alone, as of contents, is a list
+    start = "" if tag == "dl" else "<li"
+    inner = "".join(start + each[len(start) :] for each in terms)
+    flow.add_block(f"{before}<{tag}{language_attributes(element)}>{inner}</{tag}>" if inner else "", blocks)
 
 
 def _terms(flow: Flow, element: Element) -> Iterator[str]:
@@ -161,7 +164,8 @@ def _terms(flow: Flow, element: Element) -> Iterator[str]:
             is_term = child.tag in ("dt", "dd")
             identity = flow.ids.attribute_of(child) if is_term else ""
             inner = flow.write(child.children if is_term else [child], is_item=True)
-            yield f"<{'dt' if child.tag == 'dt' else 'dd'}{identity}>{inner}" if inner or identity else ""
+            tag = "dt" if child.tag == "dt" else "dd"
+            yield f"<{tag}{identity}>{inner}" if inner or identity else ""
 
 
 # ---- blocks that hold blocks
@@ -212,12 +216,19 @@ def _repeats_image(noscript: Element) -> bool:
 # ---- preformatted text
 
 
+_WIDE = 38  # characters of a line, which a small window cannot show
+_FOCUSABLE = " tabindex=0"  # keys move what is wider than the window (WCAG 2.2, 2.1.1)
+_TAG = re.compile(r"<[^>]*>")
+
+
 def _add_preformatted(flow: Flow, element: Element, blocks: Blocks) -> None:
     flow.end_run(blocks)
     identity = flow.ids.attribute_of(element)
     before = flow.ids.write_anchors()
     inner = "".join(_preformatted_pieces(flow, element.children)).strip("\n").rstrip()
-    markup = f"<pre{identity}{language_attributes(element)}>{inner}</pre>"
+    is_wide = any(len(_TAG.sub("", line)) > _WIDE for line in inner.splitlines())
+    focusable = _FOCUSABLE if is_wide else ""
+    markup = f"<pre{identity}{language_attributes(element)}{focusable}>{inner}</pre>"
     flow.add_block(before + (markup if inner.strip() else bare_anchor(identity)), blocks)
 
 
@@ -253,6 +264,7 @@ def _preformatted_element(flow: Flow, element: Element) -> Iterator[str]:
 _LONG = 600  # characters: no cell in a table of data is longer, those of page layouts are
 _FEW = 2  # rows or columns
 _SHORT = 60  # characters: shorter cells of a layout table need no line of their own
+_LONG_WORD = re.compile(r"\S{20}")
 _SECTIONS = ("thead", "tbody", "tfoot")
 
 
@@ -264,7 +276,8 @@ def _add_table(flow: Flow, element: Element, blocks: Blocks) -> None:
     identity = flow.ids.attribute_of(element)
     before = flow.ids.write_anchors() + "".join(_outside_forms(flow, element))
     inner = _caption(flow, element) + "".join(_rows(flow, element))
-    markup = f"<table{identity}{language_attributes(element)}>{inner}</table>"
+    is_wide = "<a " not in inner and (_columns(element) > _FEW or _LONG_WORD.search(_TAG.sub(" ", inner)) is not None)
+    markup = f"<table{identity}{language_attributes(element)}{_FOCUSABLE if is_wide else ''}>{inner}</table>"
     flow.add_block(before + (markup if inner else bare_anchor(identity)), blocks)
 
 
@@ -280,6 +293,10 @@ def _add_layout_row(flow: Flow, element: Element, blocks: Blocks) -> None:
         flow.add_transparent(cell, blocks)
         blocks.add_inline(" ", is_content=False)
     flow.end_run(blocks)
+
+
+def _columns(table: Element) -> int:
+    return max(map(len, table_rows(table)), default=0)
 
 
 def _outside_forms(flow: Flow, table: Element) -> Iterator[str]:
@@ -316,7 +333,8 @@ def _cell(flow: Flow, cell: Element) -> tuple[str, bool]:
     identity = flow.ids.attribute_of(cell)
     attributes = attributes_markup(cell, ("colspan", "rowspan", "scope")) + language_attributes(cell)
     inner = flow.write(cell.children, is_item=True)
-    return f"<{cell.tag}{identity}{attributes}>{inner}", bool(inner)
+    tag = cell.tag if inner else "td"  # a header that says nothing is none
+    return f"<{tag}{identity}{attributes}>{inner}", bool(inner)
 
 
 def table_rows(table: Element) -> Iterator[list[Element]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-from turbohtml import Element
+from turbohtml import Element, Node, Text
 
 from adaptc.compile.passes.composed.flow import (
     BLOCK_TAGS,
@@ -205,12 +206,59 @@ def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
     flow.written.add(element)
     name = element.attr("id")
     identity = f" {attribute_markup('id', name)}" if name and flow.ids.claim(name) else ""
-    markup = control_markup(element, identity, flow.forms.reference(element))
+    markup = control_markup(element, f"{identity}{_name_of_control(flow, element)}", flow.forms.reference(element))
     if control_type(element) == "hidden":
         blocks.finished.append(markup)
     else:
         blocks.add_inline(markup)
         blocks.add_inline(" ", is_content=False)
+
+
+_SELF_NAMED = frozenset({"hidden", "submit", "reset", "image", "button"})
+_LONGEST_CONTROL = 60  # characters of the name of a control
+_OTHERS = "input, select, textarea, button, h1, h2, h3, h4, h5, h6, nav, ul, ol"
+
+
+def _name_of_control(flow: Flow, control: Element) -> str:
+    """Return an attribute with the name of a field without one: what stands beside it, or on its form's button."""
+    kind, label = control_type(control), control.closest("label")
+    if kind in _SELF_NAMED or control.tag == "button" or (label is not None and fold_space(label.text)):
+        return ""
+    title, option = control.attr("title"), control.select_one("option")
+    has_name = control.attr("aria-label") or (control.attr("placeholder") and not title)
+    if has_name or flow.is_labelled(control):
+        return ""
+    beside = _beside(control, is_before=kind not in ("checkbox", "radio"))
+    value = control.attr("value") if kind in ("text", "search") else ""  # as old pages have it in place of a label
+    names = (title, _said_by_form(flow, control), *beside, value, control.attr("name"), control.attr("id"))
+    name = next(filter(None, (*names, "" if option is None else _text_of(option))), "")
+    return f" {attribute_markup('aria-label', fold_space(name))}" if name else ""
+
+
+def _beside(control: Element, *, is_before: bool) -> Iterator[str]:
+    """Yield the words next to a field, or next to the box that it is in: before it, or behind it."""
+    form = control.closest("form")
+    for element in (control, control.parent):
+        if isinstance(element, Element) and form in element.ancestors:
+            nodes = element.previous_siblings if is_before else element.next_siblings
+            node = next((each for each in nodes if isinstance(each, Element) or _text_of(each)), None)
+            is_other = isinstance(node, Element) and (node.matches(_OTHERS) or node.select_one(_OTHERS) is not None)
+            words = "" if node is None or is_other else _text_of(node)
+            yield words if len(words) <= _LONGEST_CONTROL and any(map(str.isalnum, words)) else ""
+
+
+def _text_of(node: Node) -> str:
+    return fold_space(node.data if isinstance(node, Text) else node.text if isinstance(node, Element) else "")
+
+
+def _said_by_form(flow: Flow, control: Element) -> str:
+    """Return what the button of a form with one field says."""
+    form = flow.forms.owner.get(control)
+    controls = [each for each, owner in flow.forms.owner.items() if owner is form]
+    if form is None or sum(control_type(each) not in _SELF_NAMED for each in controls) != 1:
+        return ""
+    buttons = (each for each in controls if control_type(each) in ("submit", "image"))
+    return next(filter(None, (fold_space(each.text) or image_text(each) for each in buttons)), "")
 
 
 def _holds_content(button: Element) -> bool:

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from turbohtml import Document, Element
+from turbohtml import Document, Element, Text
 
 from adaptc.compile.passes.composed.flow import language_attributes
 from adaptc.formats.html.document import is_forced_quirks, is_quirks
 from adaptc.formats.html.encoding import sniff_encoding
 from adaptc.formats.html.links import NO_ICON, rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, parse_refresh, text_markup
-from adaptc.formats.html.visible_text import fold_space
+from adaptc.formats.html.visible_text import UNSEEN, fold_space, walk
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -94,6 +95,7 @@ class Page:
 
 
 _TEMPLATE, _SHEET = "composed.html.j2", "composed.css"
+_COMMON = "common"
 _SAME = {"nb": "no", "nn": "no", "iw": "he"}
 
 
@@ -105,7 +107,7 @@ def words_for(language: str) -> dict[str, str]:
     """Return the composer's words in a language, in English where it knows none."""
     code = language.lower().replace("_", "-").partition("-")[0]
     known = _known_words()
-    words = dict(known.get(_SAME.get(code, code), known["en"]))
+    words = {name: word for name, word in known.get(_SAME.get(code, code), known["en"]).items() if name != _COMMON}
     if not code:
         words["menu"] = f"\u2630 {words['menu']}"  # a trigram means "menu" in every language
     return words
@@ -191,8 +193,9 @@ def _in_ascii(sheet: str) -> str:
 
 
 _FRAGMENT = re.compile(r"\bhref\s*=\s*[\"']?#([^\"'\s>]+)", re.IGNORECASE)
-_META_NAMES = frozenset({"robots", "googlebot", "viewport", "description", "referrer", "author", "format-detection"})
+_META_NAMES = frozenset({"robots", "googlebot", "description", "referrer", "author", "format-detection"})
 _LINK_RELATIONS = frozenset({"canonical", "alternate", "prev", "next", "license", "amphtml", "author", "me", "search"})
+_MOST_SECONDS = 10
 _VIEWPORT = "<meta name=viewport content=width=device-width,initial-scale=1>"
 
 
@@ -224,7 +227,7 @@ def head_markup(tree: Document, source: str) -> str:
     return "".join([
         _charset(source),
         *_metadata(tree),
-        "" if tree.select_one("meta[name=viewport i]") is not None else _VIEWPORT,
+        _VIEWPORT,
         f"<title>{text_markup(page_title(tree))}</title>",
         NO_ICON,
     ])  # fmt: skip
@@ -239,13 +242,44 @@ def body_tag(tree: Document, source: str) -> str:
 
 
 def page_language(tree: Document) -> str:
-    """Return the language of a page, or of the part of it that holds most of its text; ``""`` if it says none."""
+    """Return the language of a page, or of the part of it that holds most of its text; ``""`` if nothing tells it.
+
+    Where none is declared, it is that of the head's metadata, or the one of whose most common words the page is full.
+    """
     root, body = tree.root, tree.select_one("body")
     own = "" if root is None else root.attr("lang") or root.attr("xml:lang") or ""
     if own or body is None:
         return own
     parts = (each for each in (body, *body.select("[lang]")) if each.attr("lang"))
-    return next((each.attr("lang") or "" for each in parts if 2 * len(each.text) > len(body.text)), "")
+    found = next((each.attr("lang") or "" for each in parts if 2 * len(each.text) > len(body.text)), "")
+    shown = walk(body, lambda each: each.tag not in UNSEEN)
+    return (
+        found or _declared_elsewhere(tree) or _spoken(" ".join(each.data for each in shown if isinstance(each, Text)))
+    )
+
+
+_LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
+_MOST_WORDS = 2000
+_LEAST_COMMON = 0.02  # of the words, by their four most common ones
+_FEWEST_COMMON = 8
+_UNSPACED = re.compile(r"[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]")  # each letter is a word
+
+
+def _declared_elsewhere(tree: Document) -> str:
+    """Return the language that the metadata in the head declare: for servers, or for other sites."""
+    for meta in tree.select('meta[http-equiv="content-language" i], meta[property="og:locale"]'):
+        if match := _LANGUAGE.fullmatch((meta.attr("content") or "").strip()):
+            return match[0].replace("_", "-")
+    return ""
+
+
+def _spoken(text: str) -> str:
+    """Return the language of a text, ``""`` where two are as likely."""
+    spaced = _UNSPACED.sub(lambda match: f" {match[0]} ", text[: 8 * _MOST_WORDS]).lower()
+    counts = Counter(re.findall(r"[^\W\d_]+", spaced)[:_MOST_WORDS])
+    scores = {code: sum(counts[each] for each in words[_COMMON].split()) for code, words in _known_words().items()}
+    (best, most), (_, second) = Counter(scores).most_common(2)
+    return best if most >= max(_FEWEST_COMMON, _LEAST_COMMON * counts.total(), 2 * second) else ""
 
 
 def page_title(tree: Document) -> str:
@@ -269,9 +303,15 @@ def refresh_link(tree: Document) -> str:
 
 
 def _refresh_meta(tree: Document) -> Element | None:
-    """Return the page's ``<meta http-equiv=refresh>``; one in a noscript only leads to a request to enable scripts."""
-    metas = tree.select('meta[http-equiv="refresh" i]')
-    return next((each for each in metas if each.closest("noscript, template") is None), None)
+    """Return the ``<meta http-equiv=refresh>`` of a page that has moved.
+
+    One in a noscript only leads to a request to enable scripts, one for later loads anew what is being read.
+    """
+    for meta in tree.select('meta[http-equiv="refresh" i]'):
+        refresh = parse_refresh(meta.attr("content") or "") if meta.closest("noscript, template") is None else None
+        if refresh is not None and refresh.seconds <= _MOST_SECONDS:
+            return meta
+    return None
 
 
 def _root_language(element: Element | None) -> str:
