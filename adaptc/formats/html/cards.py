@@ -6,6 +6,7 @@ to where the next title begins. A picture, a "Read more" that leads where the ti
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -73,17 +74,20 @@ def _plain_lists(tree: Document) -> Iterator[tuple[Element, tuple[Element, ...]]
         for around in _around(heading):
             counts[around] = counts.get(around, 0) + 1
     for parent in tree.iter_elements(_PLAIN):
-        boxes = [each for each in parent.children if isinstance(each, Element)]
-        runs = (tuple(run) for _, run in groupby(boxes, key=lambda each: (each.tag, each.attr("class"))))
-        plain = [
-            box
-            for run in runs
-            if len(run) >= _FEWEST_PLAIN and run[0].tag in _PLAIN
-            for box in run
-            if all(_is_plain(each, counts.get(each, 0)) for each in run)
-        ]
+        boxes = [each for each in parent.children if isinstance(each, Element) and each.tag in _PLAIN]
+        like = Counter(map(_kind, boxes))
+        marked = [(like[_kind(box)] >= _FEWEST_PLAIN and _is_plain(box, counts.get(box, 0)), box) for box in boxes]
+        plain: list[Element] = []
+        for (is_plain, _), group in groupby(marked, key=lambda each: (each[0], _kind(each[1]))):
+            run = [box for _, box in group]
+            plain += run if is_plain and len(run) >= _FEWEST_PLAIN else ()
         if plain:
             yield parent, tuple(plain)
+
+
+def _kind(box: Element) -> str:
+    """Return the first class of a box: others of a framework tell its place among them (``col mb-5``)."""
+    return f"{box.tag} {next(iter((box.attr('class') or '').split()), '')}"
 
 
 def _is_plain(box: Element, headings: int) -> bool:

@@ -78,5 +78,13 @@ def test_an_image_of_which_no_copy_is_smaller_is_shown_as_it_is() -> None:
     assert (image.attr("width"), image.attr("alt")) == ("600", "A flag")
 
 
+def test_the_face_of_who_wrote_a_story_is_not_its_picture() -> None:
+    face = "<a class=avatar href=w.html><img src=one.jpg alt=Writer></a>"
+    cards = "".join(f"<div><h3><a href={n}.html>{n}</a></h3><p>About {n}.</p>{face}</div>" for n in ("one", "two"))
+    body = f"<main><h1>H</h1><p>Words.</p><img src=lead.jpg alt=L><div>{cards}</div></main>"
+    images = parse((extreme(body).content or b"").decode()).select("img")
+    assert [image.attr("alt") for image in images] == ["L"]
+
+
 def test_the_same_page_has_the_same_bytes() -> None:
     assert extreme().content == extreme().content

@@ -247,7 +247,9 @@ def test_other_boxes_are_none(row: str, css: str) -> None:
 
 
 def test_boxes_with_headings_are_cards_beside_wider_ones() -> None:
-    boxes = "".join(f"<div class=s><h3>{name}</h3><p>About {name}.</p></div>" for name in ("one", "two", "three"))
+    boxes = "".join(
+        f"<div class='s {name}'><h3>{name}</h3><p>About {name}.</p></div>" for name in ("one", "two", "mb-5")
+    )
     row = f"<div class=row>{boxes}<div class=wide><h3>Four</h3><h3>Five</h3></div></div>"
     assert body_of(f"<main><h1>H</h1>{row}</main>", ".row{display:flex}").count("<div class=c>") == 3
 

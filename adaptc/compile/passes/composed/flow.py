@@ -62,6 +62,7 @@ _META = frozenset({
     "byline", "author", "authors", "meta", "dateline", "date", "timestamp", "published", "posted", "updated", "kicker",
     "eyebrow", "credit", "credits", "price", "prices", "rating", "badge", "badges",
 })  # fmt: skip
+_FACES = frozenset({"avatar", "avatars", "gravatar", "author", "authors", "byline", "userpic", "badge", "icon"})
 _LONGEST_META = 240  # characters, white space left out
 LONGEST_PIECE = 60  # characters of a piece of such a line
 _BETWEEN = " \u00b7 "
@@ -368,8 +369,11 @@ class Flow:
         self.add_block(_grid(run), blocks)
 
     def _card_picture(self, card: Element) -> str:
-        """Return the first visible image of a card that has a copy."""
+        """Return the first visible image of a card that has a copy; not the face of who wrote it."""
         for image in card.select('img, [style*="url("]'):
+            near = (image, *([image.parent] if isinstance(image.parent, Element) else []))
+            if any(not _FACES.isdisjoint(class_words(each)) for each in near if each != card):
+                continue
             if not self.layout.is_hidden_somewhere(image) and (markup := self.picture(image, CARD)):
                 return markup
         return ""
