@@ -20,7 +20,7 @@ from adaptc.serve.server import Instance, Launcher, Server
 
 SEARCH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"])
 UNPRIVILEGED = ("www-data", "apache", "http", "nginx", "_www", "nobody")
-STARTING = 20.0  # seconds that a server may take
+STARTING = 60.0  # seconds that a server may take; Varnish starts a compiler
 
 
 def program_of(server: Server) -> str:

@@ -155,7 +155,7 @@ def test_a_page_sees_no_difference_in_a_tab_that_is_not_drawn(chromium: str, wid
           const box = () => document.getElementById('box').getBoundingClientRect().toJSON()
           const first = [document.body.dataset.notes, document.images[0].currentSrc, box()]
           scrollTo(0, 900.5)
-          return [...first, scrollY, document.elementFromPoint(5, 20).id, box()]
+          return [...first, scrollY, document.elementFromPoint(5, 60).id, box()]
         }"""
         return await tab.run(script), tab.seen.loads
 
