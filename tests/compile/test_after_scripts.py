@@ -130,7 +130,8 @@ def test_its_addresses_are_relative_to_its_base() -> None:
     page = PAGE.format(charset="utf-8", body=SHELL).replace("<title>", "<base href=docs/><title>")
     sheet = "<base href=docs/><link rel=stylesheet href=a.css><title>"
     document = PAGE.format(charset="utf-8", body=f"<div id=root>{ARTICLE}{LINKS}</div>").replace("<title>", sheet)
-    files = {"docs/a.css": "a{color:teal}", "docs/app.js": "render()"}
+    library = "".join(f"f('{number * 2654435761 % 2**32:x}');" for number in range(200))  # which pays for the sheet
+    files = {"docs/a.css": "a{color:teal}", "docs/app.js": library}
     assert "#008080" in text(page_of(page, document, **files))
 
 
@@ -169,3 +170,13 @@ def test_a_page_depends_on_its_document_by_its_evidence() -> None:
     assert view.page_document("a.html") == b"<p>b"
     assert view.page_document("b.html") is None
     assert list(view.dependencies) == ["/evidence/a.html", "/evidence/b.html"]
+
+
+def test_a_small_application_is_written_with_the_look_of_browsers() -> None:
+    """Its whole script is smaller than the sheet, and would be the level above."""
+    words = "Founded in 1912, the society meets every second Thursday evening beside the old harbour library."
+    script = f"document.getElementById('root').innerHTML = '<h1>About</h1><p>{words}</p>'"
+    page = PAGE.format(charset="utf-8", body=SHELL)
+    document = PAGE.format(charset="utf-8", body=f"<div id=root><h1>About</h1><p>{words}</p></div>")
+    written = text(page_of(page, document, **{"app.js": script}))
+    assert words in written and "<script" not in written and "--a:" not in written

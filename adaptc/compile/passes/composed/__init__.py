@@ -17,12 +17,11 @@ from adaptc.compile.page.image_labels import may_drop_blocks, without_dropped_bl
 from adaptc.compile.page.inlining import POLICY
 from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import screen_sheets
-from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.passes.composed.pictures import NO_PICTURES, PagePictures
 from adaptc.compile.passes.composed.reader import Settings, compose
 from adaptc.compile.passes.composed.witnesses import script_menus
 from adaptc.compile.passes.composed.writer import BadTemplate
-from adaptc.compile.view import REQUEST_BYTES, DerivingView, Options, View
+from adaptc.compile.view import DerivingView, Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
@@ -61,7 +60,7 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
     action = Action(NAME, "written", "the page", f"{len(text)} to {len(result.text)} characters")
     written, policy = result.text, Policy.of(sent_policies(page.path, view))
     if not options["style"]:
-        whole = _compressed(text) + _loaded_bytes(page, view)
+        whole = _bytes_of_source(text, page, view)
         for less in (_BARE_STYLE, ""):
             if _compressed(written) > _MOST * whole:
                 written = _STYLE.sub(less, written)
@@ -77,28 +76,24 @@ _BARE_STYLE = "<style>:root{color-scheme:light dark;background:Canvas}body{max-w
 _MOST = 0.97  # of the source, compressed: level moderate takes little from such a page
 
 
-def _loaded_bytes(page: PageContext, view: View) -> float:
-    """Return the bytes of scripts and sheets that a page loads and its composed version does not.
+def _bytes_of_source(text: str, page: PageContext, view: View) -> float:
+    """Return the bytes of a page with its scripts and sheets, which its composed version does not load.
 
-    They pay for the sheet, and so do images, and whatever is not known.
+    They pay for the sheet, and so do images, and whatever is not known; requests do not, as small files are in the page
+    at the level above. ``text`` may be what scripts left of the page.
     """
-    if page.unseen_scripts or _is_after_scripts(page, view):
+    if page.unseen_scripts:
         return inf
-    tree = parse_bare(page.page.text)
-    loading = tree.select("script[src], link[rel~=stylesheet i], img[src], iframe[src]")
-    total = 0
+    if page.evidence is not None and page.evidence.document is not None:
+        text = read_page(view.read(page.path), view.sent_charset(page.path)).text
+    loading = parse_bare(text).select("script[src], link[rel~=stylesheet i], img[src], iframe[src]")
+    parts = [text]
     for element in (each for each in loading if each.closest("noscript") is None):
         path = view.follow(page.base, element.attr("src") or element.attr("href") or "").path
         if path is None or element.tag in ("img", "iframe"):
             return inf
-        total += REQUEST_BYTES + transfer_size(path, view)
-    return total
-
-
-def _is_after_scripts(page: PageContext, view: View) -> bool:
-    if page.evidence is None or page.evidence.document is None:
-        return False
-    return read_page(view.read(page.path), view.sent_charset(page.path)).text != page.page.text
+        parts.append(view.artifact(path).decode("utf-8", "replace"))
+    return _compressed("".join(parts))
 
 
 def _compressed(text: str) -> int:
