@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from turbohtml import Document, Element
 
 from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.static_text import Splice, attribute_span, content_span, element_span, spliced
 from adaptc.formats.html.syntax import attribute_markup, split_tokens, text_markup
@@ -30,6 +31,10 @@ _APART = (
     "header, nav, footer, form, dialog, menu, [popover], [role=dialog], [role=menu], [role=listbox], [role=tooltip],"
     "[role=navigation], [role=search], [role=alert]"
 )
+_OVERLAYS = frozenset({
+    "modal", "popup", "lightbox", "dialog", "offcanvas", "drawer", "menu", "search", "overlay", "toast", "cookie",
+    "consent",
+})  # fmt: skip
 _NAMES_TAB = re.compile(r"(?:(?<![A-Za-z])tab|Tab)(?!le|ul|index|oo|let)")
 _CONTROLS = frozenset({"button", "label", "li", "span", "div"})
 
@@ -40,10 +45,11 @@ def show_panels(text: str) -> str:
     Panels are those of tabs, and what other controls name in the text. What style sheets hide is for others to find:
     this is about the attributes of panels.
     """
-    if "tab" not in text.lower() and "aria-controls" not in text:
+    if not any(word in text for word in ("tab", "Tab", "aria-controls", 'href="#', "href='#", "href=#")):
         return text
     tree = parse(text)
-    labels: dict[str, str] = {}
+    linked = {(link.attr("href") or "")[1:] for link in tree.select("a[href^='#']")}
+    labels = dict.fromkeys(linked - {""}, "")
     for tab in tree.select(f"{_TABS}, [aria-expanded][aria-controls]"):
         names = (name.removeprefix("#") for each in _TARGETS for name in split_tokens(tab.attr(each) or ""))
         if tab.attr("role") != "tab" and tab.closest(_APART) is not None:
@@ -66,7 +72,8 @@ def show_panels(text: str) -> str:
 
 
 def _is_apart(panel: Element) -> bool:
-    return panel.closest(_APART) is not None or panel.select_one("nav, form") is not None
+    is_overlay = not _OVERLAYS.isdisjoint(class_words(panel))
+    return is_overlay or panel.closest(_APART) is not None or panel.select_one("nav, form") is not None
 
 
 def _sets_of_panels(tree: Document) -> Iterator[tuple[list[Element], list[Element]]]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from turbohtml import Comment, Document, Element, SelectorSyntaxError
+from turbohtml import Comment, Document, Element, SelectorSyntaxError, Text
 
 from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import parse
@@ -84,7 +84,7 @@ _NUMBERS = (
 _NAMED = re.compile("|".join(_NUMBERS), re.IGNORECASE)
 _SHOWS = "span, div, p, h1, h2, h3, h4, h5, h6, strong, b, em, i, li, dt, dd, td, small, data"
 _ZERO = re.compile(r"\s*(0(?:\.0+)?)\s*")
-_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,4})?")
+_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,4})?[kKmM%+]?|\d{1,3}(?:,\d{3})+")
 
 
 def write_counted_numbers(text: str) -> str:
@@ -221,7 +221,7 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
         literal = _readable("".join(each.value or "" for each in effects if each.kind == "write"))
         if literal and location and location.end_tag and script.closest("body") and not _holds(text, literal):
             end = location.end_tag.end_offset
-            splices.append(Splice(end, end, insert=literal))
+            splices += [Splice(end, end, insert=literal), *_instead(script)]
         for effect in effects:
             if effect.kind == "content":
                 contents[effect.target] = effect.value or ""
@@ -230,6 +230,14 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
     splices += _fillings(tree, text, contents)
     splices += (splice for key, value in themes.items() for splice in _dressed(tree, *key, " ".join(value)))
     return spliced(text, splices)
+
+
+def _instead(script: Element) -> Iterator[Splice]:
+    """Yield the removal of what is there for those without scripts, right after a script that wrote."""
+    following = next((each for each in script.next_siblings if not isinstance(each, Text) or each.data.strip()), None)
+    span = element_span(following) if isinstance(following, Element) and following.tag == "noscript" else None
+    if span is not None:
+        yield Splice(*span)
 
 
 def _runs_in_order(script: Element) -> bool:

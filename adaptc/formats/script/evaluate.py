@@ -266,6 +266,19 @@ class _Parser:
 
         return run
 
+    def repetition(self) -> Node:
+        self.place += 1
+        self.expect("(")
+        condition = self.sequence()
+        self.expect(")")
+        body = self.statement()
+
+        def run(scope: Scope) -> None:
+            while truth(condition(scope)) and _goes_on(body, scope):
+                self.realm.step()
+
+        return run
+
     def loop_over(self) -> Node:
         self.place += 1
         name, kind = self.word(), self.word()
@@ -356,8 +369,7 @@ class _Parser:
         def run(scope: Scope) -> object:
             result, key = value(scope), name(scope)
             if owner is not None:
-                whole = owner(scope)
-                realm.assign(whole, key, add(property_of(whole, key, -1), result) if is_added else result)
+                realm.assign(owner(scope), key, result, is_added=is_added)
                 return result
             holder = scope.holder(key) or realm.scope
             holder.values[key] = add(scope.value(key), result) if is_added else result
@@ -551,11 +563,12 @@ def _goes_on(body: Node, scope: Scope) -> bool:
 
 _STATEMENTS: dict[str, Callable[[_Parser], Node]] = {
     "{": _Parser.block, "var": _Parser.declaration, "let": _Parser.declaration, "const": _Parser.declaration,
-    "function": _Parser.function_declaration, "if": _Parser.branch, "for": _Parser.loop, "try": _Parser.attempt,
+    "function": _Parser.function_declaration, "if": _Parser.branch, "for": _Parser.loop,
+    "while": _Parser.repetition, "try": _Parser.attempt,
     "return": _Parser.return_statement, "break": _Parser.jump, "continue": _Parser.jump,
     ";": lambda _: _constant(None),
 }  # fmt: skip
-_NOT_UNDERSTOOD = frozenset({"while", "do", "switch", "class", "import", "export", "async", "throw", "with"})
+_NOT_UNDERSTOOD = frozenset({"do", "switch", "class", "import", "export", "async", "throw", "with"})
 _BRACKETED: dict[str, Callable[[_Parser], Node]] = {
     "(": _Parser.group, "[": _Parser.literal_list, "{": _Parser.literal_object, "new": _Parser.date,
     "function": _Parser.function_expression,

@@ -115,8 +115,9 @@ Node = Callable[[Scope], Any]
 _STORES = ("localStorage", "sessionStorage")
 _OBJECTS = ("document", "window", "matchMedia", "String", "decodeURIComponent", "unescape", *_STORES)
 _GLOBALS = {
-    "true": True, "false": False, "null": None, "undefined": None, "self": Named("window"),
-    "globalThis": Named("window"), **{name: Named(name) for name in _OBJECTS},
+    "true": True, "false": False, "null": None, "undefined": None,
+    **dict.fromkeys(("self", "globalThis", "top", "parent"), Named("window")),
+    **{name: Named(name) for name in _OBJECTS},
 }  # fmt: skip
 
 
@@ -190,13 +191,18 @@ def _compared(sign: str, left: Any, right: Any) -> object:
         if isinstance(right, Named) and right.name in _STORES:
             return False
         raise Unknown
-    is_comparable = (type(left) is type(right) and isinstance(left, (str, int, float))) or left is None or right is None
+    is_comparable = (
+        (type(left) is type(right) and isinstance(left, (str, int, float, Named))) or left is None or right is None
+    )
     if not is_comparable or YEAR in (left, right) or isinstance(left, Method) or isinstance(right, Method):
         raise Unknown
     return (left == right) is _EQUAL[sign]
 
 
 # ---- objects
+
+
+_GONE = ((Named("document"), "all"), (Named("document"), "layers"))  # with the browsers that had them
 
 
 def property_of(owner: Any, name: Any, place: int) -> Any:
@@ -213,7 +219,7 @@ def property_of(owner: Any, name: Any, place: int) -> Any:
         case Element(target, ""), "classList" | "dataset" | "style":
             return Element(target, name)
     is_stored = isinstance(owner, Named) and owner.name in _STORES and (owner.name, name) not in _METHODS
-    return None if is_stored else Method(owner, string(name), place)
+    return None if is_stored or (owner, name) in _GONE else Method(owner, string(name), place)
 
 
 def _property_of_value(owner: Any, name: Any, place: int) -> object:
@@ -247,6 +253,7 @@ class Realm:
 
     def __init__(self) -> None:
         self.scope = Scope()
+        self.contents = dict[Element, str]()
         self.begin()
 
     def begin(self) -> None:
@@ -331,8 +338,13 @@ class Realm:
         changes = _changes(owner.part, name, arguments)
         self.effects += (Effect(kind, owner.name, attribute, value) for kind, attribute, value in changes)
 
-    def assign(self, owner: Any, name: Any, value: Any) -> None:
-        """Set a property. Raises ``Unknown``."""
+    def assign(self, owner: Any, name: Any, value: Any, *, is_added: bool = False) -> None:
+        """Set a property, or add to it. Raises ``Unknown``."""
+        if isinstance(owner, Element) and owner.name.startswith("#") and owner.part != "style":
+            self._fill(owner, name, string(value), is_added=is_added)
+            return
+        if is_added:
+            value = add(property_of(owner, name, -1), value)
         match owner, name:
             case dict(), str():
                 owner[name] = value
@@ -346,6 +358,17 @@ class Realm:
                 self.effects.append(_assigned(owner, name, string(value)))
             case _:
                 raise Unknown
+
+    def _fill(self, owner: Element, name: object, value: str, *, is_added: bool) -> None:
+        """Set the content of an element, or add to what a script has set."""
+        if name in ("textContent", "innerText"):
+            value = html.escape(value, quote=False)
+        elif name != "innerHTML":
+            raise Unknown
+        if is_added and owner not in self.contents:
+            raise Unknown
+        self.contents[owner] = string(add(self.contents[owner], value)) if is_added else value
+        self.effects.append(Effect("content", owner.name[1:], "", self.contents[owner]))
 
 
 def _changes(part: str, name: str, arguments: list[Any]) -> Iterator[tuple[str, str, str | None]]:
@@ -367,15 +390,10 @@ def _changes(part: str, name: str, arguments: list[Any]) -> Iterator[tuple[str, 
 
 
 def _assigned(owner: Element, name: str, value: str) -> Effect:
-    if owner.name.startswith("#"):
-        if name in ("textContent", "innerText"):
-            return Effect("content", owner.name[1:], "", html.escape(value, quote=False))
-        if name == "innerHTML":
-            return Effect("content", owner.name[1:], "", value)
-    elif owner.part == "dataset":
+    if owner.part == "dataset":
         hyphened = re.sub(r"[A-Z]", lambda letter: "-" + letter[0].lower(), name)
         return Effect("attribute", owner.name, f"data-{hyphened}", value)
-    elif name in ("className", "id"):
+    if name in ("className", "id"):
         return Effect("attribute", owner.name, "class" if name == "className" else "id", value)
     raise Unknown
 

@@ -39,6 +39,13 @@ def test_what_a_control_in_the_text_opens_is_open() -> None:
     assert "<p><strong>Why?</strong></p>Because" in show_panels(button)
 
 
+def test_what_a_link_of_the_page_leads_to_is_open() -> None:
+    page = "<body><ul><li><a href='#b'>B</a></ul><div id=b style='display:none'>Words</div>"
+    assert show_panels(page) == page.replace("style='display:none'", "")
+    modal = "<body><a href='#b'>B</a><div id=b class='modal fade' style='display:none'>Words</div>"
+    assert show_panels(modal) == modal
+
+
 @pytest.mark.parametrize("panel", ["<nav id=s hidden>x</nav>", "<div id=s role=dialog hidden>x</div>",
                                    "<div id=s hidden><form></form></div>"])  # fmt: skip
 def test_menus_and_dialogs_stay_closed(panel: str) -> None:

@@ -125,3 +125,14 @@ def test_values_are_found_by_the_selectors_of_scripts(value: str, script: str, w
 def test_what_is_shown_while_scripts_load_is_left_out() -> None:
     page = "<body><div id=preloader><p>Loading site</p></div><p>Words</p><script>x</script>"
     assert static_text(page) == "<body><p>Words</p><script>x</script>"
+
+
+def test_what_is_there_for_those_without_scripts_goes_where_a_script_wrote_it() -> None:
+    page = "<body><script>document.write('<b>a@b</b>')</script>\n<noscript>a at b</noscript><noscript>more</noscript>"
+    assert static_text(page) == page.replace("</script>\n<noscript>a at b</noscript>", "</script><b>a@b</b>\n")
+
+
+@pytest.mark.parametrize("number", ["12,500", "4.5k", "98%", "1250"])
+def test_numbers_with_signs_are_counted_up(number: str) -> None:
+    page = f"<b data-count='{number}'>0</b><script>x</script>"
+    assert static_text(page) == page.replace(">0<", f">{number}<")
