@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import unescape
+from os.path import commonprefix
 from typing import Any, NamedTuple
 
 from turbohtml import Document, Element, Text
@@ -156,7 +157,7 @@ def _publisher(item: Mapping[str, Any]) -> str:
 # ---- where the article is, by its text: paragraphs that are no links
 
 _SHORTEST_PARAGRAPH = 80  # characters, white space left out
-_FEWEST_CHARACTERS = 250
+_FEWEST_CHARACTERS = 180
 _MOST = 0.8  # of the text of all paragraphs
 _RUNNING = frozenset(
     {"p", "div", "td", "pre", "blockquote", "section", "article", "span", "font", "li", "dd", "center"}
@@ -181,7 +182,7 @@ def find_story(tree: Document, landmarks: Landmarks, statements: Statements, pag
     beside = _found_beside(tree, _title_heading(tree, None, titles))
     article = find_article(tree, beside)
     title = _title_heading(tree, article, titles)
-    if article is not None and _is_narrower(article, called, title):
+    if article is not None and _is_narrower(article, called, title, titles):
         main: Element | None = _with_title(article, title, beside)
     else:
         main = called
@@ -191,8 +192,8 @@ def find_story(tree: Document, landmarks: Landmarks, statements: Statements, pag
     lead = _lead(body, main, title, {*landmarks.navigation, *beside})
     if article is None or main == called:
         beside = [each for each in beside if not is_foot(each)]
-    parts = {main, *lead}
-    inner = [each for each in beside if not parts.isdisjoint(each.ancestors)]
+    parts, above = {main, *lead}, _above(title, article)
+    inner = [each for each in beside if not parts.isdisjoint(each.ancestors) and each not in above]
     outermost = [each for each in inner if set(inner).isdisjoint(each.ancestors)]
     is_told = article is not None and title is not None and _compact(title.text) != _compact(statements.site)
     return Story(main, tuple(lead), tuple(dict.fromkeys(outermost)) if is_told else ())
@@ -201,6 +202,15 @@ def find_story(tree: Document, landmarks: Landmarks, statements: Statements, pag
 def _is_linked(element: Element, lengths: TextLengths) -> bool:
     linked = sum(map(lengths.of, element.select("a[href]")))
     return linked > 0 and linked >= _LINKED * lengths.of(element)
+
+
+def _above(title: Element | None, article: Element | None) -> set[Element]:
+    """Return the blocks between a title and its article that say who wrote it or when, whatever else they are."""
+    if title is None or article is None:
+        return set()
+    between = _between(title, {article, *article.ancestors})
+    blocks = {inner for each in between for inner in (each, *each.iter_elements(_BESIDE_TAGS))}
+    return {each for each in blocks if content_length(each) <= _LONGEST_LEAD and any(_signatures(each))}
 
 
 def _with_title(article: Element, title: Element | None, beside: Iterable[Element]) -> Element:
@@ -226,7 +236,7 @@ def find_article(tree: Document, beside: Iterable[Element] = ()) -> Element | No
     for element in tree.iter_elements():
         if element.tag in _RUNNING and (length := _running_text(element)) >= _SHORTEST_PARAGRAPH:
             lineage = [element, *(each for each in element.ancestors if isinstance(each, Element))]
-            if any(each.tag in UNSEEN or is_hidden(each) for each in lineage):
+            if any(each.tag == "a" or each.tag in UNSEEN or is_hidden(each) for each in lineage):
                 continue
             if besides.intersection(lineage):
                 left_out += length
@@ -286,14 +296,18 @@ def _title_heading(tree: Document, article: Element | None, titles: tuple[str, .
     inside = [each for each in headings if article is not None and article in each.ancestors]
     if len(inside) == 1:
         return inside[0]
-    folded = [_compact(title) for title in titles if title]
-    for heading in headings or tree.select("h2, h3"):
-        text = _compact(heading.text)
-        if len(text) >= _SHORTEST_TITLE and any(title.startswith(text) for title in folded):
-            return heading
-    return None
+    return next((each for each in headings or tree.select("h2, h3") if _is_said(each, titles)), None)
 
 
+def _is_said(heading: Element | None, titles: Iterable[str]) -> bool:
+    """Whether a heading begins with what the page says that it is called; its author may follow."""
+    text = "" if heading is None else _compact(heading.text)
+    least = max(_SHORTEST_TITLE, _SAID * len(text))
+    return any(len(commonprefix([_compact(title), text])) >= least for title in titles)
+
+
+_MUCH = 0.3  # of what a page says, where its title is not known: a front page opens with one story of many
+_SAID = 0.6  # of a heading
 _SHORTEST_TITLE = 8  # characters, white space left out
 _BRAND = frozenset({"logo", "brand"})
 
@@ -308,12 +322,14 @@ def _is_brand(heading: Element) -> bool:
     return any(not _BRAND.isdisjoint(class_words(each)) for each in around)
 
 
-def _is_narrower(article: Element, main: Element | None, title: Element | None) -> bool:
+def _is_narrower(article: Element, main: Element | None, title: Element | None, titles: Iterable[str]) -> bool:
     """Whether an article is less than what is called the main content, and all of the page's story."""
     if article.closest("form") is not None:
         return False
     if main is None:
-        return not _is_one_of_sections(article)
+        body = article.closest("body")
+        is_much = body is None or content_length(article) >= _MUCH * content_length(body)
+        return (is_much or _is_said(title, titles)) and not _is_one_of_sections(article)
     if main == article or main not in article.ancestors or _is_nearly_all(article, main):
         return False
     return title is not None
@@ -361,8 +377,29 @@ def _lead(body: Element, main: Element, title: Element | None, others: set[Eleme
         if content_length(first.parent) > _LONGEST_LEAD:
             break
         first = first.parent
-    between = [each for each in _between(first, lineage) if each not in others and _is_of_lead(each, others)]
+    between = [
+        piece
+        for each in _between(first, lineage)
+        for piece in ([each] if each not in others and _is_of_lead(each, others) else _signatures(each))
+    ]
     return [first, *between]
+
+
+def _signatures(block: Element) -> Iterator[Element]:
+    """Yield who wrote a story and when, from a block of other things."""
+    found: list[Element] = []
+    for each in block.iter_elements(_SIGNING_TAGS):
+        is_called = each.tag == "time" or not _SIGNATURES.isdisjoint(class_words(each))
+        if is_called and 0 < content_length(each) <= _LONGEST_BYLINE and set(found).isdisjoint(each.ancestors):
+            found.append(each)
+            yield each
+
+
+_SIGNING_TAGS = ("div", "p", "span", "time", "li", "address", "ul")
+_SIGNATURES = frozenset({
+    "byline", "author", "authors", "autor", "auteur", "autore", "firma", "date", "dateline", "datestamp", "published",
+    "timestamp", "fecha",
+})  # fmt: skip
 
 
 def _is_of_lead(element: Element, others: set[Element]) -> bool:
