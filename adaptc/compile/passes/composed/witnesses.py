@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import unescape
-from os.path import commonprefix
 from typing import Any, NamedTuple
 
 from turbohtml import Document, Element, Text
@@ -302,8 +301,8 @@ def _title_heading(tree: Document, article: Element | None, titles: tuple[str, .
 def _is_said(heading: Element | None, titles: Iterable[str]) -> bool:
     """Whether a heading begins with what the page says that it is called; its author may follow."""
     text = "" if heading is None else _compact(heading.text)
-    least = max(_SHORTEST_TITLE, _SAID * len(text))
-    return any(len(commonprefix([_compact(title), text])) >= least for title in titles)
+    start = text[: max(_SHORTEST_TITLE, round(_SAID * len(text)))]
+    return len(text) >= _SHORTEST_TITLE and any(_compact(title).startswith(start) for title in titles)
 
 
 _MUCH = 0.3  # of what a page says, where its title is not known: a front page opens with one story of many
