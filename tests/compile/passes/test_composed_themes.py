@@ -347,3 +347,20 @@ def test_readers_may_enlarge_the_page_which_does_not_load_itself_anew() -> None:
     written = head_of("", f"{head}<meta http-equiv=refresh content=1800>", "<p>x")
     assert "scalable" not in written and "refresh" not in written
     assert written.count("viewport") == 1
+
+
+@pytest.mark.parametrize(
+    ("head", "body", "description"),
+    [
+        ("<meta name=description content='Own words'>", WORDS * 9, "Own words"),
+        ("<meta property=og:description content='Said elsewhere'>", "<p>x", "Said elsewhere"),
+        ("<meta name=description content=' '>", f"<h1>H</h1><p>Short.<p>{WORDS}<p>{WORDS * 6}", WORDS.strip()),
+        ("", f"<h1>H</h1><p>{WORDS * 9}", (WORDS * 2)[:155].rpartition(" ")[0]),
+        ("", "<h1>H</h1><p>Ships came in at dawn.", None),
+    ],
+)
+def test_a_page_has_a_description(head: str, body: str, description: str | None) -> None:
+    metas = parse(head_of("", head, body)).select("meta[name=description]")
+    assert [each.attr("content") for each in metas if (each.attr("content") or "").strip()] == [
+        *filter(None, [description])
+    ]

@@ -61,9 +61,9 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
     written, policy = result.text, Policy.of(sent_policies(page.path, view))
     if not options["style"]:
         whole = _bytes_of_source(text, page, view)
-        for less in (_BARE_STYLE, ""):
-            if _compressed(written) > _MOST * whole:
-                written = _STYLE.sub(less, written)
+        for part, less in ((_DESCRIPTION, ""), (_STYLE, _BARE_STYLE), (_STYLE, "")):
+            if _compressed(written) > _MOST * whole and not (part is _DESCRIPTION and part.search(text)):
+                written = part.sub(less, written)
     for pattern, is_allowed in ((_STYLE, policy.allows_style("")), (_ICON, policy.allows_data("image"))):
         if not is_allowed and pattern.search(written):  # browsers would ignore it, and report that
             written = pattern.sub("", written)
@@ -100,6 +100,7 @@ def _compressed(text: str) -> int:
     return len(zlib.compress(text.encode("utf-8", "replace"), 6))
 
 
+_DESCRIPTION = re.compile(r"<meta name=\"?description\b[^>]*>", re.IGNORECASE)
 # What the page has of its own that a policy may forbid
 _STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
 _ICON = re.compile(r"<link rel=\"?icon\"? href=\"?data:,\"?>")

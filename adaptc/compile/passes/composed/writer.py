@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from turbohtml import Document, Element, Text
 
 from adaptc.compile.passes.composed.flow import language_attributes
-from adaptc.formats.html.document import is_forced_quirks, is_quirks
+from adaptc.formats.html.document import is_forced_quirks, is_quirks, parse_bare
 from adaptc.formats.html.encoding import sniff_encoding
 from adaptc.formats.html.links import NO_ICON, rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, parse_refresh, text_markup
@@ -222,15 +222,36 @@ def _direction(tree: Document) -> str:
     return " dir=rtl" if 2 * len(_FROM_THE_RIGHT.findall(sample)) > len(sample) else ""
 
 
-def head_markup(tree: Document, source: str) -> str:
-    """Return the content of the head, without its style."""
+def head_markup(tree: Document, source: str, main: str = "") -> str:
+    """Return the content of the head, without its style; ``main`` is the main content, which describes the page."""
     return "".join([
         _charset(source),
         *_metadata(tree),
+        _description(tree, main),
         _VIEWPORT,
         f"<title>{text_markup(page_title(tree))}</title>",
         NO_ICON,
     ])  # fmt: skip
+
+
+_DESCRIPTION = 'meta[name=description i][content], meta[property="og:description"][content]'
+_LONGEST_DESCRIPTION = 155  # characters, as search engines show
+_LONG = 100  # characters: what is shorter is its own description
+_PARAGRAPH = re.compile(r"<p(?: [^>]*)?>(.*?)</p>", re.DOTALL)
+
+
+def _description(tree: Document, main: str) -> str:
+    """Return a description for search engines where the page has none: as other sites get it, or its first words."""
+    metas = sorted(tree.select(_DESCRIPTION), key=lambda each: "property" in each.attrs)
+    said = next(filter(None, (fold_space(each.attr("content") or "") for each in metas)), "")
+    has_own = any("name" in each.attrs and (each.attr("content") or "").strip() for each in metas)
+    text = fold_space(parse_bare(main).text) if not said else ""
+    if has_own or not (said or len(text) > _LONG):
+        return ""
+    paragraphs = (fold_space(parse_bare(match[1]).text) for match in _PARAGRAPH.finditer(main))
+    lead = said or next((each for each in paragraphs if len(each) > _LONGEST_DESCRIPTION / 3), text)
+    short = lead if len(lead) <= _LONGEST_DESCRIPTION else lead[:_LONGEST_DESCRIPTION].rpartition(" ")[0] or lead[:99]
+    return f"<meta name=description {attribute_markup('content', short)}>"
 
 
 def body_tag(tree: Document, source: str) -> str:
@@ -342,8 +363,8 @@ def _metadata(tree: Document) -> Iterator[str]:
 
 def _meta_or_link(element: Element) -> str:
     if element.tag == "meta":
-        name = fold_space(element.attr("name") or "").lower()
-        return f"<meta{attributes_markup(element, ('name', 'content'))}>" if name in _META_NAMES else ""
+        name, content = fold_space(element.attr("name") or "").lower(), (element.attr("content") or "").strip()
+        return f"<meta{attributes_markup(element, ('name', 'content'))}>" if content and name in _META_NAMES else ""
     relations = rel_tokens(element)
     if relations.isdisjoint(_LINK_RELATIONS) or "stylesheet" in relations:
         return ""
