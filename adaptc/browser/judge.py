@@ -44,8 +44,9 @@ class PageView:
     ``names`` are ids and anchors, ``links`` the targets of links, ``fields`` the controls of forms (tag, type, name).
 
     ``seen``, ``seen_links``, ``seen_fields`` and ``seen_images`` are the text, links, controls and images that a reader
-    sees, ``content`` and the like those of the content, without navigation. ``covered`` are those of ``samples``
-    pieces of the content that lie under something else.
+    sees; ``reading`` is the text but for the labels of buttons and keys, of which ``labelled`` have one. ``content``
+    and the like are those of the content, without navigation. ``covered`` are those of ``samples`` pieces of the
+    content that lie under something else.
 
     ``faults`` are those of its looks (``looks.js``), kind and element, of a page that is written without scripts and
     sheets of others.
@@ -72,6 +73,8 @@ class PageView:
     seen: str = ""
     seen_links: tuple[str, ...] = ()
     seen_fields: tuple[str, ...] = ()
+    reading: str = ""
+    labelled: int = 0
     seen_images: tuple[tuple[float, float, float, float], ...] = ()
     content: str = ""
     content_links: tuple[str, ...] = ()
@@ -298,10 +301,13 @@ def _weight(originals: Views, view: PageView) -> str | None:
 
 
 def _text(originals: Views, view: PageView) -> str | None:
-    texts = {each.text for each in originals}
-    if len(texts) > 1 or view.text in texts:
+    return _changed_text([each.text for each in originals], view.text)
+
+
+def _changed_text(texts: Sequence[str], text: str) -> str | None:
+    if len(set(texts)) > 1 or text in texts:
         return None
-    before, now = Counter(originals[0].text.split()), Counter(view.text.split())
+    before, now = Counter(texts[0].split()), Counter(text.split())
     changes = [*(f"without “{word}”" for word in before - now), *(f"with “{word}”" for word in now - before)]
     return f"another text: {', '.join(changes[:3]) or 'the same words in another order'}"
 
@@ -457,6 +463,14 @@ def _with_seen_images(view: PageView) -> PageView:
     return replace(view, images=view.seen_images)
 
 
+def _seen_text(originals: Views, view: PageView) -> str | None:
+    """Labels may say later which theme a visitor chose, and keys what they are on his keyboard."""
+    least = min(each.labelled for each in originals)
+    if view.labelled < least and _text(originals, view):
+        return f"{view.labelled} buttons and keys with a text, not {least}"
+    return _changed_text([each.reading for each in originals], view.reading)
+
+
 def _seen_links(originals: Views, view: PageView) -> str | None:
     return _lost("link", (each.seen_links for each in originals), view.seen_links)
 
@@ -491,7 +505,7 @@ _LAYOUT: dict[str, Rule] = {
     "covered": _covered,
 }  # fmt: skip
 _ASLEEP: dict[str, Rule] = {
-    "layout": _seen_layout, "links": _seen_links, "controls": _seen_fields, "names": _linked_names,
+    "text": _seen_text, "layout": _seen_layout, "links": _seen_links, "controls": _seen_fields, "names": _linked_names,
 }  # fmt: skip
 _AWAKE: dict[str, Rule] = {kind: rule for kind, rule in _LAYOUT.items() if kind not in ("weight", "blank")}
 _CONTENT: dict[str, Rule] = {

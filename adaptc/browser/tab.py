@@ -373,11 +373,12 @@ class Tab:
             await route.fulfill(status=404, body="")
             return
         answer = answer.for_client(request.headers.get("accept", ""))
-        self.seen.loads.append(Load(url, request.resource_type, answer.status, len(answer.body)))
+        body = b"" if request.method == "HEAD" else answer.body  # routers ask so which page a link leads to
+        self.seen.loads.append(Load(url, request.resource_type, answer.status, len(body)))
         headers = dict(answer.headers)
         if answer.media_type:
             headers["Content-Type"] = answer.media_type
-        await route.fulfill(status=answer.status, body=answer.body, headers=headers)
+        await route.fulfill(status=answer.status, body=body, headers=headers)
 
     def _leaves(self, request: Request) -> bool:
         """Whether the page goes elsewhere; the redirect of a directory to its slash is no departure."""

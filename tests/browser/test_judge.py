@@ -115,8 +115,17 @@ WITH_MENU = replace(
     names=(*PAGE.names, "menu"),
     images=(*PAGE.images, (-300, 8, 32, 32)),
     seen_images=PAGE.images,
+    labelled=2,
 )
-ASLEEP = replace(PAGE, seen_images=PAGE.images, images=(*PAGE.images, (0, 0, 0, 0)), awake=WITH_MENU)
+ASLEEP = replace(
+    WITH_MENU,
+    links=PAGE.links,
+    fields=PAGE.fields,
+    names=PAGE.names,
+    text="Home News of the day K",
+    images=(*PAGE.images, (0, 0, 0, 0)),
+    awake=WITH_MENU,
+)
 
 
 @pytest.mark.parametrize("promised", STRICT)
@@ -125,13 +134,14 @@ def test_what_nobody_sees_may_come_with_scripts_that_wait_and_must_then_be_there
         return {each.kind for each in differences((WITH_MENU,), view, promised)}
 
     assert found(ASLEEP) == set()
-    assert found(replace(ASLEEP, awake=None)) == {"layout", "links", "controls", "names"}
+    assert found(replace(ASLEEP, awake=None)) == {"text", "layout", "links", "controls", "names"}
     assert found(replace(ASLEEP, awake=PAGE)) == {"links", "controls", "names"}
     for change in (
         {"seen_links": ("/",)},
         {"seen_fields": ()},
         {"seen_images": ((8, 90, 100, 50),)},
-        {"text": "Home"},
+        {"text": "Home", "reading": "Home"},
+        {"text": "Home", "labelled": 1},
         {"links": (*PAGE.links, "/news/#menu")},
     ):
         assert len(found(replace(ASLEEP, **change))) == 1, change

@@ -54,6 +54,17 @@ def test_every_request_is_answered_here(chromium: str) -> None:
     assert (loads[0].url, loads[0].kind, loads[0].status) == (URL, "document", 200)
 
 
+def test_an_answer_to_a_question_for_the_head_of_a_page_has_no_bytes(chromium: str) -> None:
+    page = "<script>fetch('/', { method: 'HEAD' }).then((answer) => { document.title = answer.status })</script>"
+
+    async def work(browser: Chromium) -> tuple[list[int], str]:
+        async with browser.tab(site({"index.html": page}), 400, 300) as tab:
+            await tab.load(URL)
+            return [load.size for load in tab.seen.loads if load.url == URL], await tab.run("() => document.title")
+
+    assert in_chromium(chromium, work) == ([len(page), 0], "200")
+
+
 def test_each_load_of_a_page_is_the_same(chromium: str) -> None:
     page = "<body><script>document.body.append(Math.random(), ' ', new Date().getFullYear())</script>"
     first, second = visits(chromium, [page] * 2, text)

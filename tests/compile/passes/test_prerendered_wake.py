@@ -22,6 +22,12 @@ TELL = "globalThis.told ??= []; const tell = (what) => told.push(what);"
 APP = f"""{TELL} tell('deferred ' + globalThis.early)
 scrollTo(0, 0)
 document.body.firstElementChild.scrollIntoView()
+let isHydrated = false
+const hydrate = () => {{
+  if (!isHydrated) scrollTo(0, 0)
+  isHydrated = true
+}}
+for (const type of ['click', 'touchcancel']) document.addEventListener(type, hydrate, true)
 document.addEventListener('DOMContentLoaded', () => tell('ready'))
 addEventListener('load', () => tell('load'))
 setTimeout(() => {{

@@ -136,6 +136,9 @@
     await Promise.all([...started, ...late.map(copy)])
     // Until somebody listens to what was used, and nothing more has changed for a while, but not for ever
     for (const end = now() + 5000; now() < end && !(now() - last > 80 && done.every(isReadyFor) && [...edited].every(isReady));) await wait()
+    // React may hydrate a part, and run effects of routers, when its first event comes: one to which nobody answers
+    for (const entry of done) find(entry)?.dispatchEvent(new Event('touchcancel', { bubbles: true }))
+    if (done.length) await wait()
     observer.disconnect()
     for (const type of types) if (type !== 'keydown') removeEventListener(type, hear, true)
     if (prototype.addEventListener === listenWhileWaking) prototype.addEventListener = listen
