@@ -77,6 +77,36 @@ def test_hydration_waits_only_where_a_browser_shows_the_same_without(is_same: bo
     assert (rewritten.content is None) != is_same
 
 
+ALPINE = "<div x-data='{open: false}'><button @click='open = !open'>Menu</button><p x-show=open x-cloak>Ships</p></div>"
+ALPINE_HEAD = "<script defer src=/collapse.js></script><script defer src=/npm/alpinejs@3.14/cdn.js></script>"
+
+
+@pytest.mark.parametrize(
+    ("more", "is_seen", "reason"),
+    [
+        ("", True, None),
+        ("", False, "only a browser says what it shows without scripts"),
+        ("<p x-data x-init='start()'>Next</p>", True, "scripts run before a visitor uses anything"),
+        ("<p x-data @scroll.window='move()'>Next</p>", True, "scripts run before a visitor uses anything"),
+        ("<a x-data href=/b.html @click.prevent='show()'>Next</a>", True, "scripts run before a visitor uses anything"),
+        ("<a x-data href='#' @click.prevent='show()'>Next</a>", True, None),
+    ],
+)
+def test_alpine_waits_where_a_browser_sees_the_same_and_all_its_directives_wait(
+    more: str, is_seen: bool, reason: str | None
+) -> None:
+    files = {
+        "index.html": page(ALPINE + more + ARTICLE, ALPINE_HEAD),
+        "collapse.js": "run()",
+        "npm/alpinejs@3.14/cdn.js": FILES["assets/js/main.75c38abc.js"],
+    }
+    seen = {"index.html": PageEvidence((), is_same_without_scripts=True)} if is_seen else {}
+    rewritten = SmallSite(files, evidence=seen).rewrite(steps=DROP, promise="words")
+    assert [each.reason for each in rewritten.actions if each.verb == "kept"] == ([reason] if reason else [])
+    held = [] if rewritten.content is None else parse(rewritten.content.decode()).select("script[type=adaptc-later]")
+    assert [each.attr("data-later") for each in held] == ([] if reason else ["/npm/alpinejs@3.14/cdn.js"])
+
+
 def test_other_scripts_stay() -> None:
     stats = '<script async src="https://stats.example/s.js"></script>'
     others = f'{stats}<script src="/js/own.js"></script><script>own()</script>'

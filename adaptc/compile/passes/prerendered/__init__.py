@@ -47,7 +47,11 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     is_other = page.evidence is not None and not page.evidence.is_same_without_scripts
     sheets = screen_sheets(editor.tree, page.base, view)
     reason = _OTHER if is_other else dependence_reason(_streamed_tree(editor), framework.root, sheets)
-    if not reason and page.evidence is None:
+    if not reason and framework.needs.search(editor.text):
+        reason = "scripts run before a visitor uses anything"
+    elif not reason and page.evidence is None and framework.needs_evidence:
+        reason = "only a browser says what it shows without scripts"
+    elif not reason and page.evidence is None:
         reason = absence_reason(_streamed_tree(editor), framework.root, sheets) or fetching_reason(
             hydration, page, view
         )

@@ -32,7 +32,9 @@ class Framework:
 
     ``root`` selects the element that it renders. ``mark`` selects what only its pages have, and ``code`` matches its
     inline scripts: the state, and the start of the hydration; either tells its pages. ``bundle`` matches the paths of
-    its scripts and of what they fetch. With ``has_modules`` the inline modules of its pages are its own, too.
+    its scripts and of what they fetch. With ``has_modules`` the inline modules of its pages are its own, too. Of a page
+    that ``needs_evidence`` only a browser says whether it shows the same without scripts, and ``needs`` matches
+    attributes of what runs before a visitor uses anything.
     """
 
     name: str
@@ -41,6 +43,8 @@ class Framework:
     mark: str = ""
     code: re.Pattern[str] = _NEVER
     has_modules: bool = False
+    needs_evidence: bool = False
+    needs: re.Pattern[str] = _NEVER
 
     def is_on(self, tree: Document, codes: tuple[str, ...]) -> bool:
         """Whether the framework rendered a page; ``codes`` are its inline scripts."""
@@ -126,6 +130,18 @@ FRAMEWORKS = (
         mark='astro-island, meta[name=generator][content^="Astro "], script[type=module][src*="_astro/"]',
         code=re.compile(r"""customElements\.define\(["']astro-island["']|\bself\.Astro\b"""),
         has_modules=True,
+    ),
+    # Directives say what elements show and do; some run as the page is scrolled, pointed at, or by themselves
+    Framework(
+        "Alpine",
+        "body",
+        re.compile(r"(?:^|/)(?:@?alpine)[^/]*(?:/|\.js$)", re.IGNORECASE),
+        mark="[x-data]",
+        needs_evidence=True,
+        needs=re.compile(
+            r"""\s(?:x-(?:init|effect|intersect|teleport|resize|sort)\b|(?:@|x-on:)(?!click|key|input|change|submit)[\w.:-]+)"""
+            r"""|<a\b[^>]*\shref=["']?[^"'#\s>][^>]*\s(?:@|x-on:)click|<a\b[^>]*\s(?:@|x-on:)click[^>]*\shref=["']?[^"'#\s>]"""
+        ),
     ),
 )
 # Any other (``adaptc.site.published.HYDRATABLE``)
