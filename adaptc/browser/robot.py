@@ -209,12 +209,13 @@ def acted_differences(originals: Sequence[Performance], performance: Performance
 
     What the original does not keep from one performance to the next is not asked for.
     """
+    first = originals[0].views[0]
     for place, view in enumerate(performance.views):
         views = [each.views[place] for each in originals if place < len(each.views)]
         known = [each for each in views if each is not None]
         if len(known) < len(originals):
             return ()  # the original itself goes another way
-        routed = [each for each in known if each.links != originals[0].views[0].links]
+        routed = [each for each in known if first is not None and each.links != first.links]
         if view is not None and view.departure and len(routed) == len(known) and _leads_to(view.departure, routed):
             return ()  # it loads the page that a router shows in the original, and that is proven by itself
         message = "the control is not there" if view is None else _first_difference(known, view)
