@@ -214,7 +214,8 @@ class DerivingView(View, Protocol):
 
         ``kind`` is a name of ``adaptc.formats.image.copiers.COPIERS``; ``options`` are the keyword arguments of
         its function except those that ``Settings`` holds. A font has the kind ``WOFF2``, and the option ``characters``,
-        as text: those of its glyphs that stay; all without.
+        as text: those of its glyphs that stay; all without. With ``embedded`` it is that with this digest among the
+        data URIs of the style sheet at ``path``.
         """
 
     def copy_content(self, copy: DerivedFile) -> bytes:

@@ -6,8 +6,11 @@ A font of icons has up to 3,000 glyphs, of which a page shows a dozen: 78 kB bec
 
 from __future__ import annotations
 
+import base64
+import binascii
 import io
 import logging
+import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -15,12 +18,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from adaptc.core.digest import digest_bytes
 from adaptc.core.shortage import raise_shortage
 
 if TYPE_CHECKING:
     from fontTools.ttLib import TTFont
 
-__all__ = ["FontGlyphs", "font_glyphs", "subset_font", "woff2_font", "woff2_subset"]
+__all__ = ["FontGlyphs", "embedded_font", "font_glyphs", "font_in_sheet", "subset_font", "woff2_font", "woff2_subset"]
 
 _PRIVATE_USE = (range(0xE000, 0xF900), range(0xF0000, 0x110000))
 _LIGATURES = 4
@@ -130,6 +134,30 @@ _OUTLINES = frozenset({"glyf", "loca"})
 _OF_BYTES = frozenset({"head", "DSIG", "GlyphOrder"})
 # Fonts above this size take seconds: those of Chinese, Japanese and Korean
 _LARGEST = 2_000_000
+
+
+_DATA_URI = re.compile(r"data:[\w./+-]*(?:;charset=[\w-]+)?;base64,([\w+/]+={0,2})", re.IGNORECASE | re.ASCII)
+_WOFF2 = b"wOF2"
+
+
+def embedded_font(url: str) -> bytes | None:
+    """Return the content of a data URI in base64, ``None`` for another URL."""
+    match = _DATA_URI.fullmatch(url)
+    try:
+        return None if match is None else base64.b64decode(match[1], validate=True)
+    except binascii.Error:
+        return None
+
+
+def font_in_sheet(sheet: bytes, digest: str) -> bytes | None:
+    """Return the content with this digest of a data URI in a style sheet, ``None`` if there is none."""
+    contents = (embedded_font(match[0]) for match in _DATA_URI.finditer(sheet.decode("utf-8", "replace")))
+    return next((each for each in contents if each is not None and digest_bytes(each) == digest), None)
+
+
+def woff2_file(content: bytes) -> bytes | None:
+    """Return a font as WOFF2, itself if it is one already; ``None`` as ``woff2_font``."""
+    return content if content.startswith(_WOFF2) and font_glyphs(content) is not None else woff2_font(content)
 
 
 def woff2_font(content: bytes) -> bytes | None:

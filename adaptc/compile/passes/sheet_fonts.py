@@ -11,13 +11,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_compared, is_isolated
+from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.sheets import sheet_in_utf8, sheets_with_bases, url_like
 from adaptc.compile.page.transfer_sizes import transfer_size
-from adaptc.compile.view import WOFF2, Asset, DerivingView, Options, Outcome
+from adaptc.compile.view import WOFF2, Asset, DerivedFile, DerivingView, Options, Outcome
 from adaptc.core import media
+from adaptc.core.digest import digest_bytes
 from adaptc.core.model import OWN_DIRECTORY, Action
 from adaptc.formats.css.fonts import OfferedFont, face_sources, offer_fonts, set_font_display
-from adaptc.formats.font import FontGlyphs, font_glyphs
+from adaptc.formats.font import FontGlyphs, embedded_font, font_glyphs
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import preloads
 
@@ -82,6 +84,8 @@ class _Fonts:
 
     def copies(self, url: str, *, may_split: bool) -> OfferedFont | None:
         """Return the copies of the font at ``url`` that are worth their bytes."""
+        if url[:5].lower() == "data:":
+            return self._embedded(url, may_split=may_split)
         destination = self.view.follow(self.base, url)
         path = destination.path
         if path is None or "#" in destination.target.suffix or not path.lower().endswith(_ENDINGS):
@@ -99,6 +103,34 @@ class _Fonts:
         if self.options["subset"] and may_split and glyphs is not None:
             offered = self._with_subset(offered, path, url, size, glyphs)
         return offered if offered != OfferedFont() else None
+
+    def _embedded(self, url: str, *, may_split: bool) -> OfferedFont | None:
+        """Return what takes the place of a font in the sheet: what the site shows of it, and a file of all, or all."""
+        content = embedded_font(url) if self.name == NAME else None
+        glyphs = None if content is None else font_glyphs(content)
+        if content is None or glyphs is None or (glyphs.are_icons and not self.options["icons"]):
+            return None
+        known, size = {"embedded": digest_bytes(content)}, len(content)
+        file = self.view.derive(self.path, WOFF2, known)
+        if isinstance(file, str):
+            return None
+        inside, outside = glyphs.characters & (shown := self.view.shown_characters()), glyphs.characters - shown
+        if self.options["subset"] and may_split and outside:
+            part = self.view.derive(self.path, WOFF2, {**known, "characters": "".join(map(chr, sorted(inside)))})
+            if not isinstance(part, str) and part.size <= _LARGEST_PART * file.size and file.size - part.size >= _LEAST:
+                whole = url_like("x", self.path, file.path, self.view)
+                self._note("split", size - part.size)
+                return OfferedFont(whole, self._data_uri(part), shown, outside, replaces=True)
+        if size - file.size < _MARKUP:
+            return None
+        self._note("converted", size - file.size)
+        return OfferedFont(self._data_uri(file), replaces=True)
+
+    def _note(self, verb: str, saved: int) -> None:
+        self.actions.append(Action(self.name, verb, self.path, f"a font in it: {saved:,} bytes fewer"))
+
+    def _data_uri(self, font: DerivedFile) -> str:
+        return data_uri(self.view.copy_content(font), font.media_type)
 
     def _with_subset(self, offered: OfferedFont, path: str, url: str, size: int, glyphs: FontGlyphs) -> OfferedFont:
         """Add the part of a font that draws the characters of the site, if browsers then load much less."""

@@ -271,13 +271,14 @@ def _chosen_reference(value: str) -> CssReference | None:
 class OfferedFont:
     """Copies of a font as WOFF2 by their URLs: the ``whole``, and a ``subset`` for the code points ``inside``.
 
-    Other code points that the font draws are ``outside``.
+    Other code points that the font draws are ``outside``. With ``replaces`` they come in the place of the original.
     """
 
     whole: str | None = None
     subset: str | None = None
     inside: frozenset[int] = frozenset()
     outside: frozenset[int] = frozenset()
+    replaces: bool = False
 
 
 class FontCopies(Protocol):
@@ -290,26 +291,28 @@ class FontCopies(Protocol):
 def offer_fonts(text: str, copy: FontCopies) -> str:
     """Return the sheet with WOFF2 files offered first; ``copy`` gets the URL that browsers choose.
 
-    Local fonts stay before them, all other files after them. A subset gets a rule of its own before that of the whole,
+    Local fonts stay before them, all other files after them; a font that is in the sheet as a data URI, and the only
+    choice, can be replaced. A subset gets a rule of its own before that of the whole,
     which browsers load where a page has other characters (``unicode-range``, CSS Fonts 4, section 4.5).
     """
     pieces, position = [], 0
     for face in _faces_with_sources(text):
-        reference = _chosen_reference(face.value)
+        reference = _embedded_reference(face) or _chosen_reference(face.value)
         if reference is None:
             continue
         font = copy(reference.url, may_split=_may_split(text[face.item.body : face.item.close]))
         if font is None:
             continue
-        place = face.place_of(reference)
-        whole = f'{quote_url(font.whole)} format("woff2"),' if font.whole is not None else ""
+        start = face.place_of(reference)
+        place = (start, face.start + face.sources[-1].close if font.replaces else start)
         pieces.append(text[position : face.item.start])
+        whole = _source(font.whole, font)
         if font.subset is not None:
             inside, outside = unicode_ranges(font.inside, font.outside)
-            subset = f'{quote_url(font.subset)} format("woff2"),'
+            subset = _source(font.subset, font)
             pieces += [_with_range(text, face, place, subset, inside), _with_range(text, face, place, whole, outside)]
         else:
-            pieces += [text[face.item.start : place], whole, text[place : face.item.end]]
+            pieces += [text[face.item.start : place[0]], whole, text[place[1] : face.item.end]]
         position = face.item.end
     return "".join([*pieces, text[position:]])
 
@@ -319,10 +322,22 @@ def _may_split(body: str) -> bool:
     return all(each.name != "unicode-range" for each in declaration_items(body))
 
 
-def _with_range(text: str, face: _Face, place: int, source: str, characters: str) -> str:
-    item = face.item
-    parts = (text[item.start : item.body], f"unicode-range:{characters};", text[item.body : place], source)
-    return "".join((*parts, text[place : item.end]))
+def _source(url: str | None, font: OfferedFont) -> str:
+    return "" if url is None else f'{quote_url(url)} format("woff2"){"" if font.replaces else ","}'
+
+
+def _embedded_reference(face: _Face) -> CssReference | None:
+    """Return the data URI of a font that is all that a rule has."""
+    references = css_references(f"src:{face.value}", declarations=True)
+    is_only = len(face.sources) == len(references) == 1 and "local(" not in face.value.lower()
+    return references[0] if is_only and references[0].url[:5].lower() == "data:" else None
+
+
+def _with_range(text: str, face: _Face, place: tuple[int, int], source: str, characters: str) -> str:
+    """Return a rule for some characters, with another source in the place of what is there."""
+    item, (start, end) = face.item, place
+    parts = (text[item.start : item.body], f"unicode-range:{characters};", text[item.body : start], source)
+    return "".join((*parts, text[end : item.end]))
 
 
 def unicode_ranges(inside: Set[int], outside: Set[int]) -> tuple[str, str]:

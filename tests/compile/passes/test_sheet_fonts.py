@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import io
 import re
 from pathlib import Path
@@ -181,6 +182,51 @@ def test_another_character_makes_another_subset(tmp_path: Path) -> None:
     assert "U+0-42F,U+431-432,U+2010-10FFFF;" in site.read("css/a.css", "web").decode()
     site.write({"more.html": "<!DOCTYPE html><meta charset=utf-8><title>m</title><p>б"})
     assert "web/css/a.css" not in site.built(build__levels=["full", "web"])
+
+
+def embedded(content: bytes, kind: str = "font/ttf") -> str:
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+@pytest.mark.parametrize("flavor", [None, "woff", "woff2"])
+def test_a_font_in_the_sheet_is_what_the_site_shows_of_it(flavor: str | None, tmp_path: Path) -> None:
+    font = icon_font(flavor, first=0x430)
+    face = f"@font-face{{font-family:C;src:url({embedded(font)}) format('woff')}}p{{font-family:C}}"
+    site = BuiltSite(tmp_path).write({"index.html": CYRILLIC["index.html"], "css/a.css": face + LONG})
+    site.built(build__levels=["full", "web"])
+    sheet = site.read("css/a.css", "web").decode()
+    faces = re.findall(r"@font-face\{unicode-range:([^;]+);font-family:C;src:url\(([^)]+)\)", sheet)
+    assert [ranges for ranges, _ in faces] == ["U+0-42F,U+431,U+2010-10FFFF", "U+430,U+432-200F"]
+    assert sheet.count("data:") == 1 and faces[0][1].startswith("data:font/woff2;base64,")
+    subset = base64.b64decode(faces[0][1].partition(",")[2])
+    whole = site.read(f"css/{faces[1][1]}".replace("css/../", ""), "web")
+    assert whole == (font if flavor == "woff2" else woff2_font(font))
+    assert set(TTFont(io.BytesIO(subset)).getBestCmap()) >= {0x61, 0x431}
+    assert len(subset) < 0.6 * len(whole)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_changed"),
+    [
+        (f"url({embedded(TRUETYPE)});unicode-range:U+0-FFFF", True),
+        (f"url('{embedded(icon_font('woff'), 'application/font-woff')}') format('woff');unicode-range:U+0-FFFF", True),
+        (f"url({embedded(icon_font('woff2'))});unicode-range:U+0-FFFF", False),
+        (f"url({embedded(TRUETYPE[:5000])})", False),
+        (f"url({embedded(TRUETYPE)}),url(x.svg)", False),
+        (f"local(A),url({embedded(TRUETYPE)})", False),
+        (f"url({embedded(TRUETYPE)});src:url({embedded(TRUETYPE)})", False),
+        ("url(data:font/ttf,abc)", False),
+    ],
+)
+def test_a_font_in_the_sheet_is_woff2_where_it_is_the_only_choice(
+    source: str, is_changed: bool, tmp_path: Path
+) -> None:
+    site = BuiltSite(tmp_path).write({**FILES, "css/a.css": f"@font-face{{font-family:I;src:{source}}}" + LONG})
+    site.built(build__levels=["full", "web"])
+    sheet = site.read("css/a.css", "web").decode()
+    assert sheet.count("data:font/woff2;base64,") == is_changed
+    if is_changed:
+        assert sheet.count("data:") == 1 and 'format("woff2");unicode-range' in sheet
 
 
 def test_a_rule_for_some_characters_stays_one(tmp_path: Path) -> None:

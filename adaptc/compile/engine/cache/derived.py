@@ -121,7 +121,7 @@ class ImageCopier:
 
     def _make_copy(self, key: str, content: bytes, kind: str, options: Mapping[str, Any]) -> DerivedFile | str:
         if kind == WOFF2:
-            return self._make_font(key, content, options.get("characters"))
+            return self._make_font(key, content, options)
         from adaptc.formats.image.copiers import COPIERS
         from adaptc.formats.image.refusal import Refusal
 
@@ -134,10 +134,13 @@ class ImageCopier:
         self.store.put_record(key, asdict(file))
         return file
 
-    def _make_font(self, key: str, content: bytes, characters: str | None) -> DerivedFile | str:
-        from adaptc.formats.font import woff2_font, woff2_subset
+    def _make_font(self, key: str, content: bytes, options: Options) -> DerivedFile | str:
+        from adaptc.formats.font import font_in_sheet, woff2_file, woff2_font, woff2_subset
 
-        font = woff2_font(content) if characters is None else woff2_subset(content, frozenset(map(ord, characters)))
+        embedded, characters = options.get("embedded"), options.get("characters")
+        source = content if embedded is None else font_in_sheet(content, embedded) or b""
+        whole = woff2_font if embedded is None else woff2_file
+        font = whole(source) if characters is None else woff2_subset(source, frozenset(map(ord, characters)))
         if font is None:
             reason = "it is no font that can be WOFF2 and the same"
             self.store.put_record(key, reason)
