@@ -13,6 +13,7 @@ from fontTools.ttLib import TTFont
 from tests.samples.icon_font import HOME, icon_font
 from tests.sites.built import BuiltSite
 
+from adaptc.formats.characters import shown_characters
 from adaptc.formats.css.fonts import OfferedFont, offer_fonts, set_font_display, unicode_ranges
 from adaptc.formats.font import woff2_font, woff2_subset
 
@@ -146,6 +147,10 @@ def test_a_font_with_bounds_that_are_no_bounds_is_not_moved() -> None:
 @pytest.mark.parametrize("content", [b"", TRUETYPE[:5000], icon_font(None, fs_type=0x100), b"\0" * 3_000_000])
 def test_a_broken_or_protected_font_has_no_subset(content: bytes) -> None:
     assert woff2_subset(content, frozenset({HOME})) is None
+
+
+def test_preformatted_text_needs_no_other_part_of_a_font() -> None:
+    assert {0x09, 0x0A, 0x0D, 0x20} <= shown_characters(())
 
 
 def test_ranges_are_as_few_as_possible() -> None:
