@@ -119,7 +119,7 @@ _BY_BROWSERS = (
 def shown_characters(written: Iterable[str]) -> frozenset[int]:
     """Return the code points that pages may show whose files write ``written``: both cases of letters, and ASCII.
 
-    A font whose range has no space would not be the first of its family (CSS Fonts 4, section 5.2), and for the tabs and
+    A font whose range has no space would not be the first of its family (CSS Fonts 4, section 5.2). For the tabs and
     ends of lines of preformatted text browsers look for a font that has them.
     """
     characters = {other for each in written for other in (each, *each.upper(), *each.lower())}
