@@ -265,6 +265,15 @@ def test_the_outline_of_a_page_is_written_from_its_headings() -> None:
     assert kept_reason(deeper) == "a script fills a list of it"
 
 
+def test_a_page_that_gets_its_outline_waits_though_a_browser_saw_it_without() -> None:
+    outline = "<nav class=VPDocAsideOutline><ul class='VPDocOutlineItem root'></ul></nav>"
+    seen = {"index.html": PageEvidence((), is_same_without_scripts=False)}
+    for heading, is_held in (("<h2 id=a>Steps</h2>", True), ("", False)):
+        text = prerendered("VitePress", f"{outline}<div class=VPDoc>{heading}{ARTICLE}</div>")
+        rewritten = SmallSite({"index.html": text, **FILES}, evidence=seen).rewrite(steps=DROP, promise="words")
+        assert (rewritten.content is not None) == is_held, heading
+
+
 def test_the_bar_of_a_narrow_window_names_the_outline() -> None:
     bar = (
         "<div class='VPLocalNav empty' data-v-3><div class=VPLocalNavOutlineDropdown><button data-v-4>Return to top"

@@ -17,7 +17,14 @@ from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.passes.prerendered.dependence import absence_reason, dependence_reason, fetching_reason, held_facts
 from adaptc.compile.passes.prerendered.hydration import Hydration, find_framework
 from adaptc.compile.passes.prerendered.loading import load_lazy_images
-from adaptc.compile.passes.prerendered.vitepress import DEPTHS, label_switch, write_bar, write_outline, write_side_bar
+from adaptc.compile.passes.prerendered.vitepress import (
+    DEPTHS,
+    label_switch,
+    write_bar,
+    write_outline,
+    write_side_bar,
+    writes_headings,
+)
 from adaptc.compile.view import Options, View
 from adaptc.core.model import HELD_TYPE, Action
 from adaptc.formats.html.document import parse_bare
@@ -44,14 +51,18 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     hydration = Hydration.of(editor.tree, framework)
     if not hydration.scripts:
         return Report()
-    is_other = page.evidence is not None and not page.evidence.is_same_without_scripts
+    depths = held_facts(DEPTHS, hydration, page, view) if framework.name == "VuePress" else frozenset[str]()
+    evidence = page.evidence
+    if evidence is not None and not evidence.is_same_without_scripts and writes_headings(editor.tree, depths):
+        evidence = None  # it will show more than the browser saw without scripts
+    is_other = evidence is not None and not evidence.is_same_without_scripts
     sheets = screen_sheets(editor.tree, page.base, view)
     reason = _OTHER if is_other else dependence_reason(_streamed_tree(editor), framework.root, sheets)
     if not reason and framework.needs.search(editor.text):
         reason = "scripts run before a visitor uses anything"
-    elif not reason and page.evidence is None and framework.needs_evidence:
+    elif not reason and evidence is None and framework.needs_evidence:
         reason = "only a browser says what it shows without scripts"
-    elif not reason and page.evidence is None:
+    elif not reason and evidence is None:
         reason = absence_reason(_streamed_tree(editor), framework.root, sheets) or fetching_reason(
             hydration, page, view
         )
@@ -61,7 +72,6 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     if reason:
         return Report([Action(NAME, KEPT, subject, reason)])
     files = frozenset(path for url in hydration.urls() if (path := view.follow(page.base, url).path) is not None)
-    depths = held_facts(DEPTHS, hydration, page, view) if framework.name == "VuePress" else frozenset[str]()
     actions = list(_adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1], depths))
     _hold(editor, hydration)
     held = Action(NAME, "held", subject, "it runs once a visitor uses what it serves", len(hydration.scripts))

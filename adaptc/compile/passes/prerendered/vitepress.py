@@ -50,7 +50,7 @@ def label_switch(editor: Editor) -> None:
 
 # ---- The outline, which a script writes from the headings of the second level
 
-_OUTLINE = "ul.VPDocOutlineItem.root"
+_OUTLINE, _HEADING = "ul.VPDocOutlineItem.root", ".VPDoc h2[id]"
 # The button to the top of a page without an outline, which opens that of others
 _TOP_BUTTON = ".VPLocalNavOutlineDropdown > button"
 # The levels of headings that it has, where the site or the page sets others
@@ -63,12 +63,18 @@ def written_outlines(tree: Document) -> frozenset[Element]:
     return frozenset() if has_levels else frozenset(tree.select(_OUTLINE))
 
 
+def writes_headings(tree: Document, depths: frozenset[str]) -> bool:
+    """Whether links to the headings of a page are written into it, which it does not show without scripts."""
+    waiting = [each for each in written_outlines(tree) if not each.text.strip()]
+    return (bool(waiting) and tree.select_one(_HEADING) is not None) or _find_side_bar(tree, depths) is not None
+
+
 def write_outline(editor: Editor, mark: str) -> int:
     """Write the links to the headings of a page where its outline waits for a script; returns their number.
 
     Each has the attribute ``mark``, by which they are found once the script writes them.
     """
-    headings = editor.tree.select(".VPDoc h2[id]")
+    headings = editor.tree.select(_HEADING)
     for box in editor.tree.select(".VPDocAsideOutline") if headings else ():
         outline = box.select_one(_OUTLINE)
         if outline is not None and not outline.text.strip() and outline.select_one("*") is None:
@@ -110,16 +116,22 @@ DEPTHS = FactKind("depths of side bars", lambda text: frozenset(_DEPTH.findall(t
 
 def write_side_bar(editor: Editor, depths: frozenset[str], mark: str) -> int:
     """Write the links to the headings of a page into a side bar of the default depth; returns their number."""
-    names, headings = editor.tree.select(_NAME), editor.tree.select(_HEADINGS)
-    if depths != {"2"} or len(names) != 1 or not headings or headings[0].tag != "h2":
+    found, written = _find_side_bar(editor.tree, depths), ""
+    if found is None:
         return 0
-    written = ""
+    name, headings = found
     for place, heading in enumerate(headings):
         if heading.tag == "h2":
             below = list(takewhile(lambda each: each.tag == "h3", headings[place + 1 :]))
             written += f"<li>{_side_link(heading)}{_side_list(map(_side_item, below)) if below else ''}</li>"
-    editor.insert_after(names[0], _side_list([written], f" {mark}"))
+    editor.insert_after(name, _side_list([written], f" {mark}"))
     return len(headings)
+
+
+def _find_side_bar(tree: Document, depths: frozenset[str]) -> tuple[Element, list[Element]] | None:
+    """Return the name of the page in its side bar of the default depth, and the page's headings."""
+    names, headings = (tree.select(_NAME), tree.select(_HEADINGS)) if depths == {"2"} else ([], [])
+    return (names[0], headings) if len(names) == 1 and headings and headings[0].tag == "h2" else None
 
 
 def _side_list(items: Iterable[str], mark: str = "") -> str:
