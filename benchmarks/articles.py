@@ -3,8 +3,8 @@
     python benchmarks/articles.py SITES [--page NAME...] [--peers] [--node-modules DIR] [--show]
 
 The labels are in ``labels/articles.jsonl``, and SITES holds a directory for each site (``labels/README.md``). Each
-page is built at levels text and extreme. Recall is the share of the article's words that the page at level text says,
-in order; precision is the share of the words in its ``<main>`` that are the article's. The floor of its bytes are the
+page is composed as for level text. Recall is the share of the article's words that the composed page says, in order;
+precision is the share of the words in its ``<main>`` that are the article's. The floor of its bytes are the source's
 words, link targets and controls of the source, compressed by Brotli alone. With --peers recall and precision are
 measured of @mozilla/readability (npm, with jsdom; in DIR) and of trafilatura, as they are installed; a page of which
 one makes nothing is refused. With --show the labelled words of each page are printed.
@@ -16,9 +16,8 @@ import argparse
 import json
 import os
 import re
-import shutil
 import subprocess
-import tempfile
+import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,8 +29,9 @@ from typing import Any
 import brotli
 from turbohtml import Document, Element, Node, Text
 
-import adaptc
+from adaptc.compile.passes.composed.reader import ComposedPage, compose
 from adaptc.formats.html.document import parse, read_page
+from adaptc.formats.html.static_text import keep_lines, open_shadow_roots, show_panels
 from adaptc.formats.html.visible_text import is_followable
 
 LABELS = Path(__file__).parent / "labels" / "articles.jsonl"
@@ -48,7 +48,6 @@ BLOCKS = re.compile(
 )
 WHOLE = 0.9995  # recall that is written as 1.000
 NO_TARGET = re.compile(r"\s*(?:#.*|mailto:|tel:|https?:/*)?\s*")
-REFERENCE = re.compile(rb"""(?:src|href)\s*=\s*["']?([^"'\s>]+)|url\(\s*["']?([^"')]+)""", re.IGNORECASE)
 READABILITY = """
 const {JSDOM} = require("jsdom"), {Readability} = require("@mozilla/readability"), fs = require("fs");
 for (const path of fs.readFileSync(0, "utf8").split("\\n").filter(Boolean)) {
@@ -141,34 +140,31 @@ def score(article: Sequence[str], everything: Sequence[str], main: Sequence[str]
 # ---- ours
 
 
-def docroot_of(site: Path, pages: Sequence[str], docroot: Path) -> None:
-    """Copy pages of a site with the files that they and their style sheets refer to."""
-    there = {each for each in site.rglob("*") if each.is_file()}
-    wanted, left = set[Path](), [site / page for page in pages]
-    while left:
-        referring = left.pop()
-        wanted.add(referring)
-        for match in REFERENCE.finditer(referring.read_bytes()):
-            reference = (match[1] or match[2]).decode("utf-8", "replace").partition("?")[0].partition("#")[0]
-            base = site if reference.startswith("/") else referring.parent
-            target = Path(os.path.normpath(base / reference.lstrip("/")))
-            if target in there and target not in wanted and target.suffix not in (".html", ".htm"):
-                (left.append if target.suffix == ".css" else wanted.add)(target)
-    for each in wanted:
-        copy = docroot / each.relative_to(site)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(each, copy)
+def sheets_of(tree: Document, page: Path, site: Path) -> list[str]:
+    """Return the texts of the style sheets of a page that are in it, or files of its site."""
+    texts = []
+    for element in tree.select("style, link[rel~=stylesheet][href]"):
+        href = (element.attr("href") or "").partition("?")[0]
+        if "print" in (element.attr("media") or "") or element.closest("noscript") is not None:
+            continue
+        file = Path(os.path.normpath((site if href.startswith("/") else page.parent) / href.lstrip("/")))
+        if element.tag == "style":
+            texts.append(element.text)
+        elif "//" not in href and file.is_file():
+            texts.append(file.read_text("utf-8", "replace"))
+    return texts
 
 
-def build(site: Path, pages: Sequence[str], scratch: Path) -> float:
-    """Build pages at levels text and extreme, and return the seconds of CPU that text took by itself."""
-    docroot_of(site, pages, scratch / "site")
-    options = {"docroot": scratch / "site", "output": scratch / "opt", "build.effort": "fast"}
-    start = sum(os.times()[:4])  # of this process and of those that it waited for
-    adaptc.build(adaptc.load_config(None, {**options, "build.levels": ("text",)}))
-    took = sum(os.times()[:4]) - start
-    adaptc.build(adaptc.load_config(None, {**options, "build.levels": ("full", "text", "extreme")}))
-    return took
+def compose_page(page: Path, site: Path) -> tuple[str, float]:
+    """Return a page as level text composes it, and the seconds of CPU that took."""
+    source = read_page(page.read_bytes()).text
+    sheets = sheets_of(parse(source), page, site)
+    start = time.process_time()
+    text = keep_lines(show_panels(open_shadow_roots(source)), sheets)
+    result = compose(text, url_path=f"/{page.relative_to(site)}", sheets_of=lambda _: sheets)
+    took = time.process_time() - start
+    assert isinstance(result, ComposedPage), result
+    return result.text, took
 
 
 def links_of(tree: Document, never: Iterable[str] = ()) -> set[str]:
@@ -190,33 +186,29 @@ def floor_of(tree: Document) -> int:
 
 @dataclass(frozen=True)
 class Composed:
-    """One page at level text: its score, the shares of its links and of what never shows, bytes beyond its floor."""
+    """One composed page: its score, the shares of its links and of what never shows, its bytes and their floor."""
 
     score: Score
     links: float
     shown: float
     bytes: int
     floor: int
-    extreme_bytes: int
-    extreme_requests: int
+    seconds: float
 
 
-def composed(label: Label, source: Path, text: Path, extreme: Path) -> Composed:
-    before, after = tree_of(source), tree_of(text)
+def measure(label: Label, sites: Path) -> Composed:
+    before = tree_of(sites / label.name)
+    text, took = compose_page(sites / label.name, sites / label.site)
+    after = parse(text)
     article, never = labelled(before, label)
     main, body = after.select_one("main"), after.select_one("body")
     assert body is not None
     everything = words_of(body.children)
     wanted = links_of(before, label.never)
-    kept = len(wanted & links_of(after)) / max(len(wanted), 1)
-    shown = common(never, everything) / max(len(never), 1) if len(never) > 3 else 0.0
-    markup = extreme.read_text("utf-8", "replace")
-    requests = 1 + len(set(re.findall(r'(?:src|srcset)="?(?!data:)([^" >]+)', markup)))
-    return Composed(
-        score(article, everything, words_of(main.children if main is not None else ())), kept, shown,
-        len(brotli.compress(text.read_bytes(), quality=11)), floor_of(before),
-        len(brotli.compress(extreme.read_bytes(), quality=11)), requests,
-    )  # fmt: skip
+    kept = len(wanted & links_of(after)) / len(wanted) if wanted else 1.0
+    shown = common(never, everything) / max(len(never), 1)
+    scored = score(article, everything, words_of(main.children if main is not None else ()))
+    return Composed(scored, kept, shown, len(brotli.compress(text.encode(), quality=11)), floor_of(before), took)
 
 
 # ---- peers
@@ -256,7 +248,6 @@ def main() -> None:
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--node-modules", type=Path, default=Path("node_modules"))
     parser.add_argument("--show", action="store_true", help="print the labelled words")
-    parser.add_argument("--keep", type=Path, help="where to leave the built pages")
     options = parser.parse_args()
     wanted = [
         each for each in read_labels(LABELS) if not options.page or any(part in each.name for part in options.page)
@@ -265,7 +256,7 @@ def main() -> None:
         for label in wanted:
             show(label, options.sites)
         return
-    found = dict(measured(wanted, options.sites, options.keep))
+    found = {label.name: measure(label, options.sites) for label in wanted}
     peers: list[dict[str, list[str] | None]] = []
     if options.peers:
         paths = [options.sites / label.name for label in wanted]
@@ -275,24 +266,11 @@ def main() -> None:
         print(line)
 
 
-def measured(labels: Sequence[Label], sites: Path, keep: Path | None) -> Iterator[tuple[str, Composed]]:
-    total = 0.0
-    for site in dict.fromkeys(label.site for label in labels):
-        own = [label for label in labels if label.site == site]
-        with tempfile.TemporaryDirectory() as temporary:
-            scratch = Path(temporary) if keep is None else keep / site
-            total += build(sites / site, [label.page for label in own], scratch)
-            for label in own:
-                levels = (scratch / "opt" / level / "id" / label.page for level in ("text", "extreme"))
-                yield label.name, composed(label, sites / label.name, *levels)
-    print(f"{total / len(labels):.2f} s of CPU a page at level text, all that a build does included")
-
-
 def table(
     labels: Sequence[Label], sites: Path, found: dict[str, Composed], peers: Sequence[dict[str, list[str] | None]]
 ) -> Iterator[str]:
     names = ["adaptc", "Readability", "trafilatura"][: 1 + len(peers)]
-    yield f"| page | kind | words | {' | '.join(names)} | links | bytes, beyond the floor | extreme |"
+    yield f"| page | kind | words | {' | '.join(names)} | links | bytes, beyond the floor | ms |"
     yield "| --- " * (6 + len(names)) + "|"
     rows: list[list[Score | None]] = []
     for label in labels:
@@ -304,7 +282,7 @@ def table(
         shown = f" (shows {ours.shown:.2f} of what never shows)" if ours.shown else ""
         yield (
             f"| {label.name} | {label.kind} | {len(article):,} | {scores} | {ours.links:.2f}{shown} | "
-            f"{ours.bytes:,}, {ours.bytes - ours.floor:+,} | {ours.extreme_requests}, {ours.extreme_bytes:,} |"
+            f"{ours.bytes:,}, {ours.bytes - ours.floor:+,} | {1000 * ours.seconds:.0f} |"
         )
     for name, column in zip(names, zip(*rows, strict=True), strict=True):
         kept = [each for each in column if each is not None]
