@@ -429,6 +429,9 @@ _SEEN_FAULTS = {
     "wide": "the page is wider than the window",
     "tiny": "a picture of a card has less than 48 pixels",
     "repeated": "a link says the same as the one before",
+    "reference": "a style sheet shows a character reference",
+    "sign": "a sign of an icon font stands there without its font",
+    "strewn": "nine paragraphs of a word or two follow each other",
 }
 
 

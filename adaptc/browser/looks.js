@@ -1,9 +1,10 @@
 // Returns what a first glance finds wrong in a page that no script finishes, as [kind, what and where]: texts over each other,
 // faint ones, columns of a few letters, an empty first screen, a page wider than the window, tiny pictures, links that
-// repeat each other. With "faint" as argument it looks at contrast alone, as for another colour scheme.
+// repeat each other, references and signs of icon fonts in place of what they stand for, words strewn over the page.
+// With "faint" as argument it looks at contrast alone, as for another colour scheme.
 (only, { NO_TEXT, isVisible }) => {
   const MOST_LINES = 1500, SAMPLES = 3
-  const FAINT = 3, NARROW = 8, FEWEST_LINES = 4, TINY = 48, REPEATED = 12, NEAR = 500
+  const FAINT = 3, NARROW = 8, FEWEST_LINES = 4, TINY = 48, REPEATED = 12, NEAR = 500, SHORT = 20, STREWN = 9
   const found = []
   const root = document.documentElement, body = document.body ?? root
   const plain = (text) => (text ?? '').replace(/[\s\u00a0]+/g, ' ').trim()
@@ -136,6 +137,24 @@
     const widest = [...body.querySelectorAll('*')].filter((each) => isVisible(each) && !clipOf(each.parentElement))
       .reduce((most, each) => (each.getBoundingClientRect().right > most.getBoundingClientRect().right ? each : most), body)
     note('wide', widest)
+  }
+
+  // ---- character references and signs of icon fonts that nothing draws, and words strewn over the page
+
+  for (const element of body.querySelectorAll('*')) {
+    for (const place of ['::before', '::after']) {
+      const content = getComputedStyle(element, place).content
+      if (/&#?\w+;/.test(content) && isVisible(element)) note('reference', element, content)
+    }
+  }
+  for (const { element, node } of texts) if (/[\ue000-\uf8ff]/.test(node.data)) note('sign', element)
+  let strewn = 0
+  for (const paragraph of body.querySelectorAll('p,h1,h2,h3,h4,h5,h6,li,pre,table,details,form')) {
+    const words = plain(paragraph.textContent)
+    if (!isVisible(paragraph) || paragraph.parentElement.closest('table,form,details')) continue
+    const isShort = paragraph.localName === 'p' && words.length <= SHORT && !paragraph.querySelector('a,img,input,button')
+    strewn = isShort ? strewn + 1 : 0
+    if (strewn === STREWN) note('strewn', paragraph)
   }
 
   // ---- pictures of cards, and links that repeat each other

@@ -13,7 +13,10 @@ HEAD = "<!doctype html><meta name=viewport content=width=device-width><title>T</
 DOT = "<img alt='' src=\"data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'/>\">"
 # By the kind of the fault: rules and a body
 FAULTS = {
-    "": ("", f"<h1>Ships</h1>{WORDS}<p><a href=a.html>The tide of the morning</a>{WORDS}"),
+    "": (
+        "p::after{content:'\\203a & more;'}",
+        f"<h1>Ships</h1>{'<p>43<p>New tickets' * 4}{WORDS}<p><a href=a.html>The tide of the morning</a>{WORDS}",
+    ),
     "overlap": ("b{position:absolute;top:40px;left:20px}", f"<b>Words of a ticker</b>{WORDS}"),
     "faint": ("p{color:#ccc}", f"<h1>Ships</h1>{WORDS}"),
     "narrow": ("div{width:40px}", f"{WORDS}<div>a long row of small words in a strip</div>"),
@@ -21,6 +24,9 @@ FAULTS = {
     "wide": ("p{width:2000px}", WORDS),
     "tiny": ("", f"{WORDS}<div class=c>{DOT} A story of the sea</div>"),
     "repeated": ("", f"{WORDS}<p><a href=a.html>A story of the sea</a><p><a href=a.html>A story of the sea</a>"),
+    "reference": ("p::before{content:'&#8250; '}", WORDS),
+    "sign": ("", f"{WORDS}<p>&#xf015; Home"),
+    "strewn": ("", f"{WORDS}{'<p>43<p>New tickets' * 5}{WORDS}"),
 }
 DARK = ":root{color-scheme:light dark}p{color:#111}"  # as dark as the page in dark colours
 
