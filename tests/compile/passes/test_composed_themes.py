@@ -364,3 +364,11 @@ def test_a_page_has_a_description(head: str, body: str, description: str | None)
     assert [each.attr("content") for each in metas if (each.attr("content") or "").strip()] == [
         *filter(None, [description])
     ]
+
+
+def test_what_opens_a_landing_page_stands_first() -> None:
+    hero = "<header class=masthead><div>Welcome to our studio!</div><div>It's nice to meet you</div></header>"
+    written = body_of(
+        f"<nav><a href=#a>A</a> <a href=#b>B</a></nav>{hero}<main id=a><h2>Services</h2><p>{WORDS}</main>"
+    )
+    assert written.index("nice to meet") < written.index("Services")

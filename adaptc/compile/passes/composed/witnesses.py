@@ -440,6 +440,9 @@ def _before(element: Any, lineage: set[Any]) -> Iterator[Element]:
             yield child
 
 
+_HEROES = frozenset({"masthead", "hero", "jumbotron"})
+
+
 def find_hero(body: Element, main: Element | None) -> list[Element]:
     """Return the element that opens a page without a first heading, above its main content: whose page it is."""
     if any(map(content_length, body.select("h1"))):
@@ -447,12 +450,14 @@ def find_hero(body: Element, main: Element | None) -> list[Element]:
     for element in body.iter_elements():
         if element == main or element.tag in HEADING_TAGS:
             break
-        if element == body or not is_head(element) or element.tag == "header":
+        is_hero = not _HEROES.isdisjoint(class_words(element))
+        if element == body or not (is_hero or (is_head(element) and element.tag != "header")):
             continue
         if main is not None and element in main.ancestors:
             continue
-        has_heading = any(content_length(each) for each in element.select("h2, h3"))
-        if has_heading and element.select_one("nav, form, ul, ol") is None and content_length(element) <= _LONGEST_LEAD:
+        has_heading = is_hero or any(content_length(each) for each in element.select("h2, h3"))
+        is_short = 0 < content_length(element) <= _LONGEST_LEAD
+        if has_heading and is_short and element.select_one("nav, form, ul, ol") is None:
             return [element]
     return []
 
