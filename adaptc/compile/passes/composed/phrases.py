@@ -239,7 +239,7 @@ def _beside(control: Element, *, is_before: bool) -> Iterator[str]:
     """Yield the words next to a field, or next to the box that it is in: before it, or behind it."""
     form = control.closest("form")
     for element in (control, control.parent):
-        if isinstance(element, Element) and form in element.ancestors:
+        if isinstance(element, Element) and form is not None and form in element.ancestors:
             nodes = element.previous_siblings if is_before else element.next_siblings
             node = next((each for each in nodes if isinstance(each, Element) or _text_of(each)), None)
             is_other = isinstance(node, Element) and (node.matches(_OTHERS) or node.select_one(_OTHERS) is not None)
