@@ -34,7 +34,7 @@ def content(body: str) -> str:
 ARTICLE = """<!DOCTYPE html><html lang=de dir=ltr><head><meta charset=iso-8859-1><title>A &amp; B - Site</title>
 <base href=/deep/><link rel=stylesheet href=a.css><link rel=canonical href=c><link rel=alternate hreflang=fr href=fr>
 <link rel="alternate stylesheet" href=b.css><meta name=robots content=noindex><meta name=generator content=x>
-<meta http-equiv=refresh content="5; url=x"><script>var a</script><style>p{color:red}</style></head><body class=x>
+<meta http-equiv=refresh content="60; url=x"><script>var a</script><style>p{color:red}</style></head><body class=x>
 <header><div class=logo><a href=/><img src=logo.png alt=Zeitung></a></div>
 <nav><ul><li><a href=/a>Eins</a><li><a href=/b>Zwei</a><li><a href=/a>Eins</a><li><a href=#>Menu</a></ul></nav></header>
 <main><article><h1 id=top style="color:red">Titel</h1><p class=lead>Ein <span>erster</span> <b onclick=x()>Satz</b>,
@@ -59,7 +59,7 @@ def test_the_head_keeps_what_matters() -> None:
     head = page.text.partition("<style>")[0]
     assert head == (
         "<!DOCTYPE html><html lang=de dir=ltr><head><meta charset=windows-1252><base href=/deep/>"
-        '<meta http-equiv=refresh content="5; url=x"><link rel=canonical href=c>'
+        '<meta http-equiv=refresh content="60; url=x"><link rel=canonical href=c>'
         "<link rel=alternate hreflang=fr href=fr><meta name=robots content=noindex>"
         "<meta name=viewport content=width=device-width,initial-scale=1><title>A & B - Site</title>"
         "<link rel=icon href=data:,>"

@@ -326,11 +326,11 @@ def refresh_link(tree: Document) -> str:
 def _refresh_meta(tree: Document) -> Element | None:
     """Return the ``<meta http-equiv=refresh>`` of a page that has moved.
 
-    One in a noscript only leads to a request to enable scripts, one for later loads anew what is being read.
+    One in a noscript only leads to a request to enable scripts, one for later without a URL loads anew what is read.
     """
     for meta in tree.select('meta[http-equiv="refresh" i]'):
         refresh = parse_refresh(meta.attr("content") or "") if meta.closest("noscript, template") is None else None
-        if refresh is not None and refresh.seconds <= _MOST_SECONDS:
+        if refresh is not None and (refresh.url or refresh.seconds <= _MOST_SECONDS):
             return meta
     return None
 
