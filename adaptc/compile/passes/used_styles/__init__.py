@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.page.context import HANDLERS, KEPT, PageContext, Report, preloads_script, script_source
 from adaptc.compile.page.sheets import rebase_sheet
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
-from adaptc.compile.passes.used_styles.rest import LEAST_SHARE, Rest, find_rest
+from adaptc.compile.passes.used_styles.rest import LEAST_OF_SHEET, Rest, find_rest
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
@@ -111,7 +111,7 @@ class _UsedStyles:
         kept = {
             place
             for place, (text, part) in enumerate(zip(whole, pruning.texts, strict=True))
-            if len(text) > len(part) > (1 - LEAST_SHARE) * len(text)
+            if len(text) > len(part) > (1 - LEAST_OF_SHEET) * len(text)
         }
         if kept:
             pruning = self._pruning(parts, whole, without_file | kept, has_blocks=has_blocks)

@@ -28,7 +28,7 @@ from adaptc.formats.css.prune import LivePruning
 from adaptc.formats.css.selectors import name_selector
 from adaptc.formats.html.syntax import attribute_markup
 
-__all__ = ["LEAST_SHARE", "Rest", "find_rest"]
+__all__ = ["LEAST_OF_SHEET", "Rest", "find_rest"]
 
 _BITS_PER_NAME, _HASHES = 11, 8
 # Of so many sizes the one is taken by which the fewest names of the page seem to be in the filter
@@ -39,8 +39,8 @@ _NAMES_PER_KNOWN = 4
 _FILTER_LENGTH, _KEY_LENGTH = 700, 3
 # Characters that must be saved: fewer are not worth the chance of another request
 _FEWEST_SAVED = 1024
-# The share of a sheet that must be saved, since one that comes after all comes whole
-LEAST_SHARE = 0.25
+# The shares of a sheet, and of all that are cut, that must be saved, since one that comes after all comes whole
+LEAST_OF_SHEET, _LEAST_SHARE = 0.125, 0.25
 # Compressed, a character of the script takes as much as so many of a sheet
 _SCRIPT_WEIGHT = 3
 # What is asked for names without a hyphen, and for elements without an id
@@ -111,7 +111,7 @@ def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds
                 IDS=any(key[0] == "#" for key in keys),
                 FOLDS=folds,
             )
-    least = max(_FEWEST_SAVED + len(waiting), LEAST_SHARE * pruning.cut_length + _SCRIPT_WEIGHT * len(waiting))
+    least = max(_FEWEST_SAVED + len(waiting), _LEAST_SHARE * pruning.cut_length + _SCRIPT_WEIGHT * len(waiting))
     return Rest(pruning.texts, waiting) if pruning.saved > least else None
 
 
