@@ -16,7 +16,7 @@ import re
 import resource
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from adaptc.core.diagnostics import UsageError
 
@@ -49,11 +49,15 @@ _ENDS = (KeyboardInterrupt, SystemExit, GeneratorExit, OutOfTime)
 
 def explain_shortage(error: BaseException) -> str | None:
     """Return what is short, in words, if that caused ``error``; ``None`` if the content may be the cause."""
+    return _first_reason(error, _explain) or _first_reason(error, _explain_database)
+
+
+def _first_reason(error: BaseException, explain: Callable[[BaseException], str | None]) -> str | None:
     if isinstance(error, _ENDS):
         return None
     seen: BaseException | None = error
     while seen is not None:
-        reason = _explain(seen)
+        reason = explain(seen)
         if reason is not None:
             return reason
         seen = seen.__cause__ or seen.__context__
@@ -72,6 +76,11 @@ def _explain(error: BaseException) -> str | None:
         return os.strerror(error.errno) if error.errno in _NUMBERS else None
     if isinstance(error, MemoryError) or (_TEXT.search(text) and _BOUND not in text.lower()):
         return f"not enough memory: {text}" if text else "not enough memory"
+    return None
+
+
+def _explain_database(error: BaseException) -> str | None:
+    text = _last_line(error)
     return f"a database cannot be used: {text}" if _DATABASE.search(text) else None
 
 
@@ -113,13 +122,16 @@ def _is_close_to_limit() -> bool:
 
 @contextlib.contextmanager
 def recognizing_shortage() -> Iterator[None]:
-    """Raise ``Shortage`` in place of each error that it caused; a mistake of the user has a text of its own."""
+    """Raise ``Shortage`` in place of each error that it caused; a mistake of the user has a text of its own.
+
+    Errors of databases pass, since those who open one say which it is.
+    """
     try:
         yield
     except (Shortage, UsageError):
         raise
     except BaseException as error:  # a panic is no Exception
-        reason = explain_shortage(error)
+        reason = _first_reason(error, _explain)
         if reason is None:
             raise
         raise Shortage(reason) from error

@@ -52,8 +52,6 @@ def chained(error: Exception, cause: Exception) -> Exception:
     ("error", "reason"),
     [
         (MemoryError(), "not enough memory"),
-        (sqlite3.OperationalError("database is locked"), "a database cannot be used: database is locked"),
-        (sqlite3.OperationalError("disk I/O error"), "a database cannot be used: disk I/O error"),
         (MemoryError("no arena"), "not enough memory: no arena"),
         (ImportError("\nIMPORTANT\n\nlib.so: not mapped"), "a library cannot be loaded: lib.so: not mapped"),
         (PanicException("no thread"), "a library crashed: no thread"),
@@ -84,6 +82,15 @@ def test_what_is_short_is_recognized_and_said(error: BaseException, reason: str)
 def test_other_errors_stay_what_they_are(error: BaseException) -> None:
     assert explain_shortage(error) is None
     with pytest.raises(type(error)), recognizing_shortage():
+        raise error
+
+
+@pytest.mark.parametrize("text", ["database is locked", "disk I/O error"])
+def test_a_database_that_cannot_be_used_is_no_fault_of_a_file(text: str) -> None:
+    error = sqlite3.OperationalError(text)
+    with pytest.raises(Shortage, match=f"a database cannot be used: {text}"):
+        raise_shortage(error)
+    with pytest.raises(sqlite3.OperationalError), recognizing_shortage():  # who opened it says which one it is
         raise error
 
 

@@ -151,7 +151,7 @@ def _shipped(name: str) -> str:
 
 _NAME = re.compile(r"\.?[a-z][a-z0-9]*")
 _IN_PRELUDE = re.compile(r":not\(.*\)|\[[^]]*\]|:[:\w-]+|#")
-_FROM_RIGHT, _IS_FROM_RIGHT = "[dir=rtl]", re.compile(r"<[^>]*\bdir=\"?rtl\b", re.IGNORECASE)
+_FROM_RIGHT, _IS_FROM_RIGHT = "[dir=rtl]", re.compile(r"\bdir=\"?rtl\b", re.IGNORECASE)
 
 
 def style_for(body: str, colours: tuple[str, str], own: str = "") -> str:
