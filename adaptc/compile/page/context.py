@@ -58,9 +58,10 @@ class Report:
 class PageContext:
     """The page before any pass.
 
-    ``base`` is its document base URL and ``base_path`` the docroot path of that URL (``None`` when the base is
-    elsewhere). ``scripts`` are its scripts with their facts, inline ones as text and those from files of the site as
-    the level has them; ``unseen_scripts`` are the addresses of its other scripts, whose texts are unknown.
+    ``root`` is the URL of the docroot, ``base`` the page's document base URL and ``base_path`` the docroot path of that
+    URL (``None`` when the base is elsewhere). ``scripts`` are its scripts with their facts, inline ones as text and
+    those from files of the site as the level has them; ``unseen_scripts`` are the addresses of its other scripts, whose
+    texts are unknown.
     ``policy`` are the Content-Security-Policies of its markup and of its header fields. ``preloaded`` are the files
     that a header field has browsers fetch early. ``evidence`` is what a browser saw of it, if one looked.
     ``find_modules`` returns the files that its module scripts import, and scripts that it preloads, found once.
@@ -68,6 +69,7 @@ class PageContext:
 
     path: str
     page: Page
+    root: str
     base: str
     base_path: str | None
     has_scripts: bool
@@ -121,9 +123,8 @@ class PageContext:
         It writes out the name, or the parts of which a loader composes it. ``content`` is that of the file, if it is
         a script.
         """
-        name = path.rpartition("/")[2]
         scripts = (*self.scripts.items(), *self.find_modules().items())
-        return any(facts.names_file(name) for script, facts in scripts if script != content)
+        return any(facts.names_file(path, self.root) for script, facts in scripts if script != content)
 
     def looks_for_sheets(self) -> bool:
         """Whether a script of the page looks for its style sheets, or for links and style elements."""
@@ -175,6 +176,7 @@ def page_context(path: str, page: Page, tree: Document, view: View) -> PageConte
     return PageContext(
         path,
         page,
+        view.url_of(""),
         base,
         target.path if target.reach is Reach.LOCAL else None,
         bool(elements or handlers),

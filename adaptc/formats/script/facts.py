@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import chain
+from itertools import chain, pairwise
 
 from adaptc.core.facts import FactKind
+from adaptc.core.urls import NOWHERE, host_and_path, unquote_path
 from adaptc.formats.script.addresses import changes_images, touches_addresses
 from adaptc.formats.script.inert import Inertness, find_inertness
 from adaptc.formats.script.introspection import (
@@ -29,7 +30,8 @@ class ScriptFacts:
     """The facts of one script, each as the function of ``adaptc.formats.script`` that finds it says.
 
     ``files`` are the strings that are addresses of scripts, JSON and markup, ``addresses`` the words with a point in
-    its strings (hosts, names of files), ``quoted`` the words in quotes or after ``#``, by which it may name elements.
+    its strings (hosts, names of files), and URLs with a host without their scheme (``//example.org/a.js``); ``quoted``
+    are the words in quotes or after ``#``, by which it may name elements.
     """
 
     introspection: str | None = None
@@ -55,14 +57,19 @@ class ScriptFacts:
         parts = tuple(_addresses((name,)))
         return all(any(part in address for address in self.addresses) for part in parts)
 
-    def names_file(self, name: str) -> bool:
+    def names_file(self, path: str, root: str = NOWHERE) -> bool:
         """Whether the script writes out the name of a file, or composes it of parts, as loaders of chunks do.
 
         Such a loader has the digests of the names in a table (``{12: "4f5a9c01"}``), or the end of all of them
-        (``number + ".chunk.js"``).
+        (``number + ".chunk.js"``). A whole URL names a file of another host, unless its host is that of ``root``, the
+        URL of the docroot; of a site without a known host it is the file's if the path is the same.
         """
+        name = path.rpartition("/")[2]
         return (
-            self.names_address(name)
+            all(
+                any(part in address and _may_lead_to(address, path, root) for address in self.addresses)
+                for part in _addresses((name,))
+            )
             or not self.quoted.isdisjoint(part for part in _PARTS.split(name) if _is_digest(part))
             or any(name.endswith(ending) for ending in self.addresses if ending[0] == "." and "." in ending[1:])
         )
@@ -108,6 +115,11 @@ def _reads_backgrounds(script: Script) -> bool:
 
 _FILE = re.compile(r"[^<>\s{}]{1,300}\.(?:[cm]?js|json|html?)(?:[?#]\S*)?", re.IGNORECASE)
 _RUN = re.compile(r"[\w.~%+@-]+")
+# A URL with its host, as far as the path is written; in a string with JSON its slashes may be escaped
+_URL = re.compile(
+    r"(?:\bhttps?:|(?<![\w.~%+@:/-]))//((?:[\w-]++\.)++[^\W\d_][\w-]++)(?::\d++)?(/[\w.~%+@:!*/-]*+)?(?![\w.@:])",
+    re.IGNORECASE,
+)
 # "app", 'app', `app`, #app; one may begin where another ends
 _QUOTED = re.compile(r"""(["'`])(?=([^"'`\s]{1,99})\1)|#([\w-]+)""")
 
@@ -122,17 +134,37 @@ def _is_digest(part: str) -> bool:
 
 
 def _written(script: Script) -> Iterator[str]:
-    """Yield what may hold addresses: strings and templates, or all of a text that does not lex."""
+    """Yield what may hold addresses: strings and templates, or all of a text that does not lex.
+
+    Of a URL that the script takes apart at once (``"https://example.org/a.js".split("/")``) the parts come as well.
+    """
     if not script.lexes:
         yield script.text
-    yield from map(string_content, script.texts_of(Kind.STRING, Kind.TEMPLATE))
+    texts = list(script.texts_of(Kind.STRING, Kind.TEMPLATE))
+    yield from map(string_content, texts)
+    urls = {text for text in texts if "//" in text}
+    parted = {text for text, following in pairwise(script.tokens) if text in urls and following == "."} if urls else ()
+    yield from (string_content(text).replace("//", " ") for text in parted)
 
 
 def _addresses(texts: Iterable[str]) -> Iterator[str]:
-    for run in chain.from_iterable(map(_RUN.findall, texts)):
-        _, point, ending = run.rstrip(".").rpartition(".")
-        if point and ending[:1].isalpha():
-            yield run
+    for text in (text.replace("\\/", "/") for text in texts):
+        yield from (f"//{host.lower()}{path}" for host, path in _URL.findall(text))
+        for run in _RUN.findall(_URL.sub(" ", text)):
+            _, point, ending = run.rstrip(".").rpartition(".")
+            if point and ending[:1].isalpha():
+                yield run
+
+
+def _may_lead_to(address: str, path: str, root: str) -> bool:
+    """Whether a word of ``ScriptFacts.addresses`` with the name of a file may be an address of it."""
+    if not address.startswith("//"):
+        return True
+    host, _, rest = address[2:].partition("/")
+    own, folder = host_and_path(root)
+    if own == host_and_path(NOWHERE)[0]:
+        return unquote_path(rest) == folder[1:] + path
+    return host.removeprefix("www.") == own.removeprefix("www.")
 
 
 def _filled(groups: tuple[str, str, str]) -> Iterator[str]:

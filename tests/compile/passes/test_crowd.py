@@ -369,6 +369,44 @@ def test_a_script_stays_a_file_that_a_loader_may_ask_for(loader: str) -> None:
     assert "loader.js" not in kept or "import" in loader
 
 
+# Addresses of a file: of the own host, or put together; and of others that have files of the same name
+OWN = [
+    's.src = "https://example.org/js/app.min.js"',
+    's.src = "//www.example.org/js/app.min.js"',
+    's.src = "https://cdn.example/js/" + "app.min.js"',
+    "s.src = `https://${host}/js/app.min.js`",
+    "s.src = `https://cdn.example/${version}/app.min.js`",
+    's.src = root + "//js/app.min.js"',
+    's.src = "js/" + "https://cdn.example/app.min.js".split("/").pop()',
+    'load("https://cdn.example/a.js,js/app.min.js".split(","))',
+    's.src = "http://localhost:8000/js/app.min.js"',
+]
+FOREIGN = [
+    's.src = "https://cdn.example/app.min.js"',
+    's.src = "https://cdn.example:8443/1.3.0/app.min.js?v=2"',
+    's.src = "//cdn.example/lib/app.min.js"',
+    r's.src = "https:\/\/cdn.example\/lib\/app.min.js"',
+    r"""load(JSON.parse('{"js": "https:\\/\\/cdn.example\\/app.min.js"}'))""",
+    "box.innerHTML = '<script src=\"https://cdn.example/app.min.js\"><' + '/script>'",
+    "box.innerHTML = `<script src=//cdn.example/app.min.js></script>`",
+    "s.src = `${location.protocol}//cdn.example/app.min.js`",
+    'load(["https://other.example/a.js", "https://cdn.example/app.min.js"])',
+    "start() // as https://cdn.example/app.min.js and js/app.min.js",
+]
+
+
+@pytest.mark.parametrize("base_url", ["https://example.org/", None])
+@pytest.mark.parametrize(("code", "is_own"), [*((code, True) for code in OWN), *((code, False) for code in FOREIGN)])
+def test_an_address_of_another_host_names_no_file_of_the_site(code: str, is_own: bool, base_url: str | None) -> None:
+    files = {"js/app.min.js": CODE, "loader.js": code}
+    page = f"{HEAD}{''.join(f'<script src={name}></script>' for name in files)}"
+    site = SmallSite({"index.html": page, **files}, base_url=base_url)
+    done = site.rewrite(steps=(Step(BY_NAME["inline-scripts"], CROWD),), promise="words")
+    kept = {action.subject: action.reason for action in done.actions if action.verb == "kept"}
+    assert ("may fetch it again" in kept.get("js/app.min.js", "")) is is_own
+    assert (b"<script>function shown" in done.content) is not is_own
+
+
 def test_a_script_moves_in_whose_name_no_loader_can_know() -> None:
     files = {"main.4f5a9c01.js": CODE, "loader.js": 's.src = "js/" + {9:"77aa90bc"}[n] + ".js"'}
     site = SmallSite({"index.html": f"{HEAD}{''.join(f'<script src={name}></script>' for name in files)}", **files})

@@ -17,7 +17,7 @@ ALL_LEVELS = ("full", "lossless", "moderate", "extreme", "text")
 LENGTH = 60_000
 RUNS = (
     *("a", "0", "_", "-", ".", "$", "\\", "{", "}", "<", "(", " ", "<br>", "\n", "é"),
-    *("_a", "a.", "0.", "a-", "(  ", "import ", "<script", "[href", '"a":', "url(", "/* ", "{{a"),
+    *("_a", "a.", "0.", "a-", "(  ", "import ", "<script", "[href", '"a":', "url(", "/* ", "{{a", "//a.", "https:"),
 )
 FRAMES = {"code": "f(RUN)", "string": "x='RUN';", "template": "x=`RUN`;", "comment": "/*RUN*/x()", "bare": "RUN"}
 
