@@ -1,9 +1,8 @@
 // Returns what a page shows: its text and where it stands, its images, links and forms, and what covers its content.
-(_, { NO_TEXT, isVisible, isOpaque }) => {
+(_, { NO_TEXT, LABELLED, HINT, isVisible, isOpaque }) => {
   const TEXTS = 3000, SAMPLES = 40
   const APART = 'nav,aside,dialog,[role=navigation],[role=complementary],[role=banner],[role=contentinfo],[role=dialog],' +
     '[role=search],[aria-modal=true]'
-  const LABELLED = 'button,kbd,[role=button],[role=switch],[role=combobox]'
   const root = document.documentElement, body = document.querySelector('body') ?? root
   const all = (selector) => [...document.querySelectorAll(selector)]
   const plain = (text) => (text ?? '').replace(/[\s\u00a0]+/g, ' ').trim()
@@ -89,7 +88,7 @@
     seenLinks: links.filter(isReached).map(target),
     seenFields: fields.filter(isShown).map(control),
     reading: plain(nodes.filter((node) => !node.parentElement.closest(LABELLED)).map((node) => node.data).join(' ')),
-    labelled: all(LABELLED).filter((element) => isShown(element) && plain(element.innerText)).length,
+    labelled: all(LABELLED).filter((element) => !element.matches(HINT) && isShown(element) && plain(element.innerText)).length,
   }
   for (const each of closed) each.open = false
 

@@ -44,14 +44,15 @@ class PageView:
     ``names`` are ids and anchors, ``links`` the targets of links, ``fields`` the controls of forms (tag, type, name).
 
     ``seen``, ``seen_links``, ``seen_fields`` and ``seen_images`` are the text, links, controls and images that a reader
-    sees; ``reading`` is the text but for the labels of buttons and keys, of which ``labelled`` have one. ``content``
-    and the like are those of the content, without navigation. ``covered`` are those of ``samples`` pieces of the
-    content that lie under something else.
+    sees; ``reading`` is the text but for the labels of buttons and keys, of which ``labelled`` have one, without keys
+    outside the text, as in the field of a search. ``content`` and the like are those of the content, without
+    navigation. ``covered`` are those of ``samples`` pieces of the content that lie under something else.
 
     ``faults`` are those of its looks (``looks.js``), kind and element, of a page that is written without scripts and
     sheets of others.
 
-    ``awake`` is what the page shows once scripts ran that wait for a visitor, ``None`` where none do.
+    ``awake`` is what the page shows once scripts ran that wait for a visitor, ``None`` where none do. ``is_waiting``
+    says of a page on which a robot acts that some still wait.
 
     ``answers`` has the digest of the answer for each URL that was asked for. ``requests`` and ``size`` are the number
     of requests and the bytes of their answers.
@@ -89,6 +90,7 @@ class PageView:
     size: int = 0
     picture: bytes = b""
     awake: PageView | None = None
+    is_waiting: bool = False
     answers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -227,7 +229,7 @@ def differences(originals: Views, view: PageView, promised: str) -> tuple[Differ
     if view.awake is None:
         return tuple(_broken(rules, originals, view))
     found = {each.kind: each for each in _broken(_AWAKE, originals, view.awake)}
-    asleep = {each.kind: each for each in _broken({**rules, **_ASLEEP}, originals, view)}
+    asleep = {each.kind: each for each in _broken({**rules, **ASLEEP}, originals, view)}
     return tuple((found | asleep).values())
 
 
@@ -467,7 +469,11 @@ def _with_seen_images(view: PageView) -> PageView:
 
 
 def _seen_text(originals: Views, view: PageView) -> str | None:
-    """Labels may say later which theme a visitor chose, and keys what they are on his keyboard."""
+    """Labels may say later which theme a visitor chose, and keys what they are on his keyboard.
+
+    A hint outside the text that names a key ("Ctrl K" in the field of a search) may be missing until then: which it is
+    only scripts know.
+    """
     least = min(each.labelled for each in originals)
     if view.labelled < least and _text(originals, view):
         return f"{view.labelled} buttons and keys with a text, not {least}"
@@ -507,7 +513,7 @@ _LAYOUT: dict[str, Rule] = {
     **_ALWAYS, "mode": _mode, "text": _text, "layout": _layout, "links": _links, "controls": _fields, "names": _names,
     "covered": _covered,
 }  # fmt: skip
-_ASLEEP: dict[str, Rule] = {
+ASLEEP: dict[str, Rule] = {
     "text": _seen_text, "layout": _seen_layout, "links": _seen_links, "controls": _seen_fields, "names": _linked_names,
 }  # fmt: skip
 _AWAKE: dict[str, Rule] = {kind: rule for kind, rule in _LAYOUT.items() if kind not in ("weight", "blank")}

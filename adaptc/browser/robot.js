@@ -1,7 +1,9 @@
 // For a robot that acts on a page: "look" returns what is shown and what can be acted on, in open shadow roots as well,
 // "aim" scrolls a target to the middle of the window and returns where to point, "focus" gives it the focus. A target is
 // known by its key (what it is and says) and its number among those that have the same: other markup may be around it.
-async ({ operation, key, number }, { NO_TEXT, isVisible, finish, drawn }) => {
+// While scripts of the type "held" wait, labels may say something else: a button is then known by its place, too, which
+// is its number among those of its kind.
+async ({ operation, key, number, place, held }, { NO_TEXT, LABELLED, HINT, isVisible, finish, drawn }) => {
   const CONTROLS = 'a[href],button,summary,label,input:not([type=hidden]),select,textarea,area[href],[onclick],[tabindex],[aria-expanded],' +
     '[role=button],[role=tab],[role=menuitem],[role=option],[role=switch],[role=checkbox],[role=radio],[role=link],[contenteditable=""],[contenteditable=true]'
   const TYPED = /^(text|search|email|url|tel|password|number)$/, UNTOUCHED = /^(file|color|date|time|month|week|datetime-local)$/
@@ -43,17 +45,26 @@ async ({ operation, key, number }, { NO_TEXT, isVisible, finish, drawn }) => {
   const keyOf = (element) => [element.localName, element.localName === 'input' ? element.type : element.getAttribute('role') ?? '', says(element),
     element.localName === 'a' || element.localName === 'area' ? address(element) : ''].join('|')
 
+  const isWaiting = document.querySelector(`script[type=${held}]`) !== null
+  const kindOf = (known) => known.split('|', 2).join('|')
+  const isLabelled = (element) => element.matches(LABELLED)
   const counts = new Map()
+  const counted = (name) => {
+    const count = counts.get(name) ?? 0
+    counts.set(name, count + 1)
+    return count
+  }
   const targets = []
   for (const element of elements) {
     if (!(element.matches(CONTROLS) || isPointed(element)) || !isShown(element)) continue
-    const known = keyOf(element), count = counts.get(known) ?? 0
-    counts.set(known, count + 1)
-    targets.push({ element, key: known, number: count })
+    const known = keyOf(element)
+    targets.push({ element, key: known, number: counted(known), place: counted(kindOf(known)) })
   }
 
   if (operation !== 'look') {
-    const element = targets.find((target) => target.key === key && target.number === number)?.element
+    const isAtPlace = (target) => isLabelled(target.element) && kindOf(target.key) === kindOf(key) && target.place === place
+    const element = (targets.find((target) => target.key === key && target.number === number) ??
+      (isWaiting ? targets.find(isAtPlace) : null))?.element
     if (!element) return null
     if (operation === 'focus') return element.focus({ preventScroll: true }) ?? true
     element.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' })
@@ -68,12 +79,12 @@ async ({ operation, key, number }, { NO_TEXT, isVisible, finish, drawn }) => {
 
   // what scrolls smoothly comes to rest, by its own time
   finish()
-  let place = '', still = 0
+  let position = '', still = 0
   for (let i = 0; i < FRAMES && still < STILL; i++) {
     await drawn()
     const now = [scrollX, scrollY].join()
-    still = now === place ? still + 1 : 0
-    place = now
+    still = now === position ? still + 1 : 0
+    position = now
   }
   finish()
   const purpose = ({ element }) => {
@@ -84,11 +95,11 @@ async ({ operation, key, number }, { NO_TEXT, isVisible, finish, drawn }) => {
     if (href && /^(mailto|tel|sms|data|blob):/i.test(href)) return ''
     return href && !href.startsWith('#') && !/^javascript:/i.test(href) ? 'follow' : 'click'
   }
-  const texts = []
+  const texts = [], reading = []
   const range = document.createRange()
   const walk = (from) => {
     const walker = document.createTreeWalker(from, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT)
-    for (let node = walker.nextNode(); node && texts.length < TEXTS; node = walker.nextNode()) {
+    for (let node = walker.nextNode(); node; node = walker.nextNode()) {
       if (node.nodeType === Node.ELEMENT_NODE) {
         if (node.shadowRoot) walk(node.shadowRoot)
         continue
@@ -98,7 +109,8 @@ async ({ operation, key, number }, { NO_TEXT, isVisible, finish, drawn }) => {
       range.setStart(node, start)
       range.setEnd(node, start + 1)
       const box = range.getClientRects()[0]
-      if (box) texts.push([plain(node.data.slice(start, start + 24)), rounded(box.left + scrollX), rounded(box.top + scrollY)])
+      if (box && !parent?.closest(LABELLED)) reading.push(node.data)
+      if (box && texts.length < TEXTS) texts.push([plain(node.data.slice(start, start + 24)), rounded(box.left + scrollX), rounded(box.top + scrollY)])
     }
   }
   walk(document.body ?? root)
@@ -118,9 +130,13 @@ async ({ operation, key, number }, { NO_TEXT, isVisible, finish, drawn }) => {
       images: images.filter(isShown).map(boxOf),
       missing: images.filter(isMissing).map((image) => image.currentSrc || image.src),
       fields: targets.map(({ key }) => key),
+      seenFields: targets.map(({ element, key }) => isLabelled(element) ? kindOf(key) : key),
+      reading: plain(reading.join(' ')),
+      labelled: elements.filter((element) => isLabelled(element) && !element.matches(HINT) && isShown(element) && plain(element.innerText)).length,
+      isWaiting,
     },
     targets: targets.map((target) => ({
-      key: target.key, number: target.number, purpose: purpose(target), type: target.element.type ?? '',
+      key: target.key, number: target.number, place: target.place, purpose: purpose(target), type: target.element.type ?? '',
       group: [target.element.localName, target.element.className, target.element.parentElement?.className, target.element.type].join(),
     })).filter((target) => target.purpose),
   }

@@ -11,15 +11,16 @@ import asyncio
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adaptc.browser.answers import Server
 from adaptc.browser.chromium import Chromium
 from adaptc.browser.evidence import HEIGHTS
-from adaptc.browser.judge import LAYOUT, PROMISED, Difference, PageView, Recorder, values_of
+from adaptc.browser.judge import ASLEEP, LAYOUT, PROMISED, Difference, PageView, Recorder, Rule, values_of
 from adaptc.browser.tab import RESTLESS, BrowserError, Tab, script
+from adaptc.core.model import HELD_TYPE
 
 # Steps of 50 ms that a page takes after an action: what opens by a timer of half a second is open then
 _STEPS = 12
@@ -51,12 +52,13 @@ class Robot:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """An action: its kind, the key and number of its target, and what is typed, pressed or scrolled to."""
+    """An action: its kind, the key, number and place of its target, and what is typed, pressed or scrolled to."""
 
     kind: str
     key: str = ""
     number: int = 0
     value: str = ""
+    place: int = 0
 
     def __str__(self) -> str:
         tag, _, said, *_ = [*self.key.split("|"), "", ""]
@@ -135,7 +137,7 @@ class _Player:
         self.touched[kind + target["group"]] += 1
         self.touched[kind] += 1
         value = _TYPED.get(target["type"], _WORDS) if kind == "type" else ""
-        return Act(kind, target["key"], target["number"], value)
+        return Act(kind, target["key"], target["number"], value, target["place"])
 
     def _pool(self, kind: str, targets: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return the targets for a kind of action that are like those touched least; links to pages are few."""
@@ -176,13 +178,17 @@ class _Player:
         return act
 
     async def _operate(self, operation: str, act: Act) -> Any:
-        return await self.tab.run(script("robot"), {"operation": operation, "key": act.key, "number": act.number})
+        target = {"key": act.key, "number": act.number, "place": act.place}
+        return await self._run(operation, **target)
+
+    async def _run(self, operation: str, **target: object) -> Any:
+        return await self.tab.run(script("robot"), {"operation": operation, "held": HELD_TYPE, **target})
 
     # ---- to see what came of it
 
     async def _look(self) -> tuple[PageView, list[dict[str, Any]]]:
         seen = self.tab.seen
-        found = await self.tab.run(script("robot"), {"operation": "look"})
+        found = await self._run("look")
         errors, self.errors = tuple(seen.errors[self.errors :]), len(seen.errors)
         loads, self.loads = seen.loads[self.loads :], len(seen.loads)
         departure, seen.departure = seen.departure, None
@@ -202,6 +208,8 @@ class _Player:
 
 # Of two views after the same action: what is seen, and what went wrong. Images may be others.
 _RULES = ("errors", "failed", "missing", "text", "layout", "controls")
+# Those by which labels may be others while scripts wait for a visitor
+_LABELS = ("text", "controls")
 
 
 def acted_differences(originals: Sequence[Performance], performance: Performance) -> tuple[Difference, ...]:
@@ -218,15 +226,27 @@ def acted_differences(originals: Sequence[Performance], performance: Performance
         routed = [each for each in known if first is not None and each.links != first.links]
         if view is not None and view.departure and len(routed) == len(known) and _leads_to(view.departure, routed):
             return ()  # it loads the page that a router shows in the original, and that is proven by itself
-        message = "the control is not there" if view is None else _first_difference(known, view)
+        rules = PROMISED[LAYOUT]
+        if view is not None and view.is_waiting and not any(map(_has_relabelled, originals, known)):
+            rules = {**rules, **{name: ASLEEP[name] for name in _LABELS}}
+        message = "the control is not there" if view is None else _first_difference(rules, known, view)
         if message is not None:
             done = f"after {place} actions, the last: {performance.acts[place - 1]}" if place else "before any action"
             return (Difference("acts", f"{done}: {message}"),)
     return ()
 
 
-def _first_difference(originals: Sequence[PageView], view: PageView) -> str | None:
-    rules: dict[str, Callable[[Sequence[PageView], PageView], str | None]] = PROMISED[LAYOUT]
+def _has_relabelled(performance: Performance, view: PageView) -> bool:
+    """Whether labels of the first view are gone: an action gave a control another one, which a level must do, too."""
+    first = performance.views[0]
+    return first is not None and bool(_labels(first) - _labels(view))
+
+
+def _labels(view: PageView) -> Counter[str]:
+    return Counter(view.text.split()) - Counter(view.reading.split())
+
+
+def _first_difference(rules: Mapping[str, Rule], originals: Sequence[PageView], view: PageView) -> str | None:
     messages = (rules[name](originals, view) for name in _RULES)
     found = (*messages, _left(originals, view), _scrolled(originals, view))
     return next((message for message in found if message is not None), None)

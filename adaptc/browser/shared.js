@@ -14,6 +14,10 @@
   return {
     // elements whose text is not drawn as text of the page
     NO_TEXT: new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TEXTAREA', 'OPTION', 'TITLE']),
+    // elements with a label that may depend on a visitor, and those of them that may be missing until scripts know his
+    // keyboard: hints outside the text
+    LABELLED: 'button,kbd,[role=button],[role=switch],[role=combobox]',
+    HINT: 'kbd:not(main *,article *,[role=main] *)',
     sleep,
     // until two frames were drawn, or none is
     drawn: () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))), sleep(400)]),

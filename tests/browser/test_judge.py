@@ -8,7 +8,19 @@ from dataclasses import replace
 import pytest
 from PIL import Image, ImageDraw
 
-from adaptc.browser.judge import CONTENT, EDITION, LAYOUT, LIKENESS, PIXELS, PageView, differences, promised_by
+from tests.sites.shown import URL, side_by_side, site
+
+from adaptc.browser.judge import (
+    CONTENT,
+    EDITION,
+    LAYOUT,
+    LIKENESS,
+    PIXELS,
+    PageView,
+    differences,
+    promised_by,
+    view_page,
+)  # fmt: skip
 from adaptc.browser.pictures import coarse_difference, is_uniform, pixel_difference
 from adaptc.config.rulebook import load_levels
 
@@ -147,6 +159,25 @@ def test_what_nobody_sees_may_come_with_scripts_that_wait_and_must_then_be_there
         assert len(found(replace(ASLEEP, **change))) == 1, change
     for change in ({"errors": (*PAGE.errors, "$ is not defined")}, {"text": "Home"}, {"missing": ("/b.png",)}):
         assert len(found(replace(ASLEEP, awake=replace(WITH_MENU, **change)))) == 1, change
+
+
+@pytest.mark.chromium
+def test_a_hint_that_names_a_key_may_be_missing_until_scripts_run_but_not_a_key_of_the_text(chromium: str) -> None:
+    def views(*pages: str) -> list[PageView]:
+        looks = [lambda browser, text=text: view_page(browser, site({"index.html": text}), URL, 412) for text in pages]
+        return side_by_side(chromium, looks)
+
+    hint, key = "<kbd>Ctrl K</kbd>", "<kbd>Esc</kbd>"
+    style = "<style>header kbd{{position:absolute;left:99px}}input{{display:block}}</style>"
+    text = f"<!doctype html>{style}<header><button>Menu</button><input>{{}}</header><main><p>Words {{}}</main>"
+    wait = "<script type=adaptc-later></script><script>addEventListener('adaptc-later', () => {{ {} }})</script>"
+    write = wait.format("document.querySelector('input').insertAdjacentHTML('afterend', '<kbd>Ctrl K</kbd>')")
+    original, waits, lost, other = views(
+        text.format(hint, key), text.format("", key) + write, text.format("", "") + write, text.format("", key) + wait
+    )
+    assert [original.labelled, waits.labelled, lost.labelled] == [2, 2, 1]
+    kinds = [{each.kind for each in differences((original,), view, LAYOUT)} for view in (waits, lost, other)]
+    assert [each - {"weight"} for each in kinds] == [set(), {"text"}, {"text"}]
 
 
 def test_a_page_that_shows_nothing_is_blank() -> None:

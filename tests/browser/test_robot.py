@@ -173,3 +173,37 @@ def test_open_shadow_roots_are_acted_on(chromium: str) -> None:
     (shut,) = performances(chromium, Play(page.replace("'opened'", "'shut'"), Robot(6), opened.acts))
     (message,) = difference(opened, shut)
     assert "“" in message or "text" in message
+
+
+# A page that says what theme and which keys it is for once its script ran, which waits until somebody presses a button
+LABELS = """<!doctype html><button>Menu</button><button id=theme>Light</button><main><p>Words</p></main>
+<header><input placeholder=Find></header><script type=adaptc-later></script><script>
+const run = () => {
+  theme.textContent = 'System'
+  document.querySelector('input').insertAdjacentHTML('afterend', '<kbd>Ctrl K</kbd>')
+  theme.onclick = () => { theme.textContent = 'Dark' }
+  document.querySelector('script').type = ''
+}
+</script>"""
+WOKEN = LABELS + "<script>run()</script>"
+WAITING = LABELS + "<script>addEventListener('click', run, {capture: true, once: true})</script>"
+
+
+def test_labels_may_be_others_as_long_as_scripts_wait(chromium: str) -> None:
+    (original,) = performances(chromium, Play(WOKEN, Robot(8, seed=1)))
+    acts = (Act("hover", "button||System|", 0, "", 1), Act("click", "button||System|", 0, "", 1))
+    assert {act.place for act in original.acts if act.key.startswith("button||System")} == {1}
+    pages = {
+        "waits": (WAITING, ""),
+        "hears nothing": (WAITING.replace("addEventListener", "String"), "Dark”, without"),
+        "has no other label": (WAITING.replace("Light", ""), "buttons and keys with a text"),
+        "lacks words": (WAITING.replace("Words", "Other"), "before any action: another text: without “Words”"),
+        "lacks a key of the text": (WAITING.replace("Words", "<kbd>Esc</kbd>"), "without “Words”"),
+        "does not wait": (LABELS.replace("type=adaptc-later", ""), "System”, without"),
+    }
+    before, *levels = performances(
+        chromium, *(Play(text, acts=acts) for text in (WOKEN, *(t for t, _ in pages.values())))
+    )
+    for (name, (_, words)), level in zip(pages.items(), levels, strict=True):
+        found = " ".join(difference(before, level))
+        assert words in found and bool(words) == bool(found), (name, found)
