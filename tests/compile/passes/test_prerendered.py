@@ -357,6 +357,42 @@ def test_modules_of_a_page_of_astro_wait() -> None:
     assert len(parse(text).select("script[type=adaptc-later]")) == 2
 
 
+# A custom element that writes the heading which is read, with the module from which it inherits how it finds that
+READS = "export class R extends HTMLElement{constructor(){super();new IntersectionObserver(this.show).observe(this)}}"
+HEADING = "class h extends r{show=(e)=>{this.textContent=e}}"
+WRITES = f"import{{R as r}}from'./read.D1x.js';{HEADING};customElements.define('x-here',h)"
+
+
+@pytest.mark.parametrize(
+    ("element", "reads", "writes", "runs"),
+    [
+        ("x-here", READS, WRITES, True),
+        ("x-there", READS, WRITES, False),  # nothing on this page
+        ("x-here", READS.replace("new IntersectionObserver", "new MutationObserver"), WRITES, False),
+        ("x-here", READS, WRITES.replace("this.textContent=e", "this.title=e"), False),
+        ("x-here", READS, WRITES.replace("this.textContent=e", "this.textContent==e"), False),
+        ("x-here", WRITES, WRITES.replace("r{", "HTMLElement{"), False),
+        ("x-here", READS + "import './write.D1x.js'", WRITES, True),  # they import each other
+    ],
+)
+def test_a_custom_element_that_writes_where_a_visitor_is_does_not_wait(
+    element: str, reads: str, writes: str, runs: bool
+) -> None:
+    files = {"_astro/read.D1x.js": reads, "_astro/write.D1x.js": writes}
+    inline = f"<script type=module>{writes.replace('./', '/_astro/')}</script>"
+    for tag in ('<script type=module src="/_astro/write.D1x.js"></script>', inline):
+        other = '<script type=module src="/_astro/client.D1x.js"></script>'
+        text = adapted(page(f"<{element}></{element}>{ARTICLE}{tag}{other}"), **files)
+        assert (tag in text) == runs
+        assert len(parse(text).select("script[type=adaptc-later]")) == 2 - runs
+
+
+def test_a_page_of_which_nothing_waits_is_as_it_was() -> None:
+    files = {"_astro/read.D1x.js": READS, "_astro/write.D1x.js": WRITES}
+    module = '<script type=module src="/_astro/write.D1x.js"></script>'
+    assert result(page(f"<x-here></x-here>{ARTICLE}{module}"), **files).content is None
+
+
 def test_what_fades_in_keeps_the_scripts() -> None:
     words = "<p>" + "Words of a part that a script shows. " * 3 + "</p>"
     for style, is_kept in (

@@ -34,6 +34,7 @@ setTimeout(() => {{
   const start = document.querySelector('#start')
   tell(start.disabled ? 'disabled' : 'enabled')
   start.disabled = false
+  document.querySelector('input').value = ''
   for (const type of ['pointerdown', 'mousedown', 'mouseup', 'click']) start.addEventListener(type, () => tell(type))
   addEventListener('keydown', ({{key}}) => {{
     tell('key ' + key)
@@ -43,6 +44,7 @@ setTimeout(() => {{
     setTimeout(() => field.focus(), 50)
   }})
   document.querySelector('input').addEventListener('input', ({{target}}) => tell('typed ' + target.value))
+  for (const type of ['focus', 'focusin']) document.querySelector('input').addEventListener(type, () => tell(type))
   document.querySelector('[aria-haspopup]').addEventListener('mouseenter', () => tell('over'))
   document.querySelector('.replaced').outerHTML = '<button class=replaced onclick="told.push(\\'new\\')">R</button>'
   document.addEventListener('click', () => {{}})
@@ -107,6 +109,8 @@ async def told_in(tab: Tab) -> list[str]:
         (".replaced", "click", "new"),
         (".menu", "move", "over"),
         ("input", "type", "typed ab"),
+        ("input", "type", "focus"),
+        ("input", "type", "focusin"),
         ("a[href]", "shortcut", "key k"),
         ("a[href]", "shortcut", "typed ab"),
         ("p.words", "click", ""),

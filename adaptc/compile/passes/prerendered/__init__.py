@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
 from adaptc.compile.page.sheets import screen_sheets
-from adaptc.compile.passes.prerendered.dependence import absence_reason, dependence_reason, fetching_reason, held_facts
+from adaptc.compile.passes.prerendered.dependence import (
+    absence_reason,
+    dependence_reason,
+    fetching_reason,
+    held_facts,
+    let_followers_run,
+)
 from adaptc.compile.passes.prerendered.hydration import Hydration, find_framework
 from adaptc.compile.passes.prerendered.loading import load_lazy_images
 from adaptc.compile.passes.prerendered.vitepress import (
@@ -49,6 +55,8 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     if framework is None:
         return Report()
     hydration = Hydration.of(editor.tree, framework)
+    if framework.has_modules:
+        hydration = let_followers_run(hydration, editor.tree, page, view)
     if not hydration.scripts:
         return Report()
     depths = held_facts(DEPTHS, hydration, page, view) if framework.name == "VuePress" else frozenset[str]()

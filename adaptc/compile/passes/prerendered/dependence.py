@@ -1,13 +1,14 @@
-"""Whether the HTML of a prerendered page holds what a visitor sees, or waits for its scripts."""
+"""Whether the HTML of a prerendered page holds what a visitor sees, or waits for its scripts, or for some of them."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, preloads_script, script_source
-from adaptc.compile.passes.prerendered.hydration import Hydration
+from adaptc.compile.passes.prerendered.hydration import Hydration, imported_urls
 from adaptc.compile.passes.prerendered.vitepress import written_outlines
 from adaptc.compile.view import View
 from adaptc.core import media
@@ -16,6 +17,7 @@ from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.forms import Forms, control_type, find_forms
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.visible_text import content_length, fold_space
+from adaptc.formats.script import is_module_type
 from adaptc.formats.script.script import Script
 
 if TYPE_CHECKING:
@@ -106,6 +108,81 @@ def _loaded_scripts(hydration: Hydration, page: PageContext, view: View) -> Iter
     paths = {view.follow(page.base, url).path for url in (*urls, *hydration.island_urls())}
     for path in sorted(path for path in paths if path is not None and view.media_type(path) == media.JS):
         yield view.artifact(path)
+
+
+# ---- Modules that say where a visitor is: a custom element that writes the heading which he reads, as he scrolls
+# The first such text would be wrong further down. In pages of components (Astro) such a module is a small file.
+
+_DEFINED = re.compile(r"""\bcustomElements\.define\(\s*["'`]([a-z][^"'`\s]*-[^"'`\s]*)["'`]""")
+_OBSERVES = re.compile(r"\bnew IntersectionObserver\b")
+_WRITES = re.compile(r"\.(?:textContent|innerText)\s*=(?![=>])")
+
+
+@dataclass(frozen=True, slots=True)
+class _Module:
+    """The custom elements that a module defines, the addresses that it imports, and what it does."""
+
+    elements: frozenset[str] = frozenset()
+    imports: frozenset[str] = frozenset()
+    observes: bool = False
+    writes: bool = False
+
+
+def _module_of(text: str) -> _Module:
+    found = frozenset(_DEFINED.findall(text)), frozenset(imported_urls(text))
+    return _Module(*found, bool(_OBSERVES.search(text)), bool(_WRITES.search(text)))
+
+
+_MODULE = FactKind("modules of custom elements", _module_of, _Module())
+
+
+def let_followers_run(hydration: Hydration, tree: Document, page: PageContext, view: View) -> Hydration:
+    """Return the hydration without the modules of custom elements of the page that write a text as it is scrolled.
+
+    They are among its ``others`` then. What they import runs with them; a script of it that waits runs no second time.
+    """
+    running = [each for each in hydration.scripts if _follows_scrolling(each, tree, page, view)]
+    if not running:
+        return hydration
+    sources = {each.attr("src") for each in running} - {None}
+    return replace(
+        hydration,
+        scripts=tuple(each for each in hydration.scripts if each not in running),
+        hints=tuple(each for each in hydration.hints if each.attr("href") not in sources),
+        others=(*hydration.others, *running),
+    )
+
+
+def _follows_scrolling(script: Element, tree: Document, page: PageContext, view: View) -> bool:
+    source = script_source(script, page.base, view) if is_module_type(script.attr("type")) else None
+    if not source:
+        return False
+    own, url = view.facts(_MODULE, source), script.attr("src")
+    path = None if url is None else view.follow(page.base, url).path
+    imported = _imported_modules(own, page.base if path is None else view.url_of(path), view) if own.elements else {}
+    parts = (own, *imported.values())
+    return (
+        any(tree.select_one(name) is not None for name in own.elements if _NAME.fullmatch(name))
+        and any(each.observes for each in parts)
+        and any(each.writes for each in parts)
+    )
+
+
+_NAME = re.compile(r"[a-z][\w-]*")
+
+
+def _imported_modules(module: _Module, base: str, view: View) -> dict[str, _Module]:
+    """Return the modules of the site that a module imports, and those that they import, by path."""
+    found: dict[str, _Module] = {}
+    waiting = [(module, base)]
+    while waiting:
+        importing, base = waiting.pop()
+        paths = {view.follow(base, url).path for url in importing.imports}
+        for path in sorted(path for path in paths if path is not None and path not in found):
+            if view.media_type(path) == media.JS:
+                found[path] = view.facts(_MODULE, view.artifact(path))
+                waiting.append((found[path], view.url_of(path)))
+    return found
 
 
 # ---- Whether the HTML of a page holds what a visitor reads, or waits for a script to write it

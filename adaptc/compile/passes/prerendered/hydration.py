@@ -17,7 +17,7 @@ from adaptc.site.published import HYDRATABLE
 if TYPE_CHECKING:
     from turbohtml import Document, Element
 
-__all__ = ["Hydration", "find_framework", "inline_code"]
+__all__ = ["Hydration", "find_framework", "imported_urls", "inline_code"]
 
 # ---- The frameworks that prerender pages: how such a page looks, and which of its scripts hydrate it
 # Hydration builds the page that is there already once more in the browser, from the code of its components and a copy
@@ -32,7 +32,8 @@ class Framework:
 
     ``root`` selects the element that it renders. ``mark`` selects what only its pages have, and ``code`` matches its
     inline scripts: the state, and the start of the hydration; either tells its pages. ``bundle`` matches the paths of
-    its scripts and of what they fetch. With ``has_modules`` the inline modules of its pages are its own, too. Of a page
+    its scripts and of what they fetch. With ``has_modules`` the inline modules of its pages are its own, too, each that
+    of a component. Of a page
     that ``needs_evidence`` only a browser says whether it shows the same without scripts, and ``needs`` matches
     attributes of what runs before a visitor uses anything.
     """
@@ -214,7 +215,12 @@ def _is_part(script: Element, framework: Framework, preloaded: frozenset[str]) -
 
 def _imports(script: Element) -> Iterator[str]:
     """Yield the paths of the modules that an inline script imports by name."""
-    return (host_and_path(url)[1] for url in _IMPORTED.findall(script.text))
+    return (host_and_path(url)[1] for url in imported_urls(script.text))
+
+
+def imported_urls(text: str) -> list[str]:
+    """Return the addresses that a module imports by name."""
+    return _IMPORTED.findall(text)
 
 
 def _runs(script: Element) -> bool:

@@ -13,7 +13,7 @@
   const all = (selector) => [...document.querySelectorAll(selector)]
   const now = () => performance.now()
   const prototype = EventTarget.prototype, listen = prototype.addEventListener
-  const done = [], edited = new Set(), listening = new WeakSet()
+  const done = [], edited = new Map(), listening = new WeakSet()
   let isAwake, isPressed, hearsKeys, typed = '', last = 0
 
   // Links and details work without scripts, but for those that scripts made controls
@@ -46,7 +46,7 @@
     } else if (type === 'focusin') {
       if (isField) wake()
     } else if (type === 'input') {
-      if (isField) edited.add(target)
+      if (isField) edited.set(target, target.value)
     } else if (type === 'keydown') {
       const isShortcut = key === 'k' ? event.ctrlKey || event.metaKey : key === '/' && !isField
       if (isShortcut || /^Arrow/.test(key) && !isField && target.closest(widget)) keep(event, target, true)
@@ -97,12 +97,15 @@
   const isReadyFor = (entry) => hearsKeys && entry.event.type === 'keydown' || isReady(find(entry))
   const wait = () => new Promise((resolve) => setTimeout(resolve, 20))
 
+  const setValue = (node, value) => Object.getOwnPropertyDescriptor(Object.getPrototypeOf(node), 'value').set.call(node, value)
+  // Hydration may empty a field that was filled in before
+  const restore = (value, node) => { if (value && !node.value) setValue(node, value) }
   // React hears of a value only if it is another than the one that it knows
-  const tell = (node) => {
+  const tell = (value, node) => {
     if ('value' in node) {
-      const { value } = node
+      value = node.value || value
       node.value = ''
-      Object.getOwnPropertyDescriptor(Object.getPrototypeOf(node), 'value').set.call(node, value)
+      setValue(node, value)
     }
     for (const type of ['input', 'change']) node.dispatchEvent(new Event(type, { bubbles: true }))
   }
@@ -135,7 +138,10 @@
     }
     await Promise.all([...started, ...late.map(copy)])
     // Until somebody listens to what was used, and nothing more has changed for a while, but not for ever
-    for (const end = now() + 5000; now() < end && !(now() - last > 80 && done.every(isReadyFor) && [...edited].every(isReady));) await wait()
+    for (const end = now() + 5000; now() < end && !(now() - last > 80 && done.every(isReadyFor) && [...edited.keys()].every(isReady));) {
+      await wait()
+      edited.forEach(restore)
+    }
     // React may hydrate a part, and run effects of routers, when its first event comes: one to which nobody answers
     for (const entry of done) find(entry)?.dispatchEvent(new Event('touchcancel', { bubbles: true }))
     if (done.length) await wait()
@@ -145,6 +151,10 @@
     for (const [object, name, native] of scrolls) if (object[name] === stay) object[name] = native
     // Who was disabled or replaced lost the focus
     if (document.activeElement === document.body && focused !== document.body) find(focus)?.focus({ preventScroll: true })
+    // A field that had it before anybody listened tells them
+    else if (focused === document.activeElement && focused.matches(field)) {
+      for (const bubbles of [false, true]) focused.dispatchEvent(new FocusEvent(bubbles ? 'focusin' : 'focus', { bubbles }))
+    }
     edited.forEach(tell)
     done.forEach(repeat)
     for (const end = now() + 2000; typed && now() < end; await wait()) {
