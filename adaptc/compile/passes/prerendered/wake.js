@@ -14,7 +14,7 @@
   const now = () => performance.now()
   const prototype = EventTarget.prototype, listen = prototype.addEventListener
   const done = [], edited = new Map(), listening = new WeakSet()
-  let isAwake, isPressed, hearsKeys, typed = '', last = 0
+  let isAwake, isPressed, hearsKeys, entered, typed = '', last = 0
 
   // Links and details work without scripts, but for those that scripts made controls
   const isServed = (target) => {
@@ -44,7 +44,10 @@
       const menu = event.pointerType === 'mouse' && target.closest(pointed)
       if (menu) keep(event, menu)
     } else if (type === 'focusin') {
-      if (isField) wake()
+      if (isField) {
+        entered = target
+        wake()
+      }
     } else if (type === 'input') {
       if (isField) edited.set(target, target.value)
     } else if (type === 'keydown') {
@@ -151,9 +154,9 @@
     for (const [object, name, native] of scrolls) if (object[name] === stay) object[name] = native
     // Who was disabled or replaced lost the focus
     if (document.activeElement === document.body && focused !== document.body) find(focus)?.focus({ preventScroll: true })
-    // A field that had it before anybody listened tells them
-    else if (focused === document.activeElement && focused.matches(field)) {
-      for (const bubbles of [false, true]) focused.dispatchEvent(new FocusEvent(bubbles ? 'focusin' : 'focus', { bubbles }))
+    // Who listens is told of a field that got it before
+    else if (entered && entered === document.activeElement) {
+      for (const bubbles of [false, true]) entered.dispatchEvent(new FocusEvent(bubbles ? 'focusin' : 'focus', { bubbles }))
     }
     edited.forEach(tell)
     done.forEach(repeat)
