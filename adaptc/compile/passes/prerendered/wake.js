@@ -40,6 +40,7 @@
     const { type, target, key } = event
     if (!event.isTrusted || !(target instanceof Element)) return
     const isField = target.matches(field)
+    if (type === 'keydown') restore(edited.get(target), target)
     if (type === 'pointerover') {
       const menu = event.pointerType === 'mouse' && target.closest(pointed)
       if (menu) keep(event, menu)
