@@ -55,7 +55,8 @@ STYLE = "<style>button,a,input,p,span{position:fixed;left:0;width:90px;height:20
 PLACES = ("#start", "a[href]", "input", ".menu", ".replaced", "p.words")
 CONTROLS = (
     "<div style='height:5000px'></div>"
-    "<button id=start disabled>S</button><a href=#there>L</a><input aria-expanded=false><span class=menu aria-haspopup=menu>M</span>"
+    "<button id=start disabled>S</button><a href=#there>L</a><input aria-expanded=false>"
+    "<span class=menu aria-haspopup=menu>M</span>"
     "<button class=replaced>R</button><p class=words role=document tabindex=-1>W</p>"
 )
 PAGE = page(
