@@ -33,9 +33,8 @@ class Framework:
     ``root`` selects the element that it renders. ``mark`` selects what only its pages have, and ``code`` matches its
     inline scripts: the state, and the start of the hydration; either tells its pages. ``bundle`` matches the paths of
     its scripts and of what they fetch. With ``has_modules`` the inline modules of its pages are its own, too, each that
-    of a component. Of a page
-    that ``needs_evidence`` only a browser says whether it shows the same without scripts, and ``needs`` matches
-    attributes of what runs before a visitor uses anything.
+    of a component. Of a page that ``needs_evidence`` only a browser says whether it shows the same without scripts, and
+    ``needs`` matches attributes of what runs before a visitor uses anything.
     """
 
     name: str
