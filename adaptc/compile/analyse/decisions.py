@@ -32,10 +32,10 @@ from posixpath import normpath
 from adaptc.compile.analyse.decorations.evidence import SiteUsage
 from adaptc.compile.analyse.demotions import Demotions, demotion_rows
 from adaptc.compile.analyse.site_sums import SiteSums
-from adaptc.compile.analyse.styling import sheets_over_budget
 from adaptc.core import media
 from adaptc.core.digest import WHOLE_DIGITS, DigestsWritten, digest_parts
 from adaptc.formats.characters import used_icons
+from adaptc.formats.css.imports import sheets_over_budget
 from adaptc.site.header_rules import NO_HOST_RULES, HostRules
 from adaptc.site.site import Source
 

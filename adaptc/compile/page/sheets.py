@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.styling import BUDGET
 from adaptc.compile.page.context import PageContext, is_isolated
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
@@ -18,6 +17,7 @@ from adaptc.core.model import Role
 from adaptc.core.urls import Reach, is_rooted, join, path_in_host, relative_url, rooted_url
 from adaptc.formats.css.flatten import ImportedSheet
 from adaptc.formats.css.fonts import is_font_service
+from adaptc.formats.css.imports import BUDGET
 from adaptc.formats.css.references import css_references, rewrite_urls
 from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.formats.html.links import (

@@ -10,19 +10,13 @@ import pytest
 
 from tests.sites.built import BuiltSite
 
-from adaptc.compile.analyse.decisions import (
-    Decisions,
-    DeliveryCost,
-    changed_decisions,
-    decide,
-    decision_rows,
-)
+from adaptc.compile.analyse.decisions import Decisions, DeliveryCost, changed_decisions, decide, decision_rows
 from adaptc.compile.analyse.decorations.evidence import SiteUsage
 from adaptc.compile.analyse.facts import Facts
 from adaptc.compile.analyse.site_sums import SiteSums, sum_up
-from adaptc.compile.analyse.styling import sheets_over_budget
 from adaptc.compile.engine.state.state import State, state_path
 from adaptc.core import media
+from adaptc.formats.css.imports import sheets_over_budget
 from adaptc.site.site import Source
 
 COST = DeliveryCost(0.83, 0.033, 3.0, 0.3)
