@@ -105,6 +105,17 @@ def test_a_page_of_a_few_sentences_has_no_sheet_that_is_more_than_what_it_says()
     assert b"<script" not in result.content and b"--a:" not in result.content
 
 
+def test_scripts_of_other_sites_do_not_keep_a_page_of_a_few_sentences_whole():
+    words = "<p>The river turned slowly past the mill while the keeper counted the boats that had come home.</p>" * 2
+    chart = (
+        "<i class='fas fa-home'></i> Home<svg id=ax width=120 height=60></svg><div id=map style='height:100px'></div>"
+    )
+    scripts = "<script src=https://cdn.example/d3.min.js></script><script>d3.axis('#ax')</script>"
+    page = f"<!doctype html><meta charset=utf-8><title>T</title><h1>Sales</h1>{chart}{words}{scripts}"
+    result = rewritten(page)
+    assert not result.demoted and b"<script" not in result.content
+
+
 RULES = "".join(f".c{number * 7919 % 10007}{{top:{number}px}}" for number in range(400))
 
 

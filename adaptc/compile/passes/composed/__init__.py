@@ -79,20 +79,19 @@ _MOST = 0.97  # of the source, compressed: level moderate takes little from such
 def _bytes_of_source(text: str, page: PageContext, view: View) -> float:
     """Return the bytes of a page with its scripts and sheets, which its composed version does not load.
 
-    They pay for the sheet, and so do images, and whatever is not known; requests do not, as small files are in the page
-    at the level above. ``text`` may be what scripts left of the page.
+    They pay for the sheet, and so do images; requests do not, as small files are in the page at the level above, nor do
+    scripts of other sites, whose bytes nobody knows. ``text`` may be what scripts left of the page.
     """
-    if page.unseen_scripts:
-        return inf
     if page.evidence is not None and page.evidence.document is not None:
         text = read_page(view.read(page.path), view.sent_charset(page.path)).text
     loading = parse_bare(text).select("script[src], link[rel~=stylesheet i], img[src], iframe[src]")
     parts = [text]
     for element in (each for each in loading if each.closest("noscript") is None):
-        path = view.follow(page.base, element.attr("src") or element.attr("href") or "").path
-        if path is None or element.tag in ("img", "iframe"):
+        if element.tag in ("img", "iframe"):
             return inf
-        parts.append(view.artifact(path).decode("utf-8", "replace"))
+        path = view.follow(page.base, element.attr("src") or element.attr("href") or "").path
+        if path is not None:
+            parts.append(view.artifact(path).decode("utf-8", "replace"))
     return _compressed("".join(parts))
 
 
