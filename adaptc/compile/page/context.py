@@ -8,13 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
-from adaptc.compile.view import DerivingView, Options, View
+from adaptc.compile.view import View
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Action
 from adaptc.core.urls import Reach, document_base
 from adaptc.formats.html.document import Page
-from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.references import base_element
 from adaptc.formats.policy import Policy
@@ -152,10 +151,6 @@ class PageContext:
 ANY, OWN = "any", "own"
 
 KEPT = "kept"  # the verb of actions that leave something unchanged
-
-PagePass = Callable[[Editor, PageContext, DerivingView, Options], Report]
-# A pass that writes the page anew: ``None`` where it leaves the page as it is.
-WholePass = Callable[[str, PageContext, DerivingView, Options], tuple[str | None, Report]]
 
 
 def _encodes(text: str, encoding: str) -> bool:

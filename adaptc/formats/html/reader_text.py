@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from turbohtml import Document, Element
 
@@ -87,7 +88,7 @@ def _sets_of_panels(tree: Document) -> Iterator[tuple[list[Element], list[Elemen
         tabs = [each for each in tabs if each.tag == tabs[0].tag]
         if len(tabs) < 2:
             continue
-        beside = [each for each in box.next_siblings if isinstance(each, Element)]
+        beside = list(islice((each for each in box.next_siblings if isinstance(each, Element)), len(tabs)))
         inside = [each for each in beside[0].children if isinstance(each, Element)] if beside else []
         for panels in (children[children.index(tabs[-1]) + 1 :], beside, inside):
             found = panels[: len(tabs)]

@@ -244,12 +244,6 @@ def _runs_in_order(script: Element) -> bool:
     return (script.attr("type") or "").strip().lower() in _TYPES and "async" not in script.attrs
 
 
-def written_literal(source: str) -> str | None:
-    """Return the markup that a script writes at once, ``None`` if some of it depends on anything."""
-    written = "".join(each.value or "" for each in Evaluator().run(source) if each.kind == "write")
-    return _readable(written) or None
-
-
 def _readable(literal: str) -> str:
     """Return what is written, without the year of today; nothing if it is not for readers, or more than markup."""
     markup = _YEARS.sub(" ", literal) if YEAR in literal else literal

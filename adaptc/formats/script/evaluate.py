@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import cache
 from itertools import pairwise
 
 from adaptc.formats.script.lexer import Kind, Token, tokenize, unescape
@@ -18,6 +19,7 @@ from adaptc.formats.script.realm import (
     UNKNOWN,
     Effect,
     Function,
+    Jump,
     Named,
     Node,
     Realm,
@@ -29,6 +31,7 @@ from adaptc.formats.script.realm import (
     number,
     property_of,
     string,
+    together,
     truth,
 )
 
@@ -49,25 +52,45 @@ class Evaluator:
         sites = {token.start for before, token in pairwise(tokens) if before.text == "." and _writes(token)}
         try:
             _Parser(realm, tokens).statements("")(realm.scope)
-        except (Unknown, Return, _Loop, RecursionError):
+        except (Unknown, Return, Jump, RecursionError):
             sites.add(-1)
         return [effect for effect in realm.effects if effect.kind != "write" or realm.written == sites]
-
-
-class _Loop(Exception):
-    """``break`` or ``continue``."""
-
-    def __init__(self, *, ends: bool) -> None:
-        super().__init__()
-        self.ends = ends
 
 
 def _writes(token: Token) -> bool:
     return token.text in ("write", "writeln")
 
 
+_NAMES_PER_STEP = 100  # that are made unknown
+_LOOPS = frozenset({"for", "while", "do", "switch"})
+
+
+def _leaves(part: Sequence[Token]) -> bool:
+    """Whether a statement may leave the function or loop around it: functions within it leave themselves only."""
+    jumps = {"return", "throw"} if part and part[0].text in _LOOPS else {"return", "throw", "break", "continue"}
+    depth, functions, is_function = 0, list[int](), False
+    for before, token in pairwise([Token(Kind.PUNCTUATOR, "", 0), *part]):
+        is_function = is_function or token.text == "function"
+        if token.text == "{":
+            depth += 1
+            if before.text == "=>" or (is_function and before.text == ")"):
+                functions.append(depth)
+                is_function = False
+        elif token.text == "}":
+            if functions and functions[-1] == depth:
+                functions.pop()
+            depth -= 1
+        elif token.text in jumps and not functions and before.text != ".":
+            return True
+    return False
+
+
 _OPENS, _CLOSES = "([{", ")]}"
 _ENDS = frozenset({";", "}", ")", "]", ",", ":"})
+
+
+# The owner of a property, ``None`` of a variable, and the name
+_Reference = tuple[Node | None, Node]
 
 
 class _Parser:
@@ -75,6 +98,9 @@ class _Parser:
 
     def __init__(self, realm: Realm, tokens: Sequence[Token]) -> None:
         self.realm, self.tokens, self.place = realm, tokens, 0
+        self.is_tried = False
+        # What was read last that may be assigned to: where it begins and ends
+        self.target: tuple[int, int, _Reference | None] = (0, 0, None)
 
     # ---- tokens
 
@@ -99,9 +125,6 @@ class _Parser:
         return self.tokens[self.place - 1].text
 
     # ---- statements
-
-    def program(self) -> Node:
-        return self.statements("")
 
     def statements(self, end: str) -> Node:
         """Return the statements up to ``end``; functions are declared before all that uses them."""
@@ -158,14 +181,28 @@ class _Parser:
         return self.text in ("else", "catch", "finally", "while", ")", ",", ".", "(", "?", "&&", "||", "+", "=")
 
     def skipped(self, start: int, end: int) -> Node:
-        """Return what makes unknown whatever a statement, and functions that it names, may change."""
+        """Return what makes unknown whatever a statement, and functions that it names, may change.
+
+        It raises ``Unknown`` where nobody knows what is done next: the statement may write, leave a function or a loop,
+        or fail within a ``try``.
+        """
+        is_tried, realm = self.is_tried, self.realm
+
+        @cache
+        def named() -> tuple[frozenset[str], frozenset[str]]:
+            """Return the names in the statement, and those of them that it gives another value."""
+            part = self.tokens[start:end]
+            found = frozenset(token.text for token in part if token.kind is Kind.WORD)
+            if is_tried or _leaves(part) or ("document" in found and any(map(_writes, part))):
+                raise Unknown
+            pairs = [(one.text, other.text) for one, other in pairwise(part)]
+            given = {one for one, other in pairs if other == "="} | {other for one, other in pairs if one == "function"}
+            return found, found & given
 
         def forget(scope: Scope) -> None:
-            part = self.tokens[start:end]
-            names = {token.text for token in part if token.kind is Kind.WORD}
-            if "document" in names and any(map(_writes, part)):
-                raise Unknown
+            names, given = named()
             pending, known = list(names), set[str]()
+            realm.steps += len(pending) // _NAMES_PER_STEP
             while pending:
                 name = pending.pop()
                 if name in known:
@@ -173,7 +210,7 @@ class _Parser:
                 known.add(name)
                 holder = scope.holder(name) or scope
                 value = holder.values.get(name)
-                if isinstance(value, Function):
+                if isinstance(value, Function) and name not in given:
                     pending += value.words
                 else:
                     holder.values[name] = UNKNOWN
@@ -190,10 +227,10 @@ class _Parser:
 
     def jump(self) -> Node:
         ends = self.word() == "break"
-        return lambda _: _raise(_Loop(ends=ends))
+        return lambda _: _raise(Jump(ends=ends))
 
     def declaration(self) -> Node:
-        self.place += 1
+        is_var = self.word() == "var"
         parts: list[tuple[str, Node]] = []
         while True:
             name = self.word()
@@ -203,7 +240,7 @@ class _Parser:
 
         def run(scope: Scope) -> None:
             for name, value in parts:
-                scope.values[name] = value(scope)
+                (scope.of_function if is_var else scope).values[name] = value(scope)
 
         return run
 
@@ -213,7 +250,7 @@ class _Parser:
         node = self.function(self.parameters())
 
         def run(scope: Scope) -> None:
-            scope.values[name] = node(scope)
+            scope.of_function.values[name] = node(scope)
 
         return run
 
@@ -300,7 +337,11 @@ class _Parser:
 
     def attempt(self) -> Node:
         self.place += 1
-        body = self.block()
+        before, self.is_tried = self.is_tried, True
+        try:
+            body = self.block()
+        finally:
+            self.is_tried = before
         if self.take("catch"):
             if self.take("("):
                 self.word()
@@ -316,7 +357,8 @@ class _Parser:
 
     def block(self) -> Node:
         self.expect("{")
-        return self.statements("}")
+        inner = self.statements("}")
+        return lambda scope: inner(Scope(outer=scope, is_block=True))
 
     def return_statement(self) -> Node:
         self.place += 1
@@ -337,9 +379,7 @@ class _Parser:
             return arrow
         start = self.place
         left = self.ternary()
-        if self.text in ("=", "+="):
-            return self.assignment(start)
-        return left
+        return self.assignment(start) if self.text in ("=", "+=") else left
 
     def arrow(self) -> Node | None:
         start = self.place
@@ -357,14 +397,14 @@ class _Parser:
         return lambda scope: Function(names, lambda inner: _raise(Return(value(inner))), scope)
 
     def assignment(self, start: int) -> Node:
-        """Return an assignment to what begins at the token ``start``."""
-        end, is_added = self.place, self.text == "+="
+        """Return an assignment to what begins at the token ``start`` and was just read."""
+        first, end, reference = self.target
+        if (first, end) != (start, self.place) or reference is None:
+            raise Unknown
+        owner, name = reference
+        is_added, realm = self.text == "+=", self.realm
         self.place += 1
         value = self.expression()
-        after, self.place = self.place, start
-        owner, name = self.reference(end)
-        self.place = after
-        realm = self.realm
 
         def run(scope: Scope) -> object:
             result, key = value(scope), name(scope)
@@ -376,28 +416,6 @@ class _Parser:
             return result
 
         return run
-
-    def reference(self, end: int) -> tuple[Node | None, Node]:
-        """Return the owner and the name of what ends before the token ``end``; no owner: a variable."""
-        first = self.place
-        if end - first == 1:
-            word = self.word()
-            return None, lambda _: word
-        if self.tokens[end - 2].text == ".":
-            name, stop = self.tokens[end - 1].text, end - 2
-            return _Parser(self.realm, self.tokens[first:stop]).whole(), lambda _: name
-        depth, opening = 1, end - 2
-        while opening > first and depth:
-            depth += (self.tokens[opening].text == "]") - (self.tokens[opening].text == "[")
-            opening -= bool(depth)
-        key = _Parser(self.realm, self.tokens[opening + 1 : end - 1]).whole()
-        return _Parser(self.realm, self.tokens[first:opening]).whole(), key
-
-    def whole(self) -> Node:
-        node = self.sequence()
-        if self.place != len(self.tokens):
-            raise Unknown
-        return node
 
     def ternary(self) -> Node:
         condition = self.binary(0)
@@ -430,7 +448,7 @@ class _Parser:
 
     def postfix(self) -> Node:
         start = self.place
-        node = self.calls(self.primary())
+        node = self.calls(self.primary(), start)
         if self.text in ("++", "--"):
             if self.place - start != 1:
                 raise Unknown
@@ -448,17 +466,23 @@ class _Parser:
             return run
         return node
 
-    def calls(self, node: Node) -> Node:
+    def calls(self, node: Node, start: int) -> Node:
+        """Return what is called on the value that begins at the token ``start``, and note it as a target."""
+        first = self.tokens[start]
+        is_variable = first.kind is Kind.WORD and self.place == start + 1
+        reference: _Reference | None = (None, _constant(first.text)) if is_variable else None
         while True:
             if self.take("."):
-                node = self.member(node, self.word())
+                name = self.word()
+                node, reference = self.member(node, name), (node, _constant(name))
             elif self.take("["):
                 key = self.sequence()
                 self.expect("]")
-                node = _item(node, key)
+                node, reference = _item(node, key), (node, key)
             elif self.take("("):
-                node = self.call(node, self.arguments(")"))
+                node, reference = self.call(node, self.arguments(")")), None
             else:
+                self.target = (start, self.place, reference)
                 return node
 
     def member(self, node: Node, name: str) -> Node:
@@ -486,7 +510,7 @@ class _Parser:
         match token.kind:
             case Kind.STRING:
                 return _constant(unescape(token.text[1:-1]))
-            case Kind.NUMBER if re.fullmatch(r"\d+(\.\d+)?", token.text):
+            case Kind.NUMBER if re.fullmatch(r"(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?", token.text):
                 return _constant(float(token.text) if "." in token.text else int(token.text))
             case Kind.TEMPLATE:
                 return self.template(token)
@@ -538,7 +562,7 @@ class _Parser:
                 raise Unknown
             self.place += 1
             pieces.append(_constant(unescape(token.text[1:].removesuffix("`").removesuffix("${"))))
-        return lambda scope: "".join(string(piece(scope)) for piece in pieces)
+        return lambda scope: together([string(piece(scope)) for piece in pieces])
 
 
 def _raise(error: Exception) -> object:
@@ -556,7 +580,7 @@ def _item(node: Node, key: Node) -> Node:
 def _goes_on(body: Node, scope: Scope) -> bool:
     try:
         body(scope)
-    except _Loop as loop:
+    except Jump as loop:
         return not loop.ends
     return True
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from adaptc.formats.script.lexer import Kind
 from adaptc.formats.script.script import Script, string_content
@@ -23,6 +24,7 @@ _MADE = re.compile(r"^[a-z][a-z0-9]*+((?:\.[A-Za-z_][\w-]*+)++)$", re.MULTILINE)
 _LOOKUP = re.compile(r"[.#][A-Za-z_][\w-]*+")
 _PIECE = re.compile(r"(?<![\w-])(?:[A-Za-z][\w-]*+(?<=[-_])|[-_]+[A-Za-z][\w-]*+)")
 _JOINT = re.compile(r"(?<=[-_])(?![-_])|(?<![-_])(?=[-_])")
+_MOST_JOINTS = 16  # of a name that is composed
 _PROPERTY = re.compile(r"[{,]([A-Za-z_]\w*+):|\.([A-Za-z_]\w*+)=(?!=)")
 _DATASET = re.compile(r'\bdataset(?:\.|\[")([\w$-]++)')
 _CAPITAL = re.compile(r"[A-Z]")
@@ -57,11 +59,20 @@ class LikelyNames:
         return result
 
     def _is_likely(self, word: str) -> bool:
-        return self._has(word) or any(
-            (word[: joint.start()] in self._pieces and self._is_likely(word[joint.start() :]))
-            or (word[joint.start() :] in self._pieces and self._is_likely(word[: joint.start()]))
-            for joint in _JOINT.finditer(word)
-        )
+        """Whether a word is one of the scripts, after and before any number of pieces."""
+        if self._has(word):
+            return True
+        joints = [0, *(joint.start() for joint in _JOINT.finditer(word)), len(word)]
+        if len(joints) > _MOST_JOINTS:
+            return False
+        starts, ends = {0}, {len(word)}
+        for first, second in combinations(joints, 2):
+            if first in starts and word[first:second] in self._pieces:
+                starts.add(second)
+        for first, second in reversed(list(combinations(joints, 2))):
+            if second in ends and word[first:second] in self._pieces:
+                ends.add(first)
+        return any(first < second and self._has(word[first:second]) for first in starts for second in ends)
 
     def _has(self, word: str) -> bool:
         return word in self._words or word.rstrip(_DIGITS) in self._words

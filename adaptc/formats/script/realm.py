@@ -8,14 +8,17 @@ from __future__ import annotations
 import html
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 # Stands in what is written for the year of today, which no build may know
 YEAR = "\ue000"
-_MOST_STEPS, _MOST_CHARACTERS = 10_000, 200_000
+# Of a script: what it does, and how long a text, a list, or all that it writes may be
+_MOST_STEPS, _MOST_CHARACTERS, _MOST_ITEMS = 10_000, 200_000, 10_000
+_PER_STEP = 100  # characters or items that a method goes through
+_MOST_EXACT = 2**53  # as of numbers with 64 bits
 
 
 class Effect(NamedTuple):
@@ -41,6 +44,14 @@ class Return(Exception):
     def __init__(self, value: object) -> None:
         super().__init__()
         self.value = value
+
+
+class Jump(Exception):
+    """``break``, which ``ends`` a loop, or ``continue``."""
+
+    def __init__(self, *, ends: bool) -> None:
+        super().__init__()
+        self.ends = ends
 
 
 class Element(NamedTuple):
@@ -84,10 +95,19 @@ UNKNOWN = object()
 
 @dataclass(slots=True)
 class Scope:
-    """Variables by name, some of which are ``UNKNOWN``."""
+    """Variables by name, some of which are ``UNKNOWN``; ``is_block`` says that those of ``var`` are further out."""
 
     values: dict[str, Any] = field(default_factory=dict)
     outer: Scope | None = None
+    is_block: bool = False
+
+    @property
+    def of_function(self) -> Scope:
+        """The scope of the function, or of all scripts."""
+        scope = self
+        while scope.is_block and scope.outer is not None:
+            scope = scope.outer
+        return scope
 
     def holder(self, name: str) -> Scope | None:
         """Return the scope that declares a variable."""
@@ -132,8 +152,8 @@ def truth(value: object) -> bool:
 
 
 def number(value: object) -> Any:
-    """Return a number. Raises ``Unknown``."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
+    """Return a number. Raises ``Unknown``, also for one that is not exact."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < _MOST_EXACT:
         return value
     raise Unknown
 
@@ -142,21 +162,33 @@ def string(value: object) -> str:
     """Return a value as text. Raises ``Unknown``."""
     if isinstance(value, str):
         return value
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, (int, float)):
-        return str(int(value)) if value == int(value) else repr(value)
-    raise Unknown
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = repr(number(value))
+    if "e" in text:  # JavaScript writes another exponent
+        raise Unknown
+    return text.removesuffix(".0") if float(text) else "0"
 
 
 def add(one: object, other: object) -> object:
     """Return a sum or a longer text. Raises ``Unknown``."""
     if isinstance(one, str) or isinstance(other, str):
-        joined = string(one) + string(other)
-        if len(joined) > _MOST_CHARACTERS:
-            raise Unknown
-        return joined
-    return number(one) + number(other)
+        return _bounded(string(one) + string(other))
+    return number(number(one) + number(other))
+
+
+def together(texts: Sequence[str], by: str = "") -> str:
+    """Return one text of several. Raises ``Unknown`` for one that is too long."""
+    if sum(map(len, texts)) + len(by) * len(texts) > _MOST_CHARACTERS:
+        raise Unknown
+    return by.join(texts)
+
+
+def _bounded(value: Any) -> Any:
+    """Return a value. Raises ``Unknown`` for a text or list that is too long."""
+    if len(value) > (_MOST_CHARACTERS if isinstance(value, str) else _MOST_ITEMS):
+        raise Unknown
+    return value
 
 
 _EQUAL = {"==": True, "===": True, "!=": False, "!==": False}
@@ -186,7 +218,8 @@ def joined(sign: str, left: Node, right: Node) -> Node:
 
 def _compared(sign: str, left: Any, right: Any) -> object:
     if sign in _NUMERIC:
-        return _NUMERIC[sign](number(left), number(right))
+        result = _NUMERIC[sign](number(left), number(right))
+        return result if isinstance(result, bool) else number(result)
     if sign == "in":
         if isinstance(right, Named) and right.name in _STORES:
             return False
@@ -227,28 +260,39 @@ def _property_of_value(owner: Any, name: Any, place: int) -> object:
         return owner.get(string(name))
     if isinstance(owner, list) and isinstance(name, str) and name.isdigit():
         name = int(name)
-    if isinstance(name, int):
+    if isinstance(name, int) and not isinstance(name, bool):
         return owner[name] if 0 <= name < len(owner) else None
     return len(owner) if name == "length" else Method(owner, string(name), place)
 
 
 _STRINGS: dict[str, Callable[..., Any]] = {
     "toUpperCase": str.upper, "toLowerCase": str.lower, "trim": str.strip, "charAt": lambda text, at: text[at : at + 1],
-    "concat": lambda text, *more: text + "".join(map(string, more)),
+    "concat": lambda text, *more: together([text, *map(string, more)]),
     "split": lambda text, by: list(text) if by == "" else text.split(by),
-    "replace": lambda text, old, new: text.replace(string(old), string(new), 1), "toString": str,
+    "replace": lambda text, old, new: _replaced(text, string(old), string(new)), "toString": str,
 }  # fmt: skip
 _LISTS: dict[str, Callable[..., Any]] = {
-    "join": lambda items, by=",": string(by).join(map(string, items)), "concat": lambda items, more: items + more,
-    "reverse": lambda items: items.reverse() or items, "push": lambda items, *more: items.extend(more),
+    "join": lambda items, by=",": together(list(map(_item_text, items)), string(by)),
+    "concat": lambda items, more: items + more, "reverse": lambda items: items.reverse() or items,
+    "push": lambda items, *more: items.extend(more) or len(items),
     "slice": lambda items, *ends: items[slice(*ends)] if len(ends) == 2 else items[ends[0] :],
 }  # fmt: skip
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    if "$" in new:  # a pattern
+        raise Unknown
+    return text.replace(old, new, 1)
+
+
+def _item_text(item: object) -> str:
+    return "" if item is None else string(item)
 
 
 class Realm:
     """What scripts of a page share, and their ``effects``; ``written`` are the offsets at which one writes.
 
-    ``entered`` counts the calls of its functions.
+    ``entered`` counts the calls of its functions, ``steps`` what they do, ``characters`` what is written.
     """
 
     def __init__(self) -> None:
@@ -260,7 +304,7 @@ class Realm:
         """Begin another script."""
         self.effects: list[Effect] = []
         self.written = set[int]()
-        self.entered = self.steps = 0
+        self.entered = self.steps = self.characters = 0
         self.is_late = False
 
     def step(self) -> None:
@@ -303,7 +347,11 @@ class Realm:
                 done = [self.call(arguments[0], [each, at]) for at, each in enumerate(list(items))]
                 return done if name == "map" else None
             case Method(str() | list() as owner, name):
-                return (_STRINGS if isinstance(owner, str) else _LISTS)[name](owner, *arguments)
+                result = (_STRINGS if isinstance(owner, str) else _LISTS)[name](owner, *arguments)
+                for each in (owner, result):
+                    if isinstance(each, (str, list)):
+                        self.steps += len(_bounded(each)) // _PER_STEP
+                return result
         raise Unknown
 
     def _run(self, function: Function, arguments: list[Any]) -> object:
@@ -326,7 +374,7 @@ class Realm:
         """Write into the page."""
         if self.is_late:
             raise Unknown
-        self.effects.append(Effect("write", value="".join(map(string, texts))))
+        self._note(Effect("write", value=together(list(map(string, texts)))))
         self.written.add(place)
 
     def _call_element(self, owner: Element, name: str, arguments: list[Any]) -> None:
@@ -336,7 +384,8 @@ class Realm:
         if owner.name.startswith("#"):
             raise Unknown
         changes = _changes(owner.part, name, arguments)
-        self.effects += (Effect(kind, owner.name, attribute, value) for kind, attribute, value in changes)
+        for kind, attribute, value in changes:
+            self._note(Effect(kind, owner.name, attribute, value))
 
     def assign(self, owner: Any, name: Any, value: Any, *, is_added: bool = False) -> None:
         """Set a property, or add to it. Raises ``Unknown``."""
@@ -355,7 +404,7 @@ class Realm:
             case Named("window"), "onload":
                 self.run_late(value)
             case Element(), str():
-                self.effects.append(_assigned(owner, name, string(value)))
+                self._note(_assigned(owner, name, string(value)))
             case _:
                 raise Unknown
 
@@ -368,7 +417,13 @@ class Realm:
         if is_added and owner not in self.contents:
             raise Unknown
         self.contents[owner] = string(add(self.contents[owner], value)) if is_added else value
-        self.effects.append(Effect("content", owner.name[1:], "", self.contents[owner]))
+        self._note(Effect("content", owner.name[1:], "", self.contents[owner]))
+
+    def _note(self, effect: Effect) -> None:
+        self.characters += len(effect.value or "")
+        if self.characters > _MOST_CHARACTERS:
+            raise Unknown
+        self.effects.append(effect)
 
 
 def _changes(part: str, name: str, arguments: list[Any]) -> Iterator[tuple[str, str, str | None]]:

@@ -47,6 +47,19 @@ def written(*scripts: str) -> str:
         ("for (;;) { document.write('a') }", ""),
         ("function f() { f() } f(); document.write('a')", ""),
         ("if (new Date().getFullYear() > 2000) document.write('a')", ""),
+        ("function f() { return navigator.language } document.write(f() === 'de' ? 'a' : 'b')", ""),
+        ("function f() { return x } document.write(f() || 'a')", ""),
+        ("for (var i = 0; i < 2; i++) { if (x) break; document.write(i) }", ""),
+        ("var s = 'a'; try { g(); s = 'b' } catch (e) { s = 'c' } document.write(s)", ""),
+        ("function f() { return 'a' } if (x) f = g; document.write(f())", ""),
+        ("var o = {}; document.write(o.a)", ""),
+        ("var o = {true: 'a'}; document.write(o[!0])", "a"),
+        ("var s = 'a'; { let s = 'b' } try { const s = 'c' } catch (e) {} document.write(s)", "a"),
+        ("{ var s = 'a' } document.write(s)", "a"),
+        ("function f() { x(function () { return 1 }); return 'a' } document.write(f())", "a"),
+        ("document.write(['a', null].join('-'), ['a'].push('b'), 0.5 + 1, 2 * 1.5)", "a-21.53"),
+        ("document.write(1 / 3)", ""),
+        ("document.write('a'.replace('a', '$&$&'))", ""),
         ("document.write('a'.foo())", ""),
         ("document.write([1].join(1, 2, 3))", ""),
         ("document.write('a'", ""),
@@ -55,6 +68,26 @@ def written(*scripts: str) -> str:
 )
 def test_what_is_written_at_once(script: str, result: str) -> None:
     assert written(script) == result
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "x = [1];" + "x = x.concat(x);" * 60 + "document.write(x)",
+        "x = 'a';" + "x += x;" * 60 + "document.write(x)",
+        "x = 'a,';" + "x = x.split(',').join(x);" * 60 + "document.write(x)",
+        "x = 9;" + "x = x * x;" * 60 + "document.write(x)",
+        "x = ['a'.concat(" + "'a'," * 30000 + "'a')]; x = [" + "x," * 9000 + "x]; document.write(x.join(''))",
+        "s = '" + "a" * 9000 + "'; for (var i = 0; i < 9000; i++) document.write(s)",
+        "document.write(" + "9" * 5000 + ")",
+        "document.write(1" + "0" * 400 + ".5 + '')",
+        "a[" * 40 + "1" + "] = 1" * 40,
+        "for (var i = 0; i < 9000; i++) { x(" + ",".join(f"a{number}" for number in range(3000)) + ") }",
+        "".join(f"function f{number}() {{ f{number + 1}(); f{number + 1}() }}" for number in range(60)) + "f0()",
+    ],
+)
+def test_what_would_take_much_time_or_memory_is_not_known(script: str) -> None:
+    assert written(script) == ""
 
 
 def test_scripts_know_what_those_before_them_declare() -> None:
