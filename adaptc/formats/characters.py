@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adaptc.formats.html.class_names import class_names
+from adaptc.formats.html.syntax import class_names
 
 if TYPE_CHECKING:
     from turbohtml import Document

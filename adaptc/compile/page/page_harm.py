@@ -25,11 +25,11 @@ from adaptc.core.urls import Reach, SiteAddress, document_base, join
 from adaptc.formats.css.images import image_declarations
 from adaptc.formats.css.references import css_references
 from adaptc.formats.css.sheet_text import decode_sheet
-from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.document import Irreversible, parse, read_page
 from adaptc.formats.html.forms import control_type, pointed_at, script_controls
 from adaptc.formats.html.links import applied_in_page, applies_to_screen
 from adaptc.formats.html.references import base_href, passed_over_references, references, script_role
+from adaptc.formats.html.syntax import class_names
 from adaptc.formats.html.visible_text import is_followable, rendered_texts
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ from adaptc.compile.page.context import PageContext, page_context, script_source
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.page.transfer_sizes import compressed_size
 from adaptc.compile.view import View
-from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import Page, page_of_markup, parse_bare
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.reader_text import turn_round
 from adaptc.formats.html.shown import VIEWPORTS, ShownPage
 from adaptc.formats.html.static_text import is_loader, open_shadow_roots, static_text
+from adaptc.formats.html.syntax import class_words
 from adaptc.formats.html.visible_text import UNSEEN, content_texts, is_hidden, rendered_texts, walk
 from adaptc.formats.script.lexer import Kind, tokenize, unescape
 

@@ -18,9 +18,9 @@ from adaptc.compile.page.context import is_isolated
 from adaptc.core.digest import digest_parts
 from adaptc.core.model import Role
 from adaptc.core.urls import document_base
-from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.document import Irreversible, parse_bare, read_page
 from adaptc.formats.html.references import base_href, references
+from adaptc.formats.html.syntax import class_names
 from adaptc.formats.script.addresses import has_lazy_address
 from adaptc.site.site import Site
 

@@ -20,8 +20,8 @@ from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.core.shortage import raise_shortage
-from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.syntax import class_names
 from adaptc.formats.script.lookups import union_of
 
 if TYPE_CHECKING:

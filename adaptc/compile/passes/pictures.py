@@ -29,10 +29,9 @@ from adaptc.core.model import Action
 from adaptc.formats.css.images import image_declarations
 from adaptc.formats.css.rules import GROUPS, Item, sheet_items
 from adaptc.formats.css.selectors import required_names, selector_names, static_selectors
-from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.syntax import split_tokens
+from adaptc.formats.html.syntax import class_names, split_tokens
 from adaptc.formats.script.addresses import has_lazy_address
 from adaptc.formats.script.lookups import union_of
 

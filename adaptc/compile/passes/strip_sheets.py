@@ -25,7 +25,7 @@ from adaptc.compile.page.sheets import declares_encoding, is_utf8
 from adaptc.compile.view import Asset, DerivingView, Options, Outcome
 from adaptc.core.model import Action
 from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
-from adaptc.formats.html.class_names import words
+from adaptc.formats.html.syntax import name_words
 
 NAME = "strip-sheets"
 # The image is the background of a control or of something with a state, or of its parts
@@ -145,7 +145,7 @@ _CONTROLS = re.compile(
 
 def _may_be_control(place: _Place, rules: DecorationRules) -> bool:
     named = f"{place.rule.selector} {place.rule.url.rpartition('/')[2]}"
-    parts = frozenset(words(named))
+    parts = frozenset(name_words(named))
     speaking = any(parts & rules.words[group] for group in _SPEAKING)
     return speaking or bool(_CONTROLS.search(named)) or bool(_CONTROL.search(place.rule.selector))
 
@@ -173,7 +173,7 @@ def _use(place: _Place, view: DerivingView) -> UseEvidence:
         place.path,
         width=rule.width,
         height=rule.height,
-        names=tuple(words(rule.selector)),
+        names=tuple(name_words(rule.selector)),
         property=rule.property,
         repeat=rule.repeat,
         cover=rule.size in ("cover", "contain"),

@@ -21,9 +21,8 @@ from adaptc.formats.css.visibility import (
     visibility_names,
     visibility_rules,
 )
-from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.document import is_quirks
-from adaptc.formats.html.syntax import split_tokens
+from adaptc.formats.html.syntax import class_names, split_tokens
 
 __all__ = ["HIDING", "Cascade", "PageMatches", "inline_declarations", "is_hiding"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from turbohtml import Document, Element
 
 from adaptc.formats.html.cascade import Cascade
-from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.forms import control_type, find_forms, opens_natively
+from adaptc.formats.html.syntax import class_words
 from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_followable, is_hidden, walk
 
 __all__ = ["consent_bars", "is_idle", "is_idle_button", "is_idle_tools", "is_own_anchor", "skip_links"]

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from turbohtml import Document, Element, Node, Text
 
-from adaptc.formats.html.class_names import class_names, class_words
 from adaptc.formats.html.links import rel_tokens
+from adaptc.formats.html.syntax import class_names, class_words
 from adaptc.formats.html.visible_text import (
     UNSEEN,
     TextLengths,

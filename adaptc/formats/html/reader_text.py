@@ -13,10 +13,9 @@ from itertools import islice
 from turbohtml import Document, Element
 
 from adaptc.formats.html.cascade import Cascade
-from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.static_text import Splice, attribute_span, content_span, element_span, spliced
-from adaptc.formats.html.syntax import attribute_markup, split_tokens, text_markup
+from adaptc.formats.html.syntax import attribute_markup, class_words, split_tokens, text_markup
 
 __all__ = ["keep_lines", "show_panels", "turn_round"]
 

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 from turbohtml import Comment, Document, Element, SelectorSyntaxError, Text
 
-from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.syntax import attribute_markup, text_markup
+from adaptc.formats.html.syntax import attribute_markup, class_words, text_markup
 from adaptc.formats.script.evaluate import Evaluator
 from adaptc.formats.script.realm import YEAR, Effect
 

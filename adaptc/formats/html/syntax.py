@@ -1,4 +1,4 @@
-"""The syntax of HTML below the tree: kinds of elements, attributes and text, ``srcset``, refresh.
+"""The syntax of HTML below the tree: kinds of elements, attributes and text, ``srcset``, refresh, names of classes.
 
 No function here parses a page, so that this module imports no parser.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
 
@@ -215,3 +216,24 @@ def _url_bounds(content: str, start: int) -> tuple[int, int]:
         return start, len(content)
     closing = content.find(content[start], start + 1)
     return start + 1, closing if closing >= 0 else len(content)
+
+
+# ---- the names that authors give elements: their classes, and the words of which classes and ids are made
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+
+
+def class_names(element: Element) -> list[str]:
+    """Return the classes of an element, in their order."""
+    return split_tokens(element.attr("class") or "")
+
+
+def class_words(element: Element) -> tuple[str, ...]:
+    """Return the words of an element's classes and id, in lower case: ``mainNav`` has "main" and "nav"."""
+    return name_words(f"{element.attr('class') or ''} {element.attr('id') or ''}")
+
+
+@lru_cache(maxsize=4096)
+def name_words(names: str) -> tuple[str, ...]:
+    """Return the words of names in lower case: ``siteLogo-small2`` is site, logo, small, 2."""
+    return tuple(word.lower() for word in _WORD.findall(names))

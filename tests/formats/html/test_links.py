@@ -11,7 +11,6 @@ import pytest
 from tests.servers.browser import Browser, serving
 
 from adaptc.core.model import Role
-from adaptc.formats.html.class_names import class_names, class_words
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.forms import control_type, find_forms
 from adaptc.formats.html.links import (
@@ -24,6 +23,7 @@ from adaptc.formats.html.links import (
     rel_tokens,
     screen_medium,
 )
+from adaptc.formats.html.syntax import class_names, class_words
 
 _RED = 'href="data:text/css,p{color:red}"'
 _NONE = 'href="data:text/css,"'

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUsage, UsageLookup, UseEvidence
 from adaptc.compile.analyse.decorations.rules import DecorationRules
-from adaptc.formats.html.class_names import words
+from adaptc.formats.html.syntax import name_words
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,9 @@ class Case:
     def file_words(self) -> frozenset[str]:
         """The words of the file's name and of the folder it is in."""
         path = (self.use.path or self.use.url.partition("?")[0]).rsplit("/", 2)
-        return frozenset(words(path[-1].partition(".")[0])) | frozenset(words(path[-2] if len(path) > 1 else ""))
+        return frozenset(name_words(path[-1].partition(".")[0])) | frozenset(
+            name_words(path[-2] if len(path) > 1 else "")
+        )
 
     @cached_property
     def all_words(self) -> frozenset[str]:
@@ -65,7 +67,7 @@ class Case:
     @cached_property
     def alt_words(self) -> frozenset[str]:
         """The words of the alternative text."""
-        return frozenset(words(self.use.alt or ""))
+        return frozenset(name_words(self.use.alt or ""))
 
     def named(self, group: str, candidates: frozenset[str]) -> str | None:
         """Return a word of the group among those found."""
@@ -74,7 +76,7 @@ class Case:
     @cached_property
     def folder_words(self) -> frozenset[str]:
         """The words of the folder of the file."""
-        return frozenset(words((self.use.path or "").rpartition("/")[0].rpartition("/")[2]))
+        return frozenset(name_words((self.use.path or "").rpartition("/")[0].rpartition("/")[2]))
 
     def looks_like_photo(self) -> bool:
         """Whether its pixels are mostly those of a photograph."""

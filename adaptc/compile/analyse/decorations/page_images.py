@@ -30,11 +30,10 @@ from adaptc.compile.analyse.decorations.surroundings import (
 )
 from adaptc.core import media
 from adaptc.core.urls import Reach, document_base, join
-from adaptc.formats.html.class_names import class_words, words
 from adaptc.formats.html.document import in_template
 from adaptc.formats.html.links import applied_in_page, applies_to_screen
 from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href
-from adaptc.formats.html.syntax import parse_srcset
+from adaptc.formats.html.syntax import class_words, name_words, parse_srcset
 from adaptc.site.site import SiteTarget
 
 # Returns the images of the style sheet at a path.
@@ -262,8 +261,8 @@ def _placed(use: UseEvidence, element: Element, place: Surroundings, page: _Page
 
 def _says(text: str, alt: str) -> bool:
     """Whether a text has all words of an alternative text."""
-    said = words(alt)
-    return bool(said) and (set(said) <= set(words(text)) or "".join(said) in "".join(words(text)))
+    said = name_words(alt)
+    return bool(said) and (set(said) <= set(name_words(text)) or "".join(said) in "".join(name_words(text)))
 
 
 def _length(element: Element, name: str) -> float | None:
@@ -314,7 +313,7 @@ def _ruled(use: UseEvidence, rule: ImageRule, elements: list[Element], page: _Pa
     placed = _placed(background_use(use, rule, elements), elements[0], place, page)
     tags_of_elements = [tag for element in elements for tag in _tags(element, use.ref, use.path, page)]
     tags = tuple(sorted(dict.fromkeys(tags_of_elements), key=lambda tag: tag.verdict != "keep"))
-    return replace(placed, names=(*place.names, *words(rule.selector)), tags=tags)
+    return replace(placed, names=(*place.names, *name_words(rule.selector)), tags=tags)
 
 
 def _matching(tree: Document, selector: str) -> list[Element]:

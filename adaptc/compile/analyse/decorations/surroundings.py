@@ -17,8 +17,7 @@ from turbohtml import Document, Element, Node, Text
 from adaptc.compile.analyse.decorations.evidence import Tag
 from adaptc.core import media
 from adaptc.core.urls import Reach
-from adaptc.formats.html.class_names import class_names, class_words, words
-from adaptc.formats.html.syntax import split_tokens
+from adaptc.formats.html.syntax import class_names, class_words, name_words, split_tokens
 from adaptc.site.site import SiteTarget
 
 # Elements that start a line of their own; the text of the nearest one counts as the text next to an image
@@ -95,7 +94,7 @@ class PageHeadings:
     def of(cls, tree: Document) -> PageHeadings:
         """Read the headings of a page."""
         headings = list(tree.iter_elements(tuple(sorted(_HEADINGS))))
-        return cls(tuple(map(start_offset, headings)), tuple(words(heading.text) for heading in headings))
+        return cls(tuple(map(start_offset, headings)), tuple(name_words(heading.text) for heading in headings))
 
     def before(self, offset: int) -> tuple[str, ...]:
         """Return the words of the last heading that begins before ``offset``."""
@@ -177,7 +176,7 @@ def landmark_words(element: Element) -> Iterator[str]:
     """Yield the words of class and id without modifiers (BEM): ``layout--fixed-header`` is no header."""
     for name in ("class", "id"):
         for token in split_tokens(element.attr(name) or ""):
-            yield from words(token.partition("--")[0])
+            yield from name_words(token.partition("--")[0])
 
 
 def _is_figure(line: Iterable[Element], figures: frozenset[str]) -> bool:

@@ -18,10 +18,9 @@ from adaptc.compile.passes.composed.flow import (
     language_attributes,
 )
 from adaptc.compile.passes.composed.phrases import BLOCK_MARKUP
-from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import is_script_notice
 from adaptc.formats.html.forms import control_markup, form_attributes
-from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, text_markup
 from adaptc.formats.html.visible_text import UNSEEN, content_length, fold_space, image_text, is_followable, link_label
 
 __all__ = ["is_layout_table"]

@@ -16,10 +16,9 @@ from turbohtml import Document, Element, Namespace, Node, Text
 from adaptc.compile.passes.composed.layout import Layout
 from adaptc.compile.passes.composed.pictures import CARD, FIGURE, LEAD, NO_PICTURES, Pictures
 from adaptc.formats.html.cards import NO_CARDS, Cards
-from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.forms import Forms
 from adaptc.formats.html.idle import is_idle_tools
-from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, text_markup
 from adaptc.formats.html.visible_text import UNSEEN, is_ad_label, is_hidden, is_icons
 
 __all__ = [

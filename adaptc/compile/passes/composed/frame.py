@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from turbohtml import Element
 
 from adaptc.compile.passes.composed.writer import Group, Link
-from adaptc.formats.html.class_names import class_words, words
 from adaptc.formats.html.landmarks import NavigationLink
 from adaptc.formats.html.links import rel_tokens
-from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, name_words, text_markup
 from adaptc.formats.html.visible_text import fold_space, is_followable, is_hidden, link_label
 
 __all__ = ["Frame", "is_foot", "is_head", "link_of", "read_frame"]
@@ -86,7 +85,7 @@ def _merged(groups: Iterable[Group]) -> Iterator[Group]:
 
 
 def _kind(region: Element, feet: set[Element]) -> str:
-    names = {*class_words(region), *words(region.attr("aria-label") or "")}
+    names = {*class_words(region), *name_words(region.attr("aria-label") or "")}
     hrefs = list(_hrefs(region))
     if not _BREADCRUMB.isdisjoint(names) or "BreadcrumbList" in (region.attr("itemtype") or ""):
         return "breadcrumb"

@@ -22,10 +22,9 @@ from adaptc.compile.passes.composed.frame import Frame, is_foot, is_head, link_o
 from adaptc.compile.passes.composed.layout import Layout, accents
 from adaptc.compile.passes.composed.phrases import host_of
 from adaptc.compile.passes.composed.pictures import LOGO, NO_PICTURES, Pictures
+from adaptc.compile.passes.composed.story import find_hero, find_story
 from adaptc.compile.passes.composed.witnesses import (
     Statements,
-    find_hero,
-    find_story,
     read_statements,
     site_of_title,
     title_parts,
@@ -48,7 +47,6 @@ from adaptc.compile.passes.composed.writer import (
     words_for,
 )
 from adaptc.formats.html.cards import find_cards
-from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.forms import find_forms
 from adaptc.formats.html.idle import skip_links
@@ -63,7 +61,7 @@ from adaptc.formats.html.landmarks import (
     is_called_navigation,
     navigation_links,
 )
-from adaptc.formats.html.syntax import attribute_markup, text_markup
+from adaptc.formats.html.syntax import attribute_markup, class_words, text_markup
 from adaptc.formats.html.visible_text import (
     UNSEEN,
     content_length,

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from adaptc.formats.html.class_names import class_words
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.syntax import parse_srcset
+from adaptc.formats.html.syntax import class_words, parse_srcset
 
 if TYPE_CHECKING:
     from turbohtml import Element

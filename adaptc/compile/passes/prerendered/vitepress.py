@@ -11,9 +11,8 @@ from urllib.parse import quote
 
 from adaptc.compile.passes.prerendered.hydration import inline_code
 from adaptc.core.facts import FactKind
-from adaptc.formats.html.class_names import class_names
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.syntax import attribute_markup
+from adaptc.formats.html.syntax import attribute_markup, class_names
 from adaptc.formats.html.visible_text import fold_space
 
 if TYPE_CHECKING:
