@@ -309,6 +309,17 @@ def test_rooms_of_the_architecture_exist() -> None:
     assert [room for room in rooms if not (ROOT / room).exists()] == []
 
 
+def test_modules_that_the_architecture_names_exist() -> None:
+    named = set(re.findall(r"`([\w/]+\.py)`", text("docs/architecture.md")))
+    files = [
+        f"/{path.relative_to(ROOT).as_posix()}"
+        for folder in ("adaptc", "benchmarks")
+        for path in (ROOT / folder).rglob("*.py")
+    ]
+    assert len(named) > 10
+    assert {name for name in named if not any(file.endswith(f"/{name}") for file in files)} == set()
+
+
 def test_every_module_of_the_ground_floor_stands_in_the_architecture() -> None:
     page = text("docs/architecture.md")
     modules = {f"adaptc/{path.name}" for path in (ROOT / "adaptc").glob("[!_]*.py")}
