@@ -19,6 +19,7 @@ from tests.servers import web
 from tests.servers.browser import Browser
 from tests.servers.chromium import shared_chromium
 
+from adaptc.browser import NAMES
 from adaptc.core.interpreter import collect_seldom
 
 # Builds write, and wait for the disk to have, thousands of small files: in memory that takes no time
@@ -50,8 +51,6 @@ def _keep_bytecode() -> None:
 
 _keep_bytecode()
 
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-
 
 def _program(*names: str) -> str:
     """Return the path of the first program that is installed; without one, skip the test, or fail it in CI."""
@@ -65,7 +64,7 @@ def _program(*names: str) -> str:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[str]:
     """Return the path of the browser. Tests of a process that look at pages share one, which goes on running."""
-    path = _program(*CHROMIUM_NAMES)
+    path = _program(*NAMES)
     with shared_chromium(path):
         yield path
 

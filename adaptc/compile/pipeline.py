@@ -300,7 +300,7 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("half-objects", 5, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
-    EditPass("strip", 15, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
+    EditPass("strip", 16, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
     EditPass("third-parties", 1, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
@@ -354,7 +354,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("base-only", 4, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
-        8,
+        9,
         _HTML,
         "composed:compose_page",
         _COMPOSED,

@@ -9,7 +9,7 @@ import pytest
 
 from tests.sites.built import BuiltSite
 from tests.sites.served import POORER, ServedSite
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 from adaptc.daemons.actuator import Canary, Disobedient, murmur2
 from adaptc.daemons.run_directory import RunDirectory
@@ -22,6 +22,13 @@ PAGE = "<!DOCTYPE html>\n<html lang=en><head><title>A page</title></head>\n<body
 @pytest.fixture(params=["apache", "nginx"])
 def served(request: pytest.FixtureRequest, tmp_path: Path) -> ServedSite:
     return ServedSite(BuiltSite(tmp_path).write({"index.html": PAGE}), request.param, POORER)
+
+
+@pytest.fixture(autouse=True)
+def _busy_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that answers late since the machine is busy is asked all the same."""
+    monkeypatch.setattr("adaptc.daemons.actuator._BUSY", PATIENCE)
+    monkeypatch.setattr("adaptc.daemons.actuator._TIMEOUT", PATIENCE)
 
 
 def canary(served: ServedSite, port: int) -> Canary:

@@ -80,9 +80,12 @@ def labelled_images(tree: Document, page: PageContext, view: View) -> dict[str, 
     blocking, levels = Blocking(page, view), view.labelling.levels
     wanted = {place.ref for place in places if has_tag("keep", place, levels)}
     uses = [use if use.ref in wanted else _filtered(use, blocking) for use in labelled_uses]
+    places_of: dict[str, list[UseEvidence]] = {}
+    for place in places:
+        places_of.setdefault(place.ref, []).append(place)
     images = {}
     for use in uses:
-        own_places = tuple(place for place in places if place.ref == use.ref)
+        own_places = tuple(places_of.get(use.ref, ()))
         cases = [Case(place, evidence.get(use.path or ""), DecidedUsage(view.usage), rules) for place in own_places]
         size = max(filter(None, (case.size for case in cases)), default=None)
         is_dropped = any(has_tag("drop", place, levels) for place in own_places)

@@ -6,7 +6,8 @@ The cascade (CSS Cascade 5, section 6) is worked out for the few properties that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import itemgetter
 
@@ -45,6 +46,8 @@ HIDING = {
 
 
 _NO_NAMES: frozenset[str] = frozenset()
+_MOST_SHEETS = 8  # more of them are joined
+_Index = Mapping[str, Sequence[tuple[int, VisibilityRule]]]
 
 
 def is_hiding(name: str, value: str) -> bool:
@@ -61,7 +64,7 @@ class Cascade:
         self.tree = tree
         self.rules = [rule for text in texts for rule in visibility_rules(text, properties)]
         self._texts, self._properties = texts, properties
-        self._indexes = [visibility_index(text, properties) for text in texts]
+        self._indexes = _joined([visibility_index(text, properties) for text in texts])
         self._matched: dict[Element, list[VisibilityRule]] = {}
         self._required = frozenset().union(*(visibility_names(text, properties) for text in texts))
         self._names: dict[Element, frozenset[str]] = {}
@@ -158,6 +161,19 @@ class Cascade:
             own = {f".{name}" for name in class_names(each)} | {f"#{each.attr('id')}"}
             self._names[each] = around if own & self._required <= around else around | (own & self._required)
         return self._names[element]
+
+
+def _joined(indexes: Sequence[_Index]) -> Sequence[_Index]:
+    """Return one index of many sheets: each would be asked for each element."""
+    if len(indexes) <= _MOST_SHEETS:
+        return indexes
+    joined: defaultdict[str, list[tuple[int, VisibilityRule]]] = defaultdict(list)
+    first = 0
+    for index in indexes:
+        for name, rules in index.items():
+            joined[name] += ((first + place, rule) for place, rule in rules)
+        first += sum(map(len, index.values()))
+    return [joined]
 
 
 def _hides(rule: VisibilityRule, names: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ without a button is up to the page. Buttons that only scripts listen to go, and 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -70,10 +71,13 @@ def find_forms(tree: Document) -> Forms:
         return Forms(frozenset(), {}, {})
     controls = [each for each in tree.select(_CONTROLS) if not any(map(_is_hidden_node, (each, *each.ancestors)))]
     owner = _owners(forms, controls)
-    working = frozenset(form for form in forms if _is_working(form, [c for c, f in owner.items() if f is form]))
+    controls_of: dict[Element, list[Element]] = {form: [] for form in forms}
+    for control, form in owner.items():
+        controls_of[form].append(control)
+    working = frozenset(form for form, its_controls in controls_of.items() if _is_working(form, its_controls))
     outside = dict.fromkeys(form for control, form in owner.items() if form not in control.ancestors)
     used = {element.attr("id") for element in tree.select("[id]")}
-    free = (name for number in range(1, 10_000) if (name := f"f{number}") not in used)
+    free = (name for number in itertools.count(1) if (name := f"f{number}") not in used)
     return Forms(working, owner, {form: form.attr("id") or next(free) for form in outside})
 
 

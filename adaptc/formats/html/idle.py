@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from turbohtml import Document, Element
+from turbohtml import Element
 
 from adaptc.formats.html.cascade import Cascade
-from adaptc.formats.html.forms import control_type, find_forms, opens_natively
+from adaptc.formats.html.forms import Forms, control_type, find_forms, opens_natively
 from adaptc.formats.html.syntax import class_words
 from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_followable, is_hidden, walk
 
@@ -114,8 +114,11 @@ def consent_bars(cascade: Cascade) -> list[Element]:
     candidates = dict.fromkeys((*named, *tree.select(_DIALOGUES)))
     longest = min(_LONGEST, _SHARE * len(tree.text))
     bars = [each for each in candidates if len(each.text) <= longest and _asks(each) and _lies_over(cascade, each)]
-    scripted = [each for each in bars if _waits_for_script(each, tree)]
-    return [each for each in scripted if set(scripted).isdisjoint(each.ancestors)]
+    if not bars:
+        return []
+    forms = find_forms(tree)
+    scripted = dict.fromkeys(each for each in bars if _waits_for_script(each, forms))
+    return [each for each in scripted if not any(around in scripted for around in each.ancestors)]
 
 
 def _is_named(element: Element) -> bool:
@@ -140,9 +143,8 @@ def _lies_over(cascade: Cascade, element: Element) -> bool:
     return any(cascade.value(part, "position", width) in _OVER for part in parts for width in _WIDTHS)
 
 
-def _waits_for_script(element: Element, tree: Document) -> bool:
+def _waits_for_script(element: Element, forms: Forms) -> bool:
     """Whether it has a control, and none that works without scripts."""
-    forms = find_forms(tree)
     controls = element.select(_CONTROLS)
     buttons = [each for each in controls if each.tag != "a"]
     if any(forms.is_working(each) and control_type(each) == "submit" for each in buttons):

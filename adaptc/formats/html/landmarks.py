@@ -205,7 +205,8 @@ def navigation_links(landmarks: Landmarks, content_hrefs: Iterable[str] = ()) ->
         links = [link for link in links if link.href not in elsewhere]
     if len(links) <= _MOST_LINKS:
         return links
-    upper = [link for link in links if link.depth <= _deepest(links)]
+    deepest = _deepest(links)
+    upper = [link for link in links if link.depth <= deepest]
     return (upper if len(upper) >= _FEWEST_LINKS else links)[:_MOST_LINKS]
 
 

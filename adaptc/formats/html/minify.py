@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from turbohtml import Comment, Document, Html, Minify, Namespace, Text
+from turbohtml import Comment, Document, Html, Minify, Namespace, Node, Text
 
 from adaptc.formats.html.document import is_forced_quirks, parse_bare, parse_equal, scripting_modes
 from adaptc.formats.html.mutate import merge_texts
@@ -177,9 +177,12 @@ def _close_empty(marked: str, mark: str) -> str:
 
 
 def _drop_comments(tree: Document) -> None:
+    parents: dict[Node, None] = {}  # in order
     for comment in tree.xpath(_COMMENTS):  # type: ignore[union-attr]  # a list of nodes for this expression
         if isinstance(comment, Comment) and not is_meaningful_comment(comment.data):
             parent = comment.parent
             comment.decompose()
             if parent is not None and not isinstance(parent, Document):
-                merge_texts(parent)
+                parents[parent] = None
+    for changed in parents:
+        merge_texts(changed)

@@ -210,7 +210,7 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
     sources = [(script, source_of(script)) for script in tree.iter_elements("script") if _runs_in_order(script)]
     if not any(word in source for _, source in sources for word in (*_WRITES, *_DRESSES)):
         return text
-    evaluator, splices = Evaluator(), list[Splice]()
+    evaluator, splices, shown = Evaluator(), list[Splice](), _words(_SCRIPTS.sub(" ", text))
     themes: dict[tuple[str, str], list[str]] = {}
     contents: dict[str, str] = {}
     for script, source in sources:
@@ -218,7 +218,7 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
         effects = evaluator.run(source) if 0 < len(source) <= longest else []
         location = script.source_location
         literal = _readable("".join(each.value or "" for each in effects if each.kind == "write"))
-        if literal and location and location.end_tag and script.closest("body") and not _holds(text, literal):
+        if literal and location and location.end_tag and script.closest("body") and not _holds(shown, literal):
             end = location.end_tag.end_offset
             splices += [Splice(end, end, insert=literal), *_instead(script)]
         for effect in effects:
@@ -226,7 +226,7 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
                 contents[effect.target] = effect.value or ""
             elif effect.kind != "write":
                 _dress(tree, effect, themes)
-    splices += _fillings(tree, text, contents)
+    splices += _fillings(tree, shown, contents)
     splices += (splice for key, value in themes.items() for splice in _dressed(tree, *key, " ".join(value)))
     return spliced(text, splices)
 
@@ -250,17 +250,21 @@ def _readable(literal: str) -> str:
     return markup if is_readable and _INERT.search(markup) is None else ""
 
 
-def _holds(text: str, literal: str) -> bool:
+def _words(markup: str) -> str:
+    return " ".join(_MARKUP.sub(" ", markup).split())
+
+
+def _holds(shown: str, literal: str) -> bool:
     """Whether a page holds what its script writes: it is what a browser made of it."""
-    words = _MARKUP.sub(" ", literal).split()
-    return bool(words) and " ".join(words) in " ".join(_MARKUP.sub(" ", _SCRIPTS.sub(" ", text)).split())
+    words = _words(literal)
+    return bool(words) and words in shown
 
 
-def _fillings(tree: Document, text: str, contents: Mapping[str, str]) -> Iterator[Splice]:
+def _fillings(tree: Document, shown: str, contents: Mapping[str, str]) -> Iterator[Splice]:
     """Yield the contents of elements that scripts fill, by id; what holds more than words is left as it is."""
     for element in tree.select("[id]") if contents else ():
         literal, span = _readable(contents.get(element.attr("id") or "", "")), content_span(element)
-        if literal and span and element.select_one("*") is None and not _holds(text, literal):
+        if literal and span and element.select_one("*") is None and not _holds(shown, literal):
             yield Splice(*span, insert=literal)
 
 

@@ -18,7 +18,7 @@ from adaptc.formats.html.syntax import split_tokens
 __all__ = [
     "UNSEEN", "TextLengths", "content_length", "content_lengths", "content_texts", "fold_space", "image_text",
     "is_followable", "is_hidden", "link_label", "link_name", "math_text", "media_target", "rendered_texts",
-    "visible_text", "walk",
+    "short_text", "visible_text", "walk",
 ]  # fmt: skip
 
 # Elements whose text no visitor reads as text
@@ -46,6 +46,7 @@ _MEANINGLESS = frozenset({
     "the", "a", "of", "thumbnail", "banner", "avatar", "*", "-", ".", "|", "[]", "graphic", "figure", "decoration",
     "line", "hr",
 })  # fmt: skip
+_MOST_NODES = 256
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _SCRIPTED = re.compile(r"[\s\x00-\x1f]*(?:javascript|vbscript|data)[\s]*:", re.IGNORECASE)
 
@@ -136,6 +137,21 @@ def is_ad_label(element: Element) -> bool:
 
 
 _LONGEST_LABEL = 80  # characters
+
+
+def short_text(element: Element, most: int) -> str | None:
+    """Return the text of an element, ``None`` if it has more than ``most`` characters, or more nodes than a card has.
+
+    No more than these are read: a gallery asks for the text around each of its images.
+    """
+    pieces, left = list[str](), most
+    for count, node in enumerate(element.descendants):
+        if isinstance(node, Text):
+            pieces.append(node.data)
+            left -= len(node.data)
+        if left < 0 or count == _MOST_NODES:
+            return None
+    return "".join(pieces)
 
 
 def content_length(node: Node) -> int:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.sites.built import BuiltSite
+from tests.waiting import cpu_limit
 
 from adaptc.formats.script.facts import script_facts
 
@@ -24,16 +24,8 @@ FRAMES = {"code": "f(RUN)", "string": "x='RUN';", "template": "x=`RUN`;", "comme
 
 @pytest.fixture(autouse=True)
 def _limit() -> Iterator[None]:
-    """End a test that takes many times the CPU time that it needs: what is quadratic takes minutes."""
-
-    def end(_number: int, _frame: object) -> None:
-        raise TimeoutError("the time is out of proportion to the length")
-
-    before = signal.signal(signal.SIGVTALRM, end)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 20)
-    yield
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    signal.signal(signal.SIGVTALRM, before)
+    with cpu_limit(20):
+        yield
 
 
 def _run(piece: str, length: int) -> str:

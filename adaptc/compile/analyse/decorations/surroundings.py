@@ -18,6 +18,7 @@ from adaptc.compile.analyse.decorations.evidence import Tag
 from adaptc.core import media
 from adaptc.core.urls import Reach
 from adaptc.formats.html.syntax import class_names, class_words, name_words, split_tokens
+from adaptc.formats.html.visible_text import short_text
 from adaptc.site.site import SiteTarget
 
 # Elements that start a line of their own; the text of the nearest one counts as the text next to an image
@@ -302,7 +303,7 @@ def _is_home(path: str, page: str) -> bool:
 def _has_twin(link: Element, href: str) -> bool:
     """Whether a link with text nearby leads to the same place: then the image adds no information."""
     near = link.parent.parent if isinstance(link.parent, Element) else None
-    if not isinstance(near, Element) or len(near.text) > _NEAR:
+    if not isinstance(near, Element) or short_text(near, _NEAR) is None:
         return False
     return any(neighbour.attr("href") == href and neighbour.text.strip() for neighbour in near.find_all("a"))
 

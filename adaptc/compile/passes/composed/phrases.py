@@ -28,6 +28,7 @@ from adaptc.formats.html.visible_text import (
     link_name,
     math_text,
     media_target,
+    short_text,
 )
 
 __all__ = ["BLOCK_MARKUP", "WRITERS"]
@@ -91,7 +92,9 @@ def _is_picture_of_named(link: Element) -> bool:
     if link.select_one("img") is None or fold_space(link.text):
         return False
     name, parent = link_name(link), link.parent
-    if not isinstance(parent, Element) or not name or content_length(parent) > _LONGEST_NEAR:
+    if not isinstance(parent, Element) or not name or short_text(parent, _SPACED * _LONGEST_NEAR) is None:
+        return False
+    if content_length(parent) > _LONGEST_NEAR:
         return False
     same = (each for each in parent.select("a[href]") if each.attr("href") == link.attr("href") and each != link)
     return any(name in fold_space(each.text) for each in same)
@@ -143,6 +146,7 @@ def _add_image(flow: Flow, element: Element, blocks: Blocks) -> None:
 
 _NEAR = 3  # elements around an image, links not counted
 _LONGEST_NEAR = 1000  # characters of the text around an image that may repeat its own
+_SPACED = 3  # times as many with white space
 _NAME_OF_SLOT = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")
 
 
@@ -156,8 +160,8 @@ def _is_repeated(image: Element) -> bool:
     """Whether what is next to an image says what its alternative text says: its caption, its headline."""
     text = "".join(image_text(image).split())
     around = (each for each in image.ancestors if isinstance(each, Element) and each.tag not in ("a", "picture"))
-    near = (each.text for _, each in zip(range(_NEAR), around, strict=False))
-    return bool(text) and any(len(words) <= _LONGEST_NEAR and text in "".join(words.split()) for words in near)
+    near = (short_text(each, _LONGEST_NEAR) for _, each in zip(range(_NEAR), around, strict=False))
+    return bool(text) and any(text in "".join((words or "").split()) for words in near)
 
 
 def _add_drawing(_flow: Flow, element: Element, blocks: Blocks) -> None:

@@ -204,7 +204,7 @@ class _Reader:
         _show_defaults(tree)
         self.landmarks, self.forms, self.cards = find_landmarks(tree), find_forms(tree), find_cards(tree)
         self.called_main = self.landmarks.main
-        self.statements = read_statements(tree)
+        self.statements, self.linked = read_statements(tree), linked_ids(text)
         self.story = find_story(tree, self.landmarks, self.statements, page_title(tree))
         self.landmarks = _sorted_navigation(Landmarks(self.story.main, self.landmarks.navigation))
         found = find_site(tree)
@@ -218,7 +218,7 @@ class _Reader:
         left_out = [*self.landmarks.navigation, *([brand] if brand is not None and is_named else [])]
         left_out += self.cards.repeats
         messages = self.layout.messages()
-        ids = IdQueue(linked_ids(self.text))
+        ids = IdQueue(self.linked)
         return Flow(self.tree, self.forms, ids, left_out, _WRITERS, self.layout, messages, self.cards, self.pictures)
 
     def page(self) -> Page | None:
@@ -302,7 +302,7 @@ class _Reader:
     def _is_opened_by_link(self, element: Element) -> bool:
         """Whether a link of the page leads to an element, or into it: a dialogue, conditions of sale."""
         named = (each.attr("id") for each in (element, *element.select("[id]")))
-        return not linked_ids(self.text).isdisjoint(filter(None, named))
+        return not self.linked.isdisjoint(filter(None, named))
 
     def _called(self, body: Element, is_called: Callable[[Element], bool]) -> list[Element]:
         """Return the outermost elements that are called the head or the foot of the page, around its main content."""

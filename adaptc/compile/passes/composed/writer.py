@@ -271,8 +271,8 @@ def page_language(tree: Document) -> str:
     own = "" if root is None else root.attr("lang") or root.attr("xml:lang") or ""
     if own or body is None:
         return own
-    parts = (each for each in (body, *body.select("[lang]")) if each.attr("lang"))
-    found = next((each.attr("lang") or "" for each in parts if 2 * len(each.text) > len(body.text)), "")
+    parts, least = (each for each in (body, *body.select("[lang]")) if each.attr("lang")), len(body.text)
+    found = next((each.attr("lang") or "" for each in parts if 2 * len(each.text) > least), "")
     shown = walk(body, lambda each: each.tag not in UNSEEN)
     return (
         found or _declared_elsewhere(tree) or _spoken(" ".join(each.data for each in shown if isinstance(each, Text)))

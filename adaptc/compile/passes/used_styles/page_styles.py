@@ -159,14 +159,15 @@ def group_styles(
     ``ends_with_file`` a group ends with the sheet of a file.
     """
     run: list[PageStyle] = []
+    is_last = False
     for style in styles:
-        is_start = style.text is None or style.starts or any(each.starts and each.media for each in run)
-        is_start = is_start or any(handles_markup(each.element, page) for each in (style, *run))
-        is_start = is_start or (ends_with_file and any(each.path is not None for each in run))
-        if is_start and run:
+        has_handle = bool(handles_markup(style.element, page))
+        if run and (is_last or style.text is None or style.starts or has_handle):
             yield run
-            run = []
+            run, is_last = [], False
         if style.text is not None:
             run.append(style)
+            is_last = is_last or bool(style.starts and style.media) or has_handle
+            is_last = is_last or (ends_with_file and style.path is not None)
     if run:
         yield run
