@@ -289,10 +289,10 @@ PASSES: tuple[Pass, ...] = (
     EditPass("page-fonts", 5, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 3, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 5, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
-    EditPass("prerendered", 25, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
+    EditPass("prerendered", 26, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
-        19,
+        20,
         _HTML,
         "used_styles:inline_used_styles",
         _USED_STYLES,
@@ -301,7 +301,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("half-objects", 5, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
     EditPass("strip", 16, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
-    EditPass("third-parties", 1, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
+    EditPass("third-parties", 2, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
         16,

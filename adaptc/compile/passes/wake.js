@@ -47,7 +47,9 @@
     }
     for (const insert of held) insert()
   }
-  const wake = () => {
+  const wake = ({ isTrusted, screenX, screenY }) => {
+    // Browsers without a pointer say that one is at 0, 0 of the screen once a page is there
+    if (isTrusted && screenX === 0 && screenY === 0) return
     for (const sign of signs) removeEventListener(sign, wake, options)
     repeatFor(document)
     repeatFor(window)

@@ -42,7 +42,7 @@
     const isField = target.matches(field)
     if (type === 'keydown') restore(edited.get(target), target)
     if (type === 'pointerover') {
-      const menu = event.pointerType === 'mouse' && target.closest(pointed)
+      const menu = event.pointerType === 'mouse' && (event.screenX || event.screenY) && target.closest(pointed)
       if (menu) keep(event, menu)
     } else if (type === 'focusin') {
       if (isField) {

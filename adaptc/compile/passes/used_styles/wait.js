@@ -46,6 +46,8 @@
     observer.disconnect()
     for (const link of document.querySelectorAll('link[data-used]:not([rel])')) link.rel = 'stylesheet'
   }
-  for (const kind of ['pointerover', 'keydown', 'focusin']) addEventListener(kind, add, true)
+  // Browsers without a pointer say that one is at 0, 0 of the screen once a page is there
+  const act = ({ isTrusted, screenX, screenY }) => isTrusted && screenX === 0 && screenY === 0 || add()
+  for (const kind of ['pointerover', 'keydown', 'focusin']) addEventListener(kind, act, true)
   if (enter(document)) add()
 }
