@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain, pairwise
 
 from adaptc.core.facts import FactKind
@@ -54,8 +55,7 @@ class ScriptFacts:
 
     def names_address(self, name: str) -> bool:
         """Whether the script writes out the name of a host or file."""
-        parts = tuple(_addresses((name,)))
-        return all(any(part in address for address in self.addresses) for part in parts)
+        return all(any(part in address for address in self.addresses) for part in _parts_of(name)[0])
 
     def names_file(self, path: str, root: str = NOWHERE) -> bool:
         """Whether the script writes out the name of a file, or composes it of parts, as loaders of chunks do.
@@ -65,12 +65,13 @@ class ScriptFacts:
         URL of the docroot; of a site without a known host it is the file's if the path is the same.
         """
         name = path.rpartition("/")[2]
+        parts, digests = _parts_of(name)
         return (
             all(
                 any(part in address and _may_lead_to(address, path, root) for address in self.addresses)
-                for part in _addresses((name,))
+                for part in parts
             )
-            or not self.quoted.isdisjoint(part for part in _PARTS.split(name) if _is_digest(part))
+            or not self.quoted.isdisjoint(digests)
             or any(name.endswith(ending) for ending in self.addresses if ending[0] == "." and "." in ending[1:])
         )
 
@@ -127,6 +128,12 @@ _QUOTED = re.compile(r"""(["'`])(?=([^"'`\s]{1,99})\1)|#([\w-]+)""")
 # Parts of the name of a chunk: "12.4f5a9c01.chunk.js", "about-BhX5jokk.js", "main~ab12cd34.js"
 _PARTS = re.compile(r"[.~]|-(?=[\w-]+\.[a-z]+\Z)")
 _SHORTEST = 6  # characters of a digest
+
+
+@lru_cache(maxsize=4096)  # every script of a page is asked for each file
+def _parts_of(name: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the addresses in a name, and the digests in one of a file."""
+    return tuple(_addresses((name,))), frozenset(filter(_is_digest, _PARTS.split(name)))
 
 
 def _is_digest(part: str) -> bool:
