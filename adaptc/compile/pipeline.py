@@ -279,8 +279,8 @@ PASSES: tuple[Pass, ...] = (
         content_only="styles:imports_nothing",
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
-    AssetPass("half-sheets", 6, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
-    AssetPass("sheet-pictures", 4, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
+    AssetPass("half-sheets", 7, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
+    AssetPass("sheet-pictures", 5, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 4, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
     AssetPass("scripts", 4, _JS, "scripts:rewrite_script", {"names": Option(False), **_MINIFY}, content_only=True),
     AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
@@ -304,7 +304,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("third-parties", 2, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
-        16,
+        17,
         _HTML,
         "half_images:halve_images",
         _HALF_IMAGES,
@@ -327,7 +327,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        9,
+        10,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

@@ -173,11 +173,12 @@ def halve_css(text: str, copy_of: Callable[[str], Copy | None], *, declarations:
 def with_images(text: str, image_of: Callable[[str], str | None], *, declarations: bool = False) -> str:
     """Return CSS with another value for each ``url()`` of an image for which ``image_of`` returns one.
 
-    It is in a declaration of its own after the original one, which counts where a browser does not know the value.
+    It is in a declaration of its own after the original one, which counts where a browser does not know the value. One
+    that is overridden already stays: the sheet had them before it moved into the page.
     """
     pieces, end = [], 0
     for declaration in image_declarations(text, declarations=declarations):
-        replaced = _declaration(text, declaration, image_of)
+        replaced = None if declaration.is_overridden else _declaration(text, declaration, image_of)
         if replaced is not None:
             pieces += [text[end : declaration.start], replaced]
             end = declaration.end

@@ -329,7 +329,6 @@ Read = Callable[[str], bytes | None]
 
 _SHOWING = frozenset({Role.IMAGE, Role.OBJECT, Role.LAZY})
 _DATA = re.compile(r"data:image/[-+.\w]+((?:;[^,;]*)*),(.*)", re.IGNORECASE | re.DOTALL)
-_PROPERTY = re.compile(r"[;\s]*([-\w]+)\s*:([^;}]*)")
 
 
 @dataclass(slots=True)
@@ -417,17 +416,12 @@ def shown_urls(text: str, *, declarations: bool = False) -> Iterator[str]:
     overridden = {
         reference.start
         for declaration in image_declarations(text, declarations=declarations)
-        if _is_overridden(text, declaration.start, declaration.end)
+        if declaration.is_overridden
         for reference in declaration.urls
     }
     for reference in css_references(text, declarations=declarations):
         if reference.role is Role.CSS_URL and reference.start not in overridden:
             yield reference.url
-
-
-def _is_overridden(text: str, start: int, end: int) -> bool:
-    own, following = _PROPERTY.match(text, start), _PROPERTY.match(text, end)
-    return own is not None and following is not None and own[1] == following[1] and "image-set(" in following[2]
 
 
 def _imports(text: str) -> Iterator[str]:

@@ -19,16 +19,22 @@ from adaptc.formats.css.sheet_text import rule_ends
 # and filter: mostly SVG, and support came late.
 IMAGE_PROPERTIES = frozenset({"background", "background-image", "list-style", "list-style-image", "content"})
 _NAME = re.compile(r"([-\w]+)\s*:")
+# The declaration after one
+_FOLLOWING = re.compile(r"\s*;\s*([-\w]+)\s*:([^;{}]*)")
 _BAD_TOKENS = frozenset({Kind.BAD_STRING, Kind.BAD_URL})
 
 
 @dataclass(frozen=True, slots=True)
 class ImageDeclaration:
-    """A declaration, from its name to the end of its value, and its ``url()`` outside of other functions."""
+    """A declaration, from its name to the end of its value, and its ``url()`` outside of other functions.
+
+    It is overridden where the next one has an ``image-set()`` for the same property.
+    """
 
     start: int
     end: int
     urls: tuple[CssReference, ...]
+    is_overridden: bool
 
 
 def image_declarations(text: str, *, declarations: bool = False) -> list[ImageDeclaration]:
@@ -92,7 +98,9 @@ class _Walk:
         name = _NAME.match(self.text, start)
         if name is not None and name[1].lower() in IMAGE_PROPERTIES:
             end = start + len(self.text[start:end].rstrip())
-            yield ImageDeclaration(start, end, tuple(self.statement_urls))
+            following = _FOLLOWING.match(self.text, end)
+            is_overridden = following is not None and following[1] == name[1] and "image-set(" in following[2]
+            yield ImageDeclaration(start, end, tuple(self.statement_urls), is_overridden)
 
 
 def _depth_change(token: Token) -> int:

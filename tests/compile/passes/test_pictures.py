@@ -227,6 +227,14 @@ def test_images_of_the_page_s_own_css_are_offered_after_the_original_declaration
     assert b"<style>p{background:url(a.jpg);background:image-set(url(_adaptc/" in sheet
 
 
+def test_a_sheet_that_offered_formats_before_it_moved_into_the_page_offers_them_once() -> None:
+    style = "background:url(a.jpg);background:image-set(url(a.webp),url(a.jpg))"
+    page = rewritten(picture_site("<p>x", head=f"<style>p{{color:red;background:url(a.jpg)}}b{{{style}}}</style>"))
+    text = (page.content or b"").decode()
+    assert text.count("image-set") == 2
+    assert f"b{{{style}}}" in text
+
+
 def test_a_background_that_the_page_loads_as_an_image_too_stays() -> None:
     background = "<p style='background:url(a.jpg)'>"
     assert "image-set" in offered(f"{background}<img src=b.jpg srcset='b.jpg 2x'>")
