@@ -356,6 +356,7 @@ def test_readers_may_enlarge_the_page_which_does_not_load_itself_anew() -> None:
         ("<meta property=og:description content='Said elsewhere'>", "<p>x", "Said elsewhere"),
         ("<meta name=description content=' '>", f"<h1>H</h1><p>Short.<p>{WORDS}<p>{WORDS * 6}", WORDS.strip()),
         ("", f"<h1>H</h1><p>{WORDS * 9}", (WORDS * 2)[:155].rpartition(" ")[0]),
+        ("", f"<h1>A title</h1><ul>{'<li>Ten <b>w</b>ords' * 20}</ul>", "A title " + "Ten words " * 14 + "Ten"),
         ("", "<h1>H</h1><p>Ships came in at dawn.", None),
     ],
 )

@@ -237,6 +237,10 @@ def head_markup(tree: Document, source: str, main: str = "") -> str:
 _DESCRIPTION = 'meta[name=description i][content], meta[property="og:description"][content]'
 _LONGEST_DESCRIPTION = 155  # characters, as search engines show
 _LONG = 100  # characters: what is shorter is its own description
+# Tags that no word goes across
+_BREAK = re.compile(
+    r"<(?=/?(?:p|br|hr|h[1-6]|li|t[rdh]|d[td]|pre|div|summary|figcaption|blockquote|caption|label|button)\b)"
+)
 _PARAGRAPH = re.compile(r"<p(?: [^>]*)?>(.*?)</p>", re.DOTALL)
 
 
@@ -245,7 +249,7 @@ def _description(tree: Document, main: str) -> str:
     metas = sorted(tree.select(_DESCRIPTION), key=lambda each: "property" in each.attrs)
     said = next(filter(None, (fold_space(each.attr("content") or "") for each in metas)), "")
     has_own = any("name" in each.attrs and (each.attr("content") or "").strip() for each in metas)
-    text = fold_space(parse_bare(main).text) if not said else ""
+    text = fold_space(parse_bare(_BREAK.sub(" <", main)).text) if not said else ""
     if has_own or not (said or len(text) > _LONG):
         return ""
     paragraphs = (fold_space(parse_bare(match[1]).text) for match in _PARAGRAPH.finditer(main))
