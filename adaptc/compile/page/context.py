@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
@@ -308,8 +309,11 @@ def is_isolated(element: Element, text: str) -> bool:
     """
     if any(getattr(ancestor, "tag", None) in _APART or _is_fragment(ancestor) for ancestor in element.ancestors):
         return True
-    place = element.source_location
-    return place is not None and any(start < place.start_tag.start_offset < end for start, end in _noscripts(text))
+    place, spans = element.source_location, _noscripts(text)
+    if place is None:
+        return False
+    before = bisect_left(spans, (place.start_tag.start_offset,))
+    return before > 0 and place.start_tag.start_offset < spans[before - 1][1]
 
 
 # Applications whose root is the whole document, in whose head they find style elements, too
