@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.command import ExitCode, Invocation
-from adaptc.compile.engine.reporting import Progress, Silent
 from adaptc.core.diagnostics import Diagnostic, Severity, printable
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
+
+    from adaptc.compile.engine.reporting import Progress
 
 # How many diagnostics of one id are printed without --verbose. Notes are shown on request only.
 LIMITS = {Severity.ERROR: 20, Severity.WARNING: 5, Severity.NOTE: 0}
@@ -140,6 +141,8 @@ def _count(number: int, word: str) -> str:
 def watching(invocation: Invocation) -> Iterator[Progress]:
     """Give a progress for a build: a bar when standard error is a terminal, else silence."""
     if invocation.quiet or invocation.format == "json" or not sys.stderr.isatty():
+        from adaptc.compile.engine.reporting import Silent
+
         yield Silent()
         return
     from rich.console import Console

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
@@ -19,7 +19,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import Reach, Target, document_base
 from adaptc.formats.html.contract import CONTRACT_CHECKS, ContractCheck
 from adaptc.formats.html.document import Irreversible, Page, encode_page, parse, parse_bare, read_page
-from adaptc.formats.html.references import ISLAND_SCRIPTS, base_href, embedded_references, references
+from adaptc.formats.html.references import ISLAND_SCRIPTS, base_href, embedded_references, reference_urls
 from adaptc.formats.html.shown import VIEWPORTS, ShownPage, hidden_from_reader
 from adaptc.site.site import PAGE_SUFFIX
 
@@ -27,6 +27,17 @@ if TYPE_CHECKING:
     from turbohtml import Document
 
 _LISTED = 3  # dead references that a message lists
+_LONGEST_SHARED = 1 << 20  # characters of a page of which levels share what was found: it stays in memory meanwhile
+
+
+@lru_cache(maxsize=2)
+def _article_check(text: str) -> ContractCheck:
+    return CONTRACT_CHECKS["article"](parse_bare(text))
+
+
+@lru_cache(maxsize=2)
+def _shown_page(text: str, sheets: tuple[str, ...]) -> ShownPage:
+    return ShownPage(parse_bare(text), sheets)
 
 
 @dataclass(slots=True)
@@ -143,9 +154,12 @@ class Verifier:
     @cached_property
     def source_tree(self) -> Document:
         """The tree of the source; for levels without scripts as ``static_text`` has it."""
+        return self._wanted_tree if self._source_text == self._wanted_text else parse_bare(self._source_text)
+
+    @cached_property
+    def _source_text(self) -> str:
         text = self._wanted_text
-        static = settled_text(text, self.context, self.view) if self.promise == "article" else text
-        return self._wanted_tree if static == text else parse_bare(static)
+        return settled_text(text, self.context, self.view) if self.promise == "article" else text
 
     @cached_property
     def _wanted_text(self) -> str:
@@ -159,14 +173,19 @@ class Verifier:
 
     @cached_property
     def _find_violations(self) -> ContractCheck:
-        return CONTRACT_CHECKS[self.promise](self.source_tree)
+        return self._check(self.source_tree, self._source_text)
 
     @cached_property
     def _find_losses(self) -> ContractCheck:
         """The check of a page that has its scripts: they write what they write."""
         if self.source_tree is self._wanted_tree:
             return self._find_violations
-        return CONTRACT_CHECKS[self.promise](self._wanted_tree)
+        return self._check(self._wanted_tree, self._wanted_text)
+
+    def _check(self, tree: Document, text: str) -> ContractCheck:
+        """Return the check of the promise by a tree parsed from ``text``; levels without scripts share theirs."""
+        is_shared = self.promise == "article" and len(text) <= _LONGEST_SHARED
+        return _article_check(text) if is_shared else CONTRACT_CHECKS[self.promise](tree)
 
     # ---- what a reader sees
 
@@ -180,12 +199,16 @@ class Verifier:
 
     @cached_property
     def _shown_source(self) -> ShownPage:
-        return self._shown(self.source_tree)
+        tree, text = self.source_tree, self._source_text
+        is_shared = self.promise == "article" and len(text) <= _LONGEST_SHARED
+        return _shown_page(text, self._screen_sheets(tree)) if is_shared else self._shown(tree)
 
     def _shown(self, tree: Document) -> ShownPage:
+        return ShownPage(tree, self._screen_sheets(tree))
+
+    def _screen_sheets(self, tree: Document) -> tuple[str, ...]:
         # passes hide and show elements of pages with scripts only, and applying a page's sheets takes time
-        is_adapted = self.context.has_scripts
-        return ShownPage(tree, screen_sheets(tree, self.context.base, self.view) if is_adapted else ())
+        return screen_sheets(tree, self.context.base, self.view) if self.context.has_scripts else ()
 
     # ---- sizes
 
@@ -288,12 +311,12 @@ def new_dead_references(before: Document, after: Document, page: PageContext, vi
 
     Those of the sheets that ``before`` links count: what leads nowhere in a sheet may do so in the page, too.
     """
-    known_urls = set(_urls(before))
+    known_urls, urls = set(reference_urls(before)), tuple(dict.fromkeys(reference_urls(after)))
     # what a script writes out may be in the page that is made without it
-    known_urls.update(url for url in _urls(after) if url not in known_urls and page.names_file(url))
+    known_urls.update(url for url in urls if url not in known_urls and page.names_file(url))
     is_same_base = base_href(before) == base_href(after)
     base = page.base if is_same_base else document_base(view.url_of(page.path), base_href(after))
-    suspects = [url for url in dict.fromkeys(_urls(after)) if not (is_same_base and url in known_urls)]
+    suspects = [url for url in urls if not (is_same_base and url in known_urls)]
     dead = {url: target for url in suspects if (target := _missing_target(url, base, view)) is not None}
     if not dead:
         return []
@@ -304,10 +327,6 @@ def new_dead_references(before: Document, after: Document, page: PageContext, vi
         new = [url for url in new if dead[url].path not in known_paths]
     listed = ", ".join(new[:_LISTED]) + (", ..." if len(new) > _LISTED else "")
     return [f"references lead nowhere: {listed}"] if new else []
-
-
-def _urls(tree: Document) -> Iterator[str]:
-    return (reference.url for reference in references(tree))
 
 
 def _missing_target(url: str, base: str, view: DerivingView) -> Target | None:

@@ -145,8 +145,17 @@ def visibility_names(text: str, properties: frozenset[str] = VISIBILITY_PROPERTI
 
 def inline_visibility_rule(style: str, properties: frozenset[str] = VISIBILITY_PROPERTIES) -> VisibilityRule:
     """Return the visibility rule of a style attribute."""
+    return (_inline_rule if len(style) > _LONGEST_KNOWN else _known_inline_rule)(style, properties)
+
+
+def _inline_rule(style: str, properties: frozenset[str]) -> VisibilityRule:
     values = _values(style, declaration_items(style), properties)
     return VisibilityRule("", False, _INLINE_SPECIFICITY, ALL_WIDTHS, values)
+
+
+# Characters of an attribute that is remembered: a page has the same in many places, and one with data URIs has not
+_LONGEST_KNOWN = 500
+_known_inline_rule = lru_cache(maxsize=2048)(_inline_rule)
 
 
 def _rules(text: str, items: Sequence[Item], widths: Widths, properties: frozenset[str]) -> Iterator[VisibilityRule]:

@@ -48,6 +48,7 @@ HIDING = {
 _NO_NAMES: frozenset[str] = frozenset()
 _MOST_SHEETS = 8  # more of them are joined
 _Index = Mapping[str, Sequence[tuple[int, VisibilityRule]]]
+_NO_VALUE = (False, 0, "")
 
 
 def is_hiding(name: str, value: str) -> bool:
@@ -82,9 +83,16 @@ class Cascade:
 
     def hiding(self, element: Element, width: float) -> tuple[str, ...]:
         """Return the properties that hide an element at some width."""
-        if not self._rules_of(element) and "hidden" not in element.attrs:
-            return ()
-        return tuple(name for name in HIDING if is_hiding(name, self.value(element, name, width)))
+        best: dict[str, tuple[bool, int, str]] = {}  # property -> is important, specificity, value: as ``value`` has it
+        for rule in self._rules_of(element):
+            if rule.is_state or not any(low <= width <= high for low, high in rule.widths):
+                continue
+            for name, value, important in rule.values:
+                if name not in best or (important, rule.specificity) >= best[name][:2]:
+                    best[name] = (important, rule.specificity, value)
+        if "hidden" in element.attrs and not best.get("display", _NO_VALUE)[2]:
+            best["display"] = (False, 0, "none")
+        return tuple(name for name in HIDING if name in best and is_hiding(name, best[name][2])) if best else ()
 
     def is_shown_by_state(self, element: Element, name: str) -> bool:
         """Whether a visitor can make an element visible without a script, for example by pointing at something."""

@@ -170,8 +170,20 @@ def words_violations(before: Document, after: Document) -> list[str]:
     All visible text stays in its order, and so do links, anchors, forms and controls, title, language and mode.
     Images may go or change, and words may be added: those of a removed image, or of a noscript.
     """
-    old, new = (replace(extract_content(tree), ids=_anchor_ids(tree)) for tree in (before, after))
-    lost = _first_lost_piece(rendered_texts(before), fold_space(new.text))
+    return _check_words(before)(after)
+
+
+def _check_words(before: Document) -> ContractCheck:
+    return partial(_lost_words, _anchored_content(before), rendered_texts(before))
+
+
+def _anchored_content(tree: Document) -> PageContent:
+    return replace(extract_content(tree), ids=_anchor_ids(tree))
+
+
+def _lost_words(old: PageContent, texts: Sequence[str], after: Document) -> list[str]:
+    new = _anchored_content(after)
+    lost = _first_lost_piece(texts, fold_space(new.text))
     lost_text = [] if lost is None else [f"text is gone or has moved: {lost!r}"]
     return [*_lost_items(old, new), *lost_text, *_changed_metadata(old, new)]
 
@@ -183,18 +195,27 @@ def _check_content(before: Document) -> ContractCheck:
 
 def article_violations(before: Document, after: Document) -> list[str]:
     """Return how a page breaks the promise ``article``, as sentences (see ``lost_from_article``)."""
-    values = zip(("title", "lang", "dir"), _title_and_language(before), _title_and_language(after), strict=True)
+    return _check_article(before)(after)
+
+
+def _check_article(before: Document) -> ContractCheck:
+    return partial(_changed_article, _article_content(before), _title_and_language(before))
+
+
+def _changed_article(article: _ArticleContent, metadata: tuple[str, str, str], after: Document) -> list[str]:
+    values = zip(("title", "lang", "dir"), metadata, _title_and_language(after), strict=True)
     changed = [f"{name} was {old!r} and is {new!r}" for name, old, new in values if old and old != new]
-    return [*lost_from_article(before, after), *changed]
+    return [*_lost_from(article, after), *changed]
 
 
 # Returns the violations of a rewritten page
 ContractCheck = Callable[[Document], list[str]]
-# A level's promise (``adaptc.config.rulebook.PROMISES``) -> the check of rewritten pages, made from the source page
+# A level's promise (``adaptc.config.rulebook.PROMISES``) -> the check of rewritten pages, made from the source page. It
+# holds what it compares, not the tree of the page
 CONTRACT_CHECKS: Mapping[str, Callable[[Document], ContractCheck]] = {
     "same": _check_content,
-    "words": lambda before: partial(words_violations, before),
-    "article": lambda before: partial(article_violations, before),
+    "words": _check_words,
+    "article": _check_article,
 }
 
 
@@ -295,30 +316,58 @@ def lost_from_article(before: Document, after: Document) -> list[str]:
     The article is the main content, or everything but the navigation where none stands out. Images do not count;
     the order of the parts may change, that of the text within a part is checked piece by piece.
     """
-    landmarks = find_landmarks(before)
+    return _lost_from(_article_content(before), after)
+
+
+@dataclass(frozen=True, slots=True)
+class _ArticleContent:
+    """What a page must keep: text nodes without white space, links, targets of links within it, and forms.
+
+    ``forms`` counts the working ones by method, action and the names of the controls that they send.
+    """
+
+    pieces: tuple[str, ...]
+    links: tuple[str, ...]
+    anchors: frozenset[str]
+    forms: Counter[tuple[str, str, frozenset[str]]]
+
+
+def _article_content(tree: Document) -> _ArticleContent:
+    landmarks = find_landmarks(tree)
+    return _ArticleContent(
+        tuple(_wanted_pieces(tree, landmarks)),
+        tuple(_wanted_links(tree, landmarks)),
+        frozenset(_anchors(tree)),
+        _count_forms(find_forms(tree)),
+    )
+
+
+def _lost_from(article: _ArticleContent, after: Document) -> list[str]:
     return [
-        *_lost_text(before, after, landmarks),
-        *_lost_links(before, after, landmarks),
-        *_lost_anchors(before, after),
-        *_lost_forms(before, after),
+        *_lost_text(article.pieces, after),
+        *_lost_links(article.links, after),
+        *_lost_anchors(article.anchors, after),
+        *_lost_forms(article.forms, after),
     ]
 
 
-def _lost_text(before: Document, after: Document, landmarks: Landmarks) -> Iterator[str]:
-    root = landmarks.main if landmarks.main is not None else before.select_one("body")
-    body = after.select_one("body")
+def _wanted_pieces(tree: Document, landmarks: Landmarks) -> Iterator[str]:
+    root = landmarks.main if landmarks.main is not None else tree.select_one("body")
     if root is None:
         return
-    text = _compact(body) if body is not None else ""
     menus = inner_navigation(landmarks.main) if landmarks.main is not None else ()
     landmarks = Landmarks(landmarks.main, (*landmarks.navigation, *menus))
-    needless = find_cards(before).repeats.union(skip_links(root))
-    lost = list(_missing(_article_pieces(root, landmarks, needless), text))
+    yield from _article_pieces(root, landmarks, find_cards(tree).repeats.union(skip_links(root)))
+
+
+def _lost_text(pieces: Sequence[str], after: Document) -> Iterator[str]:
+    body = after.select_one("body")
+    lost = list(_missing(pieces, _compact(body) if body is not None else "")) if pieces else []
     if lost:
         yield f"text of the article is gone: {_enumerate([repr(piece[:_QUOTED]) for piece in lost], _NAMED_LOSSES)}"
 
 
-def _missing(pieces: Iterator[str], text: str) -> Iterator[str]:
+def _missing(pieces: Iterable[str], text: str) -> Iterator[str]:
     """Yield the pieces that are not in ``text``, searched after the piece before, and then anywhere."""
     position = 0
     for piece in pieces:
@@ -334,18 +383,29 @@ def _missing(pieces: Iterator[str], text: str) -> Iterator[str]:
 def _article_pieces(root: Node, landmarks: Landmarks, needless: frozenset[Element]) -> Iterator[str]:
     """Yield the text nodes that a visitor reads, without white space; not icons, labels of
     advertisements and ``needless`` links: those that repeat a card's, and to skip what no longer is above."""
+    unread: dict[Node, bool] = {}  # by element: whether a part of it, or all around it, is not for readers
     for child in content_nodes(root, landmarks):
-        if not isinstance(child, Text) or not needless.isdisjoint(child.ancestors):
+        if not isinstance(child, Text) or not (piece := "".join(child.data.split())) or is_icons(piece):
             continue
-        if isinstance(child.parent, Element) and (is_ad_label(child.parent) or _is_in_idle(child)):
-            continue
-        if (piece := "".join(child.data.split())) and not is_icons(piece):
+        if not _is_unread(child.parent, needless, unread) and not _labels_ad(child):
             yield piece
 
 
-def _is_in_idle(text: Text) -> bool:
-    """Whether a text names what a script would do."""
-    return any(isinstance(each, Element) and is_idle(each) for each in text.ancestors)
+def _is_unread(node: Node | None, needless: frozenset[Element], known: dict[Node, bool]) -> bool:
+    """Whether a node is ``needless`` or names what a script would do, or something around it; noted in ``known``."""
+    lineage: list[Node] = []
+    while node is not None and node not in known:
+        lineage.append(node)
+        node = node.parent
+    is_unread = node is not None and known[node]
+    for each in reversed(lineage):
+        is_unread = is_unread or (isinstance(each, Element) and (each in needless or is_idle(each)))
+        known[each] = is_unread
+    return is_unread
+
+
+def _labels_ad(text: Text) -> bool:
+    return isinstance(text.parent, Element) and is_ad_label(text.parent)
 
 
 def _compact(body: Element) -> str:
@@ -353,22 +413,26 @@ def _compact(body: Element) -> str:
     return "".join("".join(node.data.split()) for node in nodes if isinstance(node, Text))
 
 
-def _lost_links(before: Document, after: Document, landmarks: Landmarks) -> Iterator[str]:
-    content = content_links(before, landmarks)
+def _wanted_links(tree: Document, landmarks: Landmarks) -> Iterator[str]:
+    content = content_links(tree, landmarks)
     wanted = dict.fromkeys([*content, *(link.href for link in navigation_links(landmarks, content))])
-    present = {link.attr("href") for link in after.select("a[href], area[href]")}
-    needless = {link.attr("href") for link in before.select('a[href^="#"]') if is_own_anchor(link)}
-    body = before.select_one("body")
+    needless = {link.attr("href") for link in tree.select('a[href^="#"]') if is_own_anchor(link)}
+    body = tree.select_one("body")
     needless.update(link.attr("href") for link in (skip_links(body) if body is not None else ()))
-    lost = [href for href in wanted if href not in present and href not in needless]
+    return (href for href in wanted if href not in needless)
+
+
+def _lost_links(wanted: Iterable[str], after: Document) -> Iterator[str]:
+    present = {link.attr("href") for link in after.select("a[href], area[href]")}
+    lost = [href for href in wanted if href not in present]
     if lost:
         yield _name_lost(lost, "link", "links", _NAMED_LOSSES)
 
 
-def _lost_anchors(before: Document, after: Document) -> Iterator[str]:
+def _lost_anchors(before: frozenset[str], after: Document) -> Iterator[str]:
     """Report the links within the page that lead nowhere now but led somewhere before."""
     wanted = {(link.attr("href") or "")[1:] for link in after.select('a[href^="#"]')}
-    lost = sorted(wanted & _anchors(before) - _anchors(after))
+    lost = sorted(wanted & before - _anchors(after))
     if lost:
         yield f"links within the page lead to what is gone: {', '.join(lost[:_NAMED_LOSSES])}"
 
@@ -379,8 +443,8 @@ def _anchors(tree: Document) -> set[str]:
     return {name for name in ids | names if name}
 
 
-def _lost_forms(before: Document, after: Document) -> Iterator[str]:
-    lost = _count_forms(find_forms(before)) - _count_forms(find_forms(after))
+def _lost_forms(before: Counter[tuple[str, str, frozenset[str]]], after: Document) -> Iterator[str]:
+    lost = before - _count_forms(find_forms(after))
     for method, action, names in lost:
         yield f"a form is gone or sends less: {method} {action} ({', '.join(sorted(names))})"
 

@@ -24,6 +24,7 @@ from adaptc.formats.html.visible_text import (
     is_hidden,
     link_label,
     link_name,
+    unseen_elements,
     walk,
 )
 
@@ -80,7 +81,8 @@ def find_landmarks(tree: Document) -> Landmarks:
     inside = {main, *main.ancestors} if main is not None else set()
     # Where no main content stands out, what is called a menu may be all that there is.
     most = int(_HALF * total) if main is None else total
-    candidates = (each for each in body.iter_elements() if each not in inside and _is_navigation(each, most, lengths))
+    named = (each for each in body.select(_MAY_BE_NAVIGATION) if each not in inside)
+    candidates = (each for each in named if _is_navigation(each, most, lengths))
     outside = [each for each in candidates if main is None or main not in each.ancestors]
     regions = set(outside)
     return Landmarks(main, tuple(each for each in outside if regions.isdisjoint(each.ancestors)))
@@ -134,6 +136,9 @@ def inner_navigation(main: Element) -> list[Element]:
     return found
 
 
+_MAY_BE_NAVIGATION = "nav, ul, ol, [role], [class], [id]"  # is called so, or a list
+
+
 def _is_navigation(element: Element, most: int, lengths: TextLengths) -> bool:
     if not is_called_navigation(element) and not (element.tag in ("ul", "ol") and _is_link_list(element)):
         return False
@@ -154,9 +159,10 @@ def _is_tab(link: Element) -> bool:
 
 def is_called_navigation(element: Element) -> bool:
     """Whether an element is navigation by its tag, its role or what it is called."""
-    if element.tag == "nav" or (element.attr("role") or "").lower() in _NAVIGATION_ROLES:
+    tag = element.tag
+    if tag == "nav" or (element.attr("role") or "").lower() in _NAVIGATION_ROLES:
         return True
-    return element.tag in _MENU_TAGS and not _NAVIGATION.isdisjoint(class_words(element))
+    return tag in _MENU_TAGS and not _NAVIGATION.isdisjoint(class_words(element))
 
 
 def _is_link_list(element: Element) -> bool:
@@ -176,8 +182,8 @@ def content_links(tree: Document, landmarks: Landmarks) -> list[str]:
 
 def content_nodes(root: Node, landmarks: Landmarks) -> Iterator[Text | Element]:
     """Yield the text nodes and elements of the content below ``root``: not the navigation, controls and media."""
-    navigation = set(landmarks.navigation)
-    return walk(root, lambda each: each not in navigation and each.tag not in _NOT_CONTENT and not is_hidden(each))
+    skipped = unseen_elements(root, _NOT_CONTENT).union(landmarks.navigation)
+    return walk(root, lambda each: each not in skipped)
 
 
 def _link_target(node: Text | Element) -> str:

@@ -98,6 +98,14 @@ def references(tree: Document) -> Iterator[Reference]:
         yield from _element_references(element)
 
 
+def reference_urls(tree: Document) -> Iterator[str]:
+    """Yield the URLs of ``references``: without their places, in two thirds of the time."""
+    for element in referring_elements(tree):
+        if element.tag == "style":
+            yield from (reference.url for reference in _style_sheet(element))
+        yield from (url for _, urls in attribute_references(element) for _, url, _ in urls)
+
+
 # A selector of all these attributes takes two to seven times as long as a loop over all elements: it is compiled for
 # each page. Most elements of plain pages have no attributes, and XPath skips them in a seventh of the loop's time.
 _WITH_ATTRIBUTES = XPath("//*[@*]|//style")

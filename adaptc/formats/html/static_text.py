@@ -7,8 +7,9 @@ what scripts write at once is written. The year of today is left out, and values
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from turbohtml import Comment, Document, Element, SelectorSyntaxError, Text
 
@@ -80,7 +81,6 @@ _NUMBERS = (
     "countto", "data-count", "data-count-to", "data-counter", "data-countto", "data-countup", "data-end", "data-final",
     "data-number", "data-purecounter-end", "data-target", "data-to",
 )  # fmt: skip
-_NAMED = re.compile("|".join(_NUMBERS), re.IGNORECASE)
 _SHOWS = "span, div, p, h1, h2, h3, h4, h5, h6, strong, b, em, i, li, dt, dd, td, small, data"
 _ZERO = re.compile(r"\s*(0(?:\.0+)?)\s*")
 _NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,4})?[kKmM%+]?|\d{1,3}(?:,\d{3})+")
@@ -91,7 +91,8 @@ def write_counted_numbers(text: str) -> str:
 
     Without scripts "0+ users" would stay what it says.
     """
-    if _NAMED.search(text) is None or "<script" not in text.lower():
+    lowered = text.lower()
+    if "<script" not in lowered or not any(name in lowered for name in _NUMBERS):
         return text
     pieces, position = [], 0
     for start, end, number in _counters(text):
@@ -210,12 +211,11 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
     sources = [(script, source_of(script)) for script in tree.iter_elements("script") if _runs_in_order(script)]
     if not any(word in source for _, source in sources for word in (*_WRITES, *_DRESSES)):
         return text
-    evaluator, splices, shown = Evaluator(), list[Splice](), _words(_SCRIPTS.sub(" ", text))
+    splices, shown = list[Splice](), _words(_SCRIPTS.sub(" ", text))
     themes: dict[tuple[str, str], list[str]] = {}
     contents: dict[str, str] = {}
-    for script, source in sources:
-        longest = _LONGEST_WRITING if _WRITES[0] in source else _LONGEST
-        effects = evaluator.run(source) if 0 < len(source) <= longest else []
+    run = tuple(source if len(source) <= _longest(source) else "" for _, source in sources)
+    for (script, _), effects in zip(sources, _effects(run), strict=True):
         location = script.source_location
         literal = _readable("".join(each.value or "" for each in effects if each.kind == "write"))
         if literal and location and location.end_tag and script.closest("body") and not _holds(shown, literal):
@@ -229,6 +229,20 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
     splices += _fillings(tree, shown, contents)
     splices += (splice for key, value in themes.items() for splice in _dressed(tree, *key, " ".join(value)))
     return spliced(text, splices)
+
+
+def _longest(source: str) -> int:
+    return _LONGEST_WRITING if _WRITES[0] in source else _LONGEST
+
+
+@lru_cache(maxsize=32)
+def _effects(scripts: tuple[str, ...]) -> tuple[Sequence[Effect], ...]:
+    """Return the effects of each script of a page: those of other pages, and of the page at other levels, are the same.
+
+    ``""`` stands for one that is too long.
+    """
+    evaluator = Evaluator()
+    return tuple(evaluator.run(script) if script else () for script in scripts)
 
 
 def _instead(script: Element) -> Iterator[Splice]:

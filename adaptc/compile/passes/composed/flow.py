@@ -91,9 +91,8 @@ class Blocks:
 
     def ends_in_word(self) -> bool:
         """Whether a word that is added now would be one with the last of the run."""
-        last = next(
-            filter(None, (piece and _TAG.sub(" " * (piece == LINE_BREAK), piece) for piece in self.run[::-1])), ""
-        )
+        pieces = (piece and _TAG.sub(" " * (piece == LINE_BREAK), piece) for piece in reversed(self.run))
+        last = next(filter(None, pieces), "")
         return last[-1:].isalnum()
 
     def end_run(self, id_attribute: Callable[[], str]) -> None:
@@ -277,8 +276,11 @@ class Flow:
 
     def _is_joint(self, previous: Node | None, node: Node, blocks: Blocks) -> bool:
         """Whether a node continues the word before it although a box begins or ends there."""
-        text = node.data if isinstance(node, Text) else node.text if isinstance(node, Element) else ""
-        if not (text[:1].isalnum() and blocks.ends_in_word()):
+        if isinstance(node, Text) and not node.data[:1].isalnum():
+            return False
+        if not blocks.ends_in_word() or (isinstance(node, Element) and not node.text[:1].isalnum()):
+            return False  # of an element the text is that of all in it
+        if not isinstance(node, Text | Element):
             return False
         if isinstance(previous, Element) and is_picture(previous):
             return True  # of which the text alternative is written

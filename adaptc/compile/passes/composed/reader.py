@@ -184,7 +184,7 @@ def _depth(tree: Document) -> int:
 
 
 def _reference_new_characters(markup: str, source: str) -> str:
-    added = {character for character in set(markup) - set(source) if not character.isascii()}
+    added = set() if markup.isascii() else {each for each in set(markup) - set(source) if not each.isascii()}
     return markup.translate({ord(c): f"&#{ord(c)};" for c in added}) if added else markup
 
 
@@ -382,12 +382,13 @@ class _Reader:
         self, main: str, search: str = "", around: str = "", footer: str = "", frame: Frame | None = None
     ) -> Page:
         frame = Frame() if frame is None else frame
-        words = words_for(page_language(self.tree))
+        language = page_language(self.tree)
+        words = words_for(language)
         site = self._site(main)
         heading = "" if site.is_heading else self._missing_heading(main)
         links = sum(len(group.links) for group in frame.menu)
         page = Page(
-            page_start(self.tree, self.text), head_markup(self.tree, self.text, main), "",
+            page_start(self.tree, self.text, language), head_markup(self.tree, self.text, main), "",
             body_tag(self.tree, self.text),
             site, notice_for("off", "", "", words), {name: text_markup(word) for name, word in words.items()},
             menu=tuple(frame.menu), is_long=links > _OPEN_LINKS or len(frame.menu) > 1, search=search,

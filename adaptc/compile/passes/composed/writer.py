@@ -199,12 +199,15 @@ _MOST_SECONDS = 10
 _VIEWPORT = "<meta name=viewport content=width=device-width,initial-scale=1>"
 
 
-def page_start(tree: Document, source: str) -> str:
-    """Return everything before the head, with a doctype where that keeps the document mode."""
+def page_start(tree: Document, source: str, spoken: str) -> str:
+    """Return everything before the head, with a doctype where that keeps the document mode.
+
+    ``spoken`` is the language of the page.
+    """
     doctype = "" if is_quirks(tree) or is_forced_quirks(source) else "<!DOCTYPE html>"
     language, body = _root_language(tree.root), tree.select_one("body")
-    if not language and page_language(tree) and (body is None or "lang" not in body.attrs):
-        language = f" {attribute_markup('lang', page_language(tree))}"
+    if not language and spoken and (body is None or "lang" not in body.attrs):
+        language = f" {attribute_markup('lang', spoken)}"
     return f"{doctype}<html{language}{_direction(tree)}>"
 
 
@@ -298,6 +301,7 @@ def _declared_elsewhere(tree: Document) -> str:
     return ""
 
 
+@lru_cache(maxsize=4)
 def _spoken(text: str) -> str:
     """Return the language of a text, ``""`` where two are as likely."""
     spaced = _UNSPACED.sub(lambda match: f" {match[0]} ", text[: 8 * _MOST_WORDS]).lower()
@@ -313,6 +317,7 @@ def page_title(tree: Document) -> str:
     return fold_space(title.text) if title is not None else ""
 
 
+@lru_cache(maxsize=4)
 def linked_ids(source: str) -> frozenset[str]:
     """Return the ids to which links of a page lead."""
     return frozenset(_FRAGMENT.findall(source))
