@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,32 @@ class TomlSource:
 
     def part(self, place: KeyPath, values: Mapping[str, Any]) -> TomlSource:
         """Return ``values``, which are at ``place``, as a source of their own with the lines of the whole file."""
-        depth = len(place)
-        lines = {path[depth:]: line for path, line in self.lines.items() if path[:depth] == place}
-        return TomlSource(self.name, values, lines)
+        return TomlSource(self.name, values, _LateLines(partial(_lines_below, self.lines, place)))
+
+
+class _LateLines(Mapping[KeyPath, int]):
+    """The lines of keys, found once somebody asks: only mistakes name lines, and they take twice the parsing."""
+
+    def __init__(self, find: Callable[[], Mapping[KeyPath, int]]) -> None:
+        self._find = find
+
+    @cached_property
+    def _found(self) -> Mapping[KeyPath, int]:
+        return self._find()
+
+    def __getitem__(self, path: KeyPath) -> int:
+        return self._found[path]
+
+    def __iter__(self) -> Iterator[KeyPath]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def _lines_below(lines: Mapping[KeyPath, int], place: KeyPath) -> dict[KeyPath, int]:
+    depth = len(place)
+    return {path[depth:]: line for path, line in lines.items() if path[:depth] == place}
 
 
 def read_toml(path: Path, shown: str | None = None) -> TomlSource:
@@ -73,7 +97,7 @@ def parse_toml(text: str, name: str) -> TomlSource:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(_syntax_complaint(name, str(error))) from error
-    return TomlSource(name, values, dict(_key_lines(text)))
+    return TomlSource(name, values, _LateLines(partial(_key_lines, text)))
 
 
 def _syntax_complaint(name: str, message: str) -> str:
@@ -154,7 +178,11 @@ def _statements(text: str) -> Iterator[list[_Token]]:
 _DEPTH = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
-def _key_lines(text: str) -> Iterator[tuple[KeyPath, int]]:
+def _key_lines(text: str) -> dict[KeyPath, int]:
+    return dict(_lines_of_keys(text))
+
+
+def _lines_of_keys(text: str) -> Iterator[tuple[KeyPath, int]]:
     table: KeyPath = ()
     counts: dict[KeyPath, int] = {}
     for statement in _statements(text):
