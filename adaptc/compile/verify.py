@@ -122,7 +122,7 @@ class Verifier:
     ) -> None:
         self._dropping = dropping
         self.tree, self.context, self.view, self.promise, self.may_grow = tree, context, view, promise, may_grow
-        self.source_sizes = self._sizes(content)
+        self._content = content
         self._named: dict[str, bool] = {}  # whether a script of the page names a file
 
     def problem(self, draft: Draft) -> Problem | None:
@@ -230,6 +230,11 @@ class Verifier:
         if max(extra) <= 0:
             return max(extra)  # the exact number decides nothing, and takes reading every image of the page
         return max(self._add_files(extra, set(source_embeds).difference(embeds), -1))
+
+    @cached_property
+    def source_sizes(self) -> tuple[int, ...]:
+        """The sizes of the source; a page that stays as it is needs none."""
+        return self._sizes(self._content)
 
     def _sizes(self, content: bytes) -> tuple[int, ...]:
         """Return the sizes of a page: in each content coding where it stays the same, else by an estimate."""

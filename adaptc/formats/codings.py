@@ -59,8 +59,8 @@ _ZSTD_WINDOW_LOG = 23
 _LEAST_SAVED_BYTES = 16
 _LEAST_SAVED_PER_CENT = 1
 
-# The largest content whose encodings are remembered, in bytes
-_SMALL = MIB // 2
+# The largest contents whose encodings are remembered, in bytes: of many small ones, and of two large ones
+_SMALL, _LARGE = MIB // 2, 4 * MIB
 # Bytes passed to the zstd decoder at a time. Four bytes can expand to a block of 128 KiB (RFC 8878, section 3.1.1.2.2,
 # RLE_Block), so that a piece expands to 8 MiB at most.
 _ZSTD_PIECE = 256
@@ -113,7 +113,9 @@ def encode(content: bytes, coding: str, effort: Effort) -> bytes:
     Raises ``KeyError`` for an unknown coding or effort, and ``Shortage`` where memory is short.
     """
     setting = setting_for(coding, effort, len(content))
-    return (_encode_small if len(content) <= _SMALL else _encode)(content, setting)
+    if len(content) <= _SMALL:
+        return _encode_small(content, setting)
+    return (_encode_large if len(content) <= _LARGE else _encode)(content, setting)
 
 
 def _encode(content: bytes, setting: Setting) -> bytes:
@@ -122,6 +124,7 @@ def _encode(content: bytes, setting: Setting) -> bytes:
 
 # A page is encoded to learn its size before it is encoded to be sent, and at level full before it is a source
 _encode_small = lru_cache(maxsize=32)(_encode)
+_encode_large = lru_cache(maxsize=6)(_encode)  # a page and its source, in three codings
 
 
 def encode_if_smaller(content: bytes, coding: str, effort: Effort) -> bytes | None:

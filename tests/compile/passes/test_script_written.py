@@ -16,7 +16,7 @@ from adaptc.config.rulebook import load_levels
 from adaptc.core import media
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.shown import ShownPage, hidden_from_reader
-from adaptc.formats.html.visible_text import content_length, content_lengths
+from adaptc.formats.html.visible_text import UNSEEN, content_length, content_lengths, is_hidden, unseen_elements
 
 LEVELS = load_levels(known_passes=KNOWN_PASSES)
 SCRIPT = "<script>mount(document.getElementById('root'))</script>"
@@ -213,3 +213,20 @@ def test_the_text_of_a_part_is_counted_without_what_is_hidden_in_it() -> None:
     tree = parse("<body>ab<div hidden>cde<p hidden>fghi</p>j</div><main>k <svg><text>l</text></svg>m</main>")
     lengths, parts = content_lengths(tree), tree.select("body, div, p, main")
     assert [lengths.of(part) for part in parts] == [content_length(part) for part in parts] == [4, 4, 4, 2]
+
+
+def test_what_is_unseen_is_found_by_queries_as_by_looking_at_each_element() -> None:
+    attributes = (
+        "hidden", "hidden=until-found", "aria-hidden=TRUE", "aria-hidden=false", "style='Display : NONE'",
+        "style=visibility:hidden", "style=color:red", "class='a Skip-link' href=#x", "class=headerlink",
+        "class=linenos", "class=material-icons", "class=x", "style=display:none class=linenos aria-hidden=true", "",
+    )  # fmt: skip
+    tags = ("a", "p", "dialog", "dialog open", "svg", "template", "img", "pre", "custom-tag")
+    tree = parse(
+        "".join(f"<div><{tag} {given}>1<b>x</b></{tag.split()[0]}></div>" for tag in tags for given in attributes)
+    )
+    for root in (tree, tree.select_one("body")):
+        assert root is not None
+        found = {each for each in root.iter_elements() if each.tag in UNSEEN or is_hidden(each)}
+        assert unseen_elements(root) == found
+        assert len(found) > len(tags)

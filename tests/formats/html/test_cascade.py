@@ -2,7 +2,7 @@
 
 import pytest
 
-from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.html.cascade import HIDING, Cascade, is_hiding
 from adaptc.formats.html.document import parse
 
 PAGE = '<div class="a b:c"><p id=x class="y z">text</p><svg><linearGradient></linearGradient></svg></div>'
@@ -32,3 +32,17 @@ def test_a_type_of_svg_is_found_in_any_case() -> None:
     tree = parse(PAGE)
     (element,) = tree.select("svg > *")
     assert Cascade(tree, ("linearGradient{opacity:0}",)).hiding(element, 412) == ("opacity",)
+
+
+@pytest.mark.parametrize("width", [412, 1280])
+def test_what_hides_an_element_are_the_properties_whose_values_do(width: float) -> None:
+    sheets = (
+        ".y{display:none;opacity:0}.z{opacity:1}#x{left:-999px!important}p{left:0!important}",
+        "@media (max-width:600px){.y{display:block!important;visibility:hidden}}.z:hover{display:block}",
+    )
+    for attributes in ("", "hidden", "style='height:0;opacity:.5'", "style=display:none", "hidden style='display: '"):
+        tree = parse(f'<div><p id=x class="y z" {attributes}>text</p><p {attributes}>other</p></div>')
+        cascade = Cascade(tree, sheets)
+        for element in tree.select("*"):
+            found = tuple(name for name in HIDING if is_hiding(name, cascade.value(element, name, width)))
+            assert cascade.hiding(element, width) == found

@@ -6,7 +6,7 @@ import pytest
 
 from adaptc.core.model import Reference, Role
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.references import base_href, embedded_references, references
+from adaptc.formats.html.references import base_href, embedded_references, reference_urls, references
 
 
 def urls(html: str) -> list[tuple[Role, str, str]]:
@@ -155,3 +155,13 @@ def test_of_a_picture_the_source_counts_that_all_windows_take_at_the_latest() ->
 
     assert urls(narrow + modern) == ["a.avif"]
     assert urls(narrow + others) == ["s.avif", "x.jxl", "a.jpg"]
+
+
+def test_the_urls_of_references_are_found_without_their_places() -> None:
+    tree = parse(
+        "<base href=a/><style src=z>@import 'b.css';p{background:url(c.png)}</style><a href=d ping=e>"
+        "<img srcset='f 1x, g 2x' src=h><template><script src=i></script></template>"
+        "<p style='background:url(j)'><iframe srcdoc='<img src=k>'></iframe><svg fill='url(l.svg#m)'></svg>"
+    )
+    assert list(reference_urls(tree)) == [reference.url for reference in references(tree)]
+    assert {"b.css", "c.png", "f", "g", "h", "i", "j", "k"} <= set(reference_urls(tree))

@@ -137,3 +137,12 @@ def test_what_is_there_for_those_without_scripts_goes_where_a_script_wrote_it() 
 def test_numbers_with_signs_are_counted_up(number: str) -> None:
     page = f"<b data-count='{number}'>0</b><script>x</script>"
     assert static_text(page) == page.replace(">0<", f">{number}<")
+
+
+def test_what_a_script_writes_depends_on_the_scripts_before_it_in_its_own_page() -> None:
+    for number in ("one", "two", "one"):  # the scripts of the last page are those of the first, and do not run again
+        page = f"<body><script>var n = '{number}'</script><script>document.write('<b>' + n + '</b>')</script>"
+        assert f"<b>{number}</b>" in static_text(page)
+    assert (
+        "<b>" not in static_text("<body><script>document.write('<b>' + n + '</b>')</script>").partition("</script>")[2]
+    )
