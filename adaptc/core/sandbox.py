@@ -11,7 +11,7 @@ import contextlib
 import marshal
 import os
 import sys
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
 from importlib.util import cache_from_source
@@ -31,6 +31,7 @@ _MODULES = ("adaptc.", "jinja2.")
 # What loaders gave, compiled: to compile the report takes several times as long as to build a small site
 _CODES: dict[Hashable, CodeType | None] = {}
 _MOST_CODES = 64
+_MOST_ATTRIBUTES = 4096
 
 
 def sandboxed(**options: Any) -> Environment:
@@ -68,11 +69,28 @@ def _kind() -> type[Environment]:
     class Sandbox(ImmutableSandboxedEnvironment):
         def __init__(self, **options: Any) -> None:
             super().__init__(undefined=StrictUndefined, bytecode_cache=Compiled(), **options)
+            self._safe: dict[tuple[type, str], bool] = {}
+
+        def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+            return _remembered(self._safe, super().is_safe_attribute, obj, attr, value)
 
         def is_safe_callable(self, obj: Any) -> bool:
             return super().is_safe_callable(obj) and _is_harmless(obj)
 
     return Sandbox
+
+
+def _remembered(
+    known: dict[tuple[type, str], bool], is_safe: Callable[[Any, str, Any], bool], owner: Any, name: str, value: Any
+) -> bool:
+    """Return whether an attribute is safe: that depends on the type and the name, and is asked for each value."""
+    key = (type(owner), name)
+    if key in known:
+        return known[key]
+    if len(known) >= _MOST_ATTRIBUTES:
+        known.clear()
+    known[key] = is_safe(owner, name, value)
+    return known[key]
 
 
 def _code_key(bucket: Bucket) -> Hashable:

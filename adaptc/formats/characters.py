@@ -94,7 +94,7 @@ def written_characters(text: str) -> str:
     """Return the characters beyond ASCII that a text writes, escaped ones included, in order of code points."""
     plain = html.unescape(text) if "&" in text else text
     escaped = (int(digits, 16) for digits in set(_ESCAPED.findall(text)))
-    found = set(plain) | {chr(code) for code in escaped if code <= _LAST}
+    found = (set() if plain.isascii() else set(plain)) | {chr(code) for code in escaped if code <= _LAST}
     return "".join(sorted(each for each in found if ord(each) > 0x7F and not 0xD800 <= ord(each) < 0xE000))
 
 

@@ -248,8 +248,20 @@ def _without_pictures(figures: SiteFigures, diagnostics: tuple[Diagnostic, ...])
     return dataclasses.replace(figures, screenshots=(), diagnostics=diagnostic_figures(diagnostics))
 
 
+# Characters that are written to a file at once: a template yields a piece for each expression
+_WRITTEN = 1 << 16
+
+
 def _encoded(chunks: Iterator[str]) -> Iterator[bytes]:
-    return (chunk.encode("utf-8", "replace") for chunk in chunks)
+    """Yield text as UTF-8, in larger pieces than it comes."""
+    pieces, size = list[str](), 0
+    for chunk in chunks:
+        pieces.append(chunk)
+        size += len(chunk)
+        if size >= _WRITTEN:
+            yield "".join(pieces).encode("utf-8", "replace")
+            pieces, size = [], 0
+    yield "".join(pieces).encode("utf-8", "replace")
 
 
 def _traffic_figures(traffic: Traffic | None) -> TrafficFigures | None:

@@ -22,7 +22,7 @@ from adaptc.formats.script import is_javascript_type, is_module_type
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 from adaptc.formats.script.lookups import selects_file
 from adaptc.site.header_rules import CSP, LINK
-from adaptc.site.published import HYDRATABLE
+from adaptc.site.published import has_mark, is_hydratable
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -333,7 +333,7 @@ def is_compared(style: Element, text: str) -> bool:
 def _hydration_of(text: str) -> tuple[bool, bool]:
     if "<script" not in text:
         return False, False
-    return HYDRATABLE.search(text) is not None, _WHOLE_DOCUMENT.search(text) is not None
+    return is_hydratable(text), has_mark(text, ("self.__next_f", "window.__re"), _WHOLE_DOCUMENT)
 
 
 # With scripting a noscript is text up to its end tag. Without, one in the head ends before the first element that

@@ -12,7 +12,7 @@ from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.references import ISLAND_SCRIPTS
 from adaptc.formats.script import is_javascript_type, is_module_type
-from adaptc.site.published import HYDRATABLE
+from adaptc.site.published import is_hydratable
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -144,7 +144,7 @@ FRAMEWORKS = (
         ),
     ),
 )
-# Any other (``adaptc.site.published.HYDRATABLE``)
+# Any other (``adaptc.site.published.is_hydratable``)
 _ANY = Framework("a framework", "body", re.compile(rf"{_HEX}|{_BASE64}"))
 
 
@@ -152,7 +152,7 @@ def find_framework(editor: Editor) -> Framework | None:
     """Return the framework that rendered a page, if there is one; one without a name, by what hydration looks for."""
     codes = tuple(inline_code(editor.tree))
     known = next((each for each in FRAMEWORKS if each.is_on(editor.tree, codes)), None)
-    return _ANY if known is None and HYDRATABLE.search(editor.text) else known
+    return _ANY if known is None and is_hydratable(editor.text) else known
 
 
 def inline_code(tree: Document) -> Iterator[str]:
