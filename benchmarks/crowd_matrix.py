@@ -177,7 +177,13 @@ class Phase:
     rejected: int = 0
     failed: int = 0
     levels: dict[str, int] = field(default_factory=dict)
+    causes: dict[str, int] = field(default_factory=dict)
     shares: list[float] = field(default_factory=list)
+
+    def fail(self, cause: str) -> None:
+        """Count a view that failed."""
+        self.failed += 1
+        self.causes[cause] = self.causes.get(cause, 0) + 1
 
     def record(self) -> dict[str, object]:
         """Return the figures of the phase."""
@@ -188,6 +194,7 @@ class Phase:
             "served/s": round(len(self.served) / self.seconds, 1),
             "rejected": self.rejected,
             "failed": self.failed,
+            "causes": self.causes,
             "p95_s": _slow(self.served),
             "p95_late_s": _slow(self.late),
             "share": round(statistics.mean(late), 3) if late else None,
@@ -201,10 +208,12 @@ def _slow(times: Sequence[float]) -> float | None:
 
 
 class Crowd:
-    """Visitors with addresses of their own. ``objects`` are the URLs of a page by its level."""
+    """Visitors with addresses of their own, who send ``fields``. ``objects`` are the URLs of a page by its level."""
 
-    def __init__(self, port: int, pages: Sequence[str], objects: Mapping[tuple[str, str], Sequence[str]]) -> None:
-        self._port, self._pages, self._objects = port, pages, objects
+    def __init__(
+        self, port: int, pages: Sequence[str], objects: Mapping[tuple[str, str], Sequence[str]], fields: str = ""
+    ) -> None:
+        self._port, self._pages, self._objects, self._fields = port, pages, objects, fields
         self._free: dict[str, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = {}
         self._random, self._waiting, self._begun = random.Random(1), 0, 0.0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -221,7 +230,7 @@ class Crowd:
                 used, mark = now, time.monotonic() + 1
             phase.views += 1
             if self._waiting >= MOST_WAITING:
-                phase.failed += 1
+                phase.fail("too many wait")
             else:
                 task = asyncio.create_task(self._visit(phase))
                 self._tasks.add(task)
@@ -239,24 +248,22 @@ class Crowd:
         address, page = f"127.0.{1 + number // 100}.{1 + number % 100}", self._random.choice(self._pages)
         try:
             await asyncio.wait_for(self._view(phase, address, page, begun), PATIENCE)
-        except (TimeoutError, OSError, asyncio.IncompleteReadError, ValueError):
-            phase.failed += 1
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, ValueError) as error:
+            phase.fail(type(error).__name__)
         finally:
             self._waiting -= 1
 
     async def _view(self, phase: Phase, address: str, page: str, begun: float) -> None:
         free = self._free.setdefault(address, [])
-        reader, writer = free.pop() if free else await asyncio.open_connection(
-            "127.0.0.1", self._port, local_addr=(address, 0)
-        )  # fmt: skip
+        reader, writer, (status, level) = await self._begin(free, address, page)
         is_done = False
         try:
-            status, level = await self._fetch(reader, writer, page)
             name = "rejected" if status == 503 else level
             phase.levels[name] = phase.levels.get(name, 0) + 1
             if status != 200:
                 phase.rejected += status == 503
-                phase.failed += status != 503
+                if status != 503:
+                    phase.fail(str(status))
             else:
                 for path in self._objects.get((level, page), ()):
                     await self._fetch(reader, writer, path)
@@ -270,8 +277,28 @@ class Crowd:
             else:
                 writer.close()
 
+    async def _begin(
+        self, free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]], address: str, page: str
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter, tuple[int, str]]:
+        """Ask for a page. A connection that the server has closed meanwhile is no failure (RFC 9112, section 9.3.1)."""
+        while free:
+            reader, writer = free.pop()
+            try:
+                return reader, writer, await self._fetch(reader, writer, page)
+            except (ConnectionError, asyncio.IncompleteReadError) as error:
+                writer.close()
+                if getattr(error, "partial", b""):
+                    raise
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._port, local_addr=(address, 0))
+        try:
+            return reader, writer, await self._fetch(reader, writer, page)
+        except BaseException:
+            writer.close()
+            raise
+
     async def _fetch(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, path: str) -> tuple[int, str]:
-        writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: br\r\n\r\n".encode())
+        head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: br\r\n{self._fields}\r\n"
+        writer.write(head.encode())
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
         length = int(head.partition("content-length:")[2].split("\r", 1)[0] or 0)
         await reader.readexactly(length)

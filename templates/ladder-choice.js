@@ -2,9 +2,9 @@
 const mayBePage = (path) => /(^|\/|\.html?|\/[^/.]*|^[^/.]*)$/i.test(path)
 // isClean: whether the host sends about.html for /about; others send nothing or a directory there
 const nameOfPage = (path, isClean) => {
-  if (/(^|\/)$/.test(path)) return `${path}${settings.index}.txt`
-  if (/\.html?$/i.test(path)) return `${path}.txt`
-  return isClean && !settings.twins.includes(path) ? `${path}.html.txt` : null
+  if (/(^|\/)$/.test(path)) return path + settings.index + settings.suffix
+  if (/\.html?$/i.test(path)) return path + settings.suffix
+  return isClean && !settings.twins.includes(path) ? `${path}.html${settings.suffix}` : null
 }
 const mayBeObject = (path, level) => settings.kinds[level].includes(path.slice(path.lastIndexOf(".") + 1).toLowerCase())
 const isSlow = (line) =>

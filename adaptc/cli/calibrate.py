@@ -12,13 +12,13 @@ from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve.servers import launchable, server_named
+from adaptc.serve.servers import examinable, server_named
 
 if TYPE_CHECKING:
     from adaptc.serve.calibrate.calibration import Calibration
     from adaptc.serve.calibrate.profile import Profile, Saturation
 
-_SERVERS = [server.name for server in launchable()]
+_SERVERS = [server.name for server in examinable()]
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _FILE = click.Path(dir_okay=False, path_type=Path)
 

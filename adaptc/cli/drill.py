@@ -14,7 +14,7 @@ from adaptc.cli.popular import views_in_logs
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve.servers import launchable, server_named
+from adaptc.serve.servers import examinable, server_named
 
 if TYPE_CHECKING:
     from adaptc.config.config import Config
@@ -30,7 +30,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of a build.  [default: opt]")
 @click.option("--docroot", type=_FOLDER, metavar="DIR", help="The site.  [default: that of the last build]")
 @click.option(
-    "--server", type=click.Choice([server.name for server in launchable()]), required=True, help="Start this server."
+    "--server", type=click.Choice([server.name for server in examinable()]), required=True, help="Start this server."
 )
 @click.option("--log-format", metavar="FORMAT", help="The format of the logs: a name, or a format string.")
 @click.option(

@@ -43,7 +43,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option(
     "--edge",
-    type=click.Choice(["cloudflare", "netlify", "vercel"]),
+    type=click.Choice(["cloudflare", "netlify", "vercel", "deno", "cloudfront"]),
     help="With --ladder: a script that the host runs for each request picks the level, instead of a service worker.",
 )
 def export(

@@ -91,7 +91,9 @@ class Launcher:
     instance's directory, that file and the port. ``modules`` are those that the policy needs, ``settling`` the
     seconds after which a change of the state directory has effect. ``omits`` tells which paths the server cannot
     adapt. With ``has_plain_ranges`` parts of files are those of the identity, whatever codings a client accepts.
-    With ``ignores_if_match`` it answers as if there were no If-Match, as caches may (RFC 9110, section 13.1.1).
+    With ``ignores_if_match`` it answers as if there were no If-Match, as caches may (RFC 9110, section 13.1.1). With
+    ``keeps_coding`` answers without a body name the coding of the file, with ``sends_dates`` copies have the date of
+    the original.
     """
 
     configuration: Callable[[Instance, int], str]
@@ -101,6 +103,8 @@ class Launcher:
     omits: Callable[[str], bool] = lambda _path: False
     has_plain_ranges: bool = False
     ignores_if_match: bool = False
+    keeps_coding: bool = False
+    sends_dates: bool = False
 
 
 def no_diagnostics(_installation: Installation) -> Iterator[Diagnostic]:
@@ -138,7 +142,8 @@ class Server:
 
     ``variables`` are those of its templates in addition to the common ones, ``filters`` the filters: ``arg`` quotes
     an argument that may contain variables of the server, ``path`` one that contains none. ``lacks`` are the
-    settings of ``[serve]`` that it cannot follow and refuses, of buckets, classes, reject and strict freshness.
+    settings of ``[serve]`` that it cannot follow and refuses, of buckets, classes, reject and strict freshness, and
+    ``ignores`` what of the trees it does not send, of formats and dictionaries.
     ``host`` is the name of the server that reads the files, if it is another. With ``is_reverse_proxy`` it chooses
     for origin servers, with ``is_cache`` it keeps their answers, too, and no other cache does. Raises of
     ``variables`` and filters: ``UsageError`` for a setting, ``ValueError`` for a text that cannot be expressed in
@@ -152,6 +157,7 @@ class Server:
     variables: Callable[[Policy], Mapping[str, Any]] = no_variables
     tests: Mapping[str, Callable[[str], bool]] = field(default_factory=dict)
     lacks: tuple[str, ...] = ()
+    ignores: tuple[str, ...] = ()
     is_reverse_proxy: bool = False
     is_cache: bool = False
     uses_class_map: bool = False

@@ -36,6 +36,7 @@ FILES = {
 }
 EVERYTHING: dict[str, Any] = {"serve__buckets": True, "serve__classes": True, "serve__reject": True}
 SERVERS = ("apache", "nginx")
+ALL = (*SERVERS, "caddy", "lighttpd")
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +85,7 @@ def messages(tally: Tally) -> set[str]:
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("server", ALL)
 def test_what_is_emitted_passes(site: BuiltSite, server: str) -> None:
     tally = verify(site, server)
     assert messages(tally) == set()
@@ -95,7 +96,7 @@ def test_what_is_emitted_passes(site: BuiltSite, server: str) -> None:
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("server", ALL)
 def test_levels_classes_and_rejection_pass(site: BuiltSite, server: str) -> None:
     tally = verify(site, server, **EVERYTHING)
     assert messages(tally) == set()
@@ -104,7 +105,7 @@ def test_levels_classes_and_rejection_pass(site: BuiltSite, server: str) -> None
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("server", ALL)
 def test_answers_that_shared_caches_may_hold_pass(site: BuiltSite, server: str) -> None:
     levels = {"levels__full": {"promise": "words"}}
     tally = verify(site, server, race=0, **EVERYTHING, serve__shared_seconds=60, serve__poor_level="full", **levels)

@@ -88,9 +88,10 @@ class ServedSite:
 def serving(served: ServedSite, front: str, **settings: Any) -> Iterator[Server]:
     """Run a server, or a reverse proxy in front of that of ``served``, with what is emitted for it."""
     conf, root = served.site.output / "serve", served.site.root / "front"
-    if front == "lighttpd":
+    if front in ("caddy", "lighttpd"):
         served.emitted(**settings)
-        with web.lighttpd(root, served.site.docroot, f'include "{conf}/lighttpd.conf"') as server:
+        line = {"caddy": f"import {conf}/Caddyfile", "lighttpd": f'include "{conf}/lighttpd.conf"'}[front]
+        with getattr(web, front)(root, served.site.docroot, line) as server:
             yield server
         return
     settings = {"reverse_proxy": front, "shared_seconds": 3600, **settings}

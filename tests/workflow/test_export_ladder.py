@@ -12,7 +12,7 @@ import subprocess
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -445,11 +445,11 @@ def test_the_worker_of_the_site_itself_is_left_alone(tmp_path: Path, browser: Br
 # ---- at the edge
 
 
-def edge(site: BuiltSite, **settings: Any) -> str:
+def edge(site: BuiltSite, host: str = "cloudflare", **settings: Any) -> str:
     config = site.config(build__levels=LEVELS, **settings)
-    done = export_site(config, "full", site.root / "public", "none", Silent(), ladder=True, edge="cloudflare")
+    done = export_site(config, "full", site.root / "public", "none", Silent(), ladder=True, edge=host)
     assert not done.diagnostics
-    return read(site, "_worker.js").decode()
+    return read(site, EDGES[host]).decode()
 
 
 def test_a_script_at_the_edge_takes_the_place_of_the_worker(site: BuiltSite) -> None:
@@ -512,9 +512,64 @@ def test_what_the_edge_decides(site: BuiltSite, browser: Browser) -> None:
         }})()"""
         got = visitor.wait(run)
     assert [level for level, *_ in got] == [row[-1] for row in DECISIONS]
-    assert got[1] == ["extreme", "text/html", "max-age=0, s-maxage=60, stale-while-revalidate=0"]
+    assert got[1] == ["extreme", "text/html", "max-age=0, s-maxage=30, stale-while-revalidate=24, must-revalidate"]
     assert got[4][1] == "text/css"
     assert {row[2] for row, wanted in zip(got, DECISIONS, strict=True) if wanted[4] and row[0]} == {"private, no-cache"}
+
+
+# njs runs the function with a stand-in of the key-value store, whose value is that of the row. It has no URL and no
+# destructuring, as the runtime of CloudFront has none
+FUNCTION = """
+let rules = ""
+const cf = { kvs: () => ({ get: () => (rules ? Promise.resolve(rules) : Promise.reject(new Error("none"))) }) }
+SCRIPT
+async function decide(r) {
+    const rows = ROWS, got = []
+    for (let at = 0; at < rows.length; at++) {
+        const row = rows[at], headers = { "cloudfront-viewer-country": { value: row[3] } }
+        Object.keys(row[4]).forEach((name) => { headers[name.toLowerCase()] = { value: row[4][name] } })
+        rules = row[0]
+        const request = () => ({ method: "GET", uri: row[1], headers: headers, querystring: {}, cookies: {} })
+        const of = (type) => ({ context: { eventType: type }, viewer: { ip: row[2] }, request: request() })
+        const asked = await handler(of("viewer-request"))
+        const event = of("viewer-response")
+        event.response = { statusCode: 200, headers: { "cache-control": { value: "max-age=60" } } }
+        const answer = await handler(event)
+        const level = answer.headers["x-adapt"] ? answer.headers["x-adapt"].value : ""
+        got.push([asked.uri || asked.statusCode, level, answer.headers["cache-control"].value])
+    }
+    r.return(200, JSON.stringify(got))
+}
+export default { decide }
+"""
+
+
+@pytest.mark.servers
+@pytest.mark.skipif(not web.NGINX_SCRIPTS.exists(), reason="there is no njs")
+def test_what_a_function_of_cloudfront_decides(site: BuiltSite, tmp_path: Path) -> None:
+    site.write({"_headers": "/about.html\n  Basic-Auth: someone:secret\n"}).build(build__levels=LEVELS)
+    script = edge(site, "cloudfront", serve__shared_seconds=60)
+    assert len(script) < 10_240  # the largest function
+    assert read(site, f"{LADDER}/index.html") == site.read("index.html", "extreme")
+    assert not {f"{LADDER}/index.html.txt", f"{LADDER}/about.html"} & names(site)
+    rows = [*DECISIONS, ("extreme", "/about.html", "192.0.2.1", "DE", {}, "")]
+    module = FUNCTION.replace("SCRIPT", script.replace('import cf from "cloudfront"', "")).replace(
+        "ROWS", json.dumps(rows)
+    )
+    (tmp_path / "decide.js").write_text(module)
+    http = f'js_path "{tmp_path}"; js_import decide.js;'
+    with web.nginx(tmp_path / "nginx", tmp_path, http, "location / { js_content decide.decide; }") as server:
+        got = json.loads(server.get("/").body)
+    for (rules, path, _, _, hints, level), (uri, said, caching) in zip(rows, got, strict=True):
+        if path.startswith("/_adaptc/"):
+            assert (uri, said) == (404, "")
+        elif path in ("/about", "/about.html") or (not level and path != "/nothing.html"):
+            assert (uri, said, caching) == (path, "", "max-age=60")  # the site itself
+        else:  # a page that there is not is none at the level either
+            name = f"{path}index.html" if path.endswith("/") else path
+            assert (uri, said) == (f"/{LADDER}{name}", "extreme")
+            is_own = hints or "%" in rules or "IN=" in rules
+            assert caching.startswith("private" if is_own else "max-age=0, s-maxage=30")
 
 
 # Node runs the script with stand-ins of what the hosts document: globals, contexts, requests to the site itself
@@ -551,12 +606,9 @@ console.log(JSON.stringify({{ got, config: found.config, isSafe, asked }}))
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node")
 @pytest.mark.parametrize("host", ["netlify", "vercel"])
 def test_scripts_of_other_hosts(site: BuiltSite, tmp_path: Path, host: str) -> None:
-    config = site.config(build__levels=LEVELS)
-    done = export_site(config, "full", site.root / "public", "none", Silent(), ladder=True, edge=host)
-    assert not done.diagnostics
-    assert "_routes.json" not in names(site)
     script = tmp_path / "script.mjs"
-    script.write_bytes(read(site, EDGES[host]))
+    script.write_text(edge(site, host))
+    assert "_routes.json" not in names(site)
     paths = [path for path, _, _ in AT_THE_EDGE]
     (tmp_path / "run.mjs").write_text(
         STAND_INS.format(
@@ -598,31 +650,89 @@ const config :Workerd.Config = (
 """
 
 
+def install(folder: Path, package: str) -> Path:
+    """Install a program from npm; return it."""
+    subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent", package], cwd=folder, check=True)
+    return folder / "node_modules" / ".bin" / package
+
+
+def assert_answers_by_rules(
+    site: BuiltSite, server: web.Server, rows: Sequence[tuple[str, str | None, str | None]]
+) -> None:
+    """Ask for each of the paths in turn; ``rows`` have the level of the answer, and the page that it is."""
+    wait_until(lambda: answers(server))
+    for number in range(500 * int(os.environ.get("ADAPTC_FUZZ", "1"))):
+        path, wanted, name = rows[number % len(rows)]
+        reply = server.get(path)
+        assert (reply.status, reply.headers.get("x-adapt")) == (200, wanted), path
+        if name is not None:
+            assert reply.body == site.read(name, wanted or "full")
+            assert reply.headers["content-type"].startswith("text/html")
+
+
+BY_RULES: tuple[tuple[str, str | None, str | None], ...] = (
+    ("/", "extreme", "index.html"),
+    ("/about.html", "extreme", "about.html"),
+    ("/deep/", None, "deep/index.html"),
+    ("/note.bin", None, None),
+)
+
+
 @pytest.mark.npm
 def test_the_edge_in_its_real_runtime(site: BuiltSite) -> None:
-    """workerd is what Cloudflare runs: 500 requests, each answered at the level of the rules."""
+    """workerd is what Cloudflare runs: 500 requests (ADAPTC_FUZZ=10: 5,000), at the level of the rules."""
     edge(site)
-    subprocess.run(["npm", "install", "--no-audit", "--no-fund", "--silent", "workerd"], cwd=site.root, check=True)
+    program = install(site.root, "workerd")
     with hosted(site.root / "public") as host:
         port = web.free_port()
         (site.root / "edge.capnp").write_text(WORKERD % (int(host.url.rstrip("/").rpartition(":")[2]), port))
-        command = ["node_modules/.bin/workerd", "serve", "edge.capnp"]
-        with subprocess.Popen(command, cwd=site.root) as running:
-            server = web.Server(port, running.pid, site.root)
+        with subprocess.Popen([program, "serve", "edge.capnp"], cwd=site.root) as running:
             try:
-                wait_until(lambda: answers(server))
-                for number in range(500):
-                    path, wanted = [("/", "extreme"), ("/about", "extreme"), ("/deep/", None), ("/note.bin", None)][
-                        number % 4
-                    ]
-                    reply = server.get(path)
-                    assert (reply.status, reply.headers.get("x-adapt")) == (200, wanted)
-                    name = {"/": "index.html", "/about": "about.html", "/deep/": "deep/index.html"}.get(path)
-                    if name is not None:
-                        assert reply.body == site.read(name, "extreme" if wanted else "full")
-                        assert reply.headers["content-type"].startswith("text/html")
+                rows = (*BY_RULES, ("/about", "extreme", "about.html"))
+                assert_answers_by_rules(site, web.Server(port, running.pid, site.root), rows)
             finally:
                 running.terminate()
+
+
+# What is in the place of the file server of Deno's standard library, which is not at npm
+FILE_SERVER = """
+const types = { html: "text/html; charset=UTF-8", txt: "text/plain; charset=UTF-8", css: "text/css" }
+export const serveDir = async (request, { fsRoot }) => {
+  const { pathname } = new URL(request.url)
+  const path = fsRoot + pathname + (pathname.endsWith("/") ? "index.html" : "")
+  try {
+    const type = types[path.split(".").pop()] ?? "application/octet-stream"
+    return new Response(await Deno.readFile(path), { headers: { "content-type": type } })
+  } catch {
+    return new Response("Not Found", { status: 404 })
+  }
+}
+"""
+
+
+@pytest.mark.npm
+def test_deno_serves_the_ladder(site: BuiltSite) -> None:
+    """Deno itself: as many requests, and the program is not published."""
+    edge(site, "deno")
+    program, public, port = install(site.root, "deno"), site.root / "public", web.free_port()
+    (site.root / "file-server.js").write_text(FILE_SERVER)
+    (site.root / "map.json").write_text(json.dumps({"imports": {"jsr:@std/http@1/file-server": "./file-server.js"}}))
+    options = ["--no-lock", "--allow-all", "--import-map", "map.json"]  # below /dev, too, where tests may be
+    environment = {
+        **os.environ,
+        "ADAPTC_LEVEL": "extreme /deep/=off",
+        "DENO_SERVE_ADDRESS": f"tcp:127.0.0.1:{port}",
+        "DENO_DIR": str(site.root / "deno"),
+    }
+    command = [program, "run", *options, public / "adaptc-deno.js"]
+    with subprocess.Popen(command, cwd=site.root, env=environment) as running:
+        try:
+            server = web.Server(port, running.pid, site.root)
+            assert_answers_by_rules(site, server, BY_RULES)
+            assert server.get("/adaptc-deno.js").status == 404
+            assert server.get("/nothing.html").status == 404
+        finally:
+            running.terminate()
 
 
 def answers(server: web.Server) -> bool:

@@ -26,7 +26,7 @@ from adaptc.serve.capacity.utilization import Cost
 from adaptc.serve.launch import program_of, run_quietly
 from adaptc.serve.policy import STATE_DIRECTORY
 from adaptc.serve.server import Server
-from adaptc.serve.servers import launchable
+from adaptc.serve.servers import examinable
 
 PROFILE = "cost.json"
 SCHEMA = 1
@@ -304,7 +304,7 @@ def process_version(process: int) -> str:
         program = os.readlink(f"/proc/{process}/exe")
     except OSError:
         return UNKNOWN
-    if not any(os.path.basename(program) in server.programs for server in launchable()):
+    if not any(os.path.basename(program) in server.programs for server in examinable()):
         return UNKNOWN
     answer = run_quietly([program, "-v"])
     return named_version(answer.stdout + answer.stderr) or UNKNOWN
@@ -312,7 +312,7 @@ def process_version(process: int) -> str:
 
 def version_in_use(name: str) -> str | None:
     """Return name and version of the installed program of that name; None where there is none."""
-    for server in launchable():
+    for server in examinable():
         if server.name == name.partition("/")[0]:
             try:
                 return installed_version(server)

@@ -1,9 +1,11 @@
-"""Caddy: a fragment for its Caddyfile, which chooses by flag, level and coding only."""
+"""Caddy: a fragment for its Caddyfile, which chooses by maps and by tests of files."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import UsageError
@@ -11,8 +13,14 @@ from adaptc.core.model import DICTIONARY_TOKEN, IDENTITY, TOKENS
 from adaptc.core.urls import hashed_path, plain_path
 from adaptc.serve.patterns import held_directories, token_pattern
 from adaptc.serve.policy import LABELS, Policy
-from adaptc.serve.server import EmittedFile, Server, always
+from adaptc.serve.server import EmittedFile, Instance, Launcher, Server, always
+from adaptc.serve.state_directory import BUCKETS
 
+# What turns an address into the keys of its networks (``adaptc.daemons.classify.tables``), the narrower one first
+KEYS = (
+    (24, (r"^(\d+\.\d+\.\d+)\.", r"^((?:[0-9a-f]+:){0,3}(?::|[0-9a-f]+:))")),
+    (16, (r"^(\d+\.\d+)\.", r"^((?:[0-9a-f]+:){0,2}(?::|[0-9a-f]+:))")),
+)
 # The path of the request, which Caddy shall expand
 PATH = "{path}"
 # Names that the file matcher takes for patterns, ways out of a tree, and Caddy's own configuration, which it hides only
@@ -24,6 +32,7 @@ def _variables(policy: Policy) -> dict[str, Any]:
     if policy.prefix:
         raise UsageError("serve.prefix: the configuration for Caddy works only at the root of a host")
     excluded = [pattern for path in policy.excluded for pattern in (path, f"{path}/*")]
+    tree = "{adaptc_tree}" if policy.serve.classes else "{adaptc_level}" if policy.serve.buckets else policy.level
     held = [DICTIONARY_TOKEN] if policy.uses_dictionaries else []
     return {
         "codings": [*policy.codings, IDENTITY],
@@ -31,7 +40,12 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "held_directories": list(_held_directories()),
         "hashed_path": f"{hashed_path()}$",
         "plain_path": f"{plain_path()}$",
-        "dictionary": policy.dictionaries.get(policy.level),
+        "by_address": policy.serve.buckets or policy.serve.classes,
+        "chooses": policy.serve.buckets or policy.serve.classes,
+        "tree": tree,
+        "sharing": "{adaptc_sharing}" if policy.serve.classes and policy.shared_fields else "",
+        "buckets": BUCKETS,
+        "keys": KEYS,
         "extra": [*(name for name in policy.shared_fields if name != "Cache-Control"), *LABELS],
         "index_paths": " ".join(argument(PATH + index) for index in policy.indexes),
         "tokens": {**TOKENS, DICTIONARY_TOKEN: DICTIONARY_TOKEN},
@@ -74,12 +88,45 @@ def raw(text: str) -> str:
     return f"`{text}`"
 
 
+# ---- how it is started
+
+
+def _configuration(instance: Instance, port: int) -> str:
+    if instance.prefix:
+        raise UsageError("serve.prefix: the configuration for Caddy works only at the root of a host")
+    headers = (f"header {name} {raw(value)}" for name, value in instance.headers)
+    imports = (f"import {argument(os.fspath(file))}" for file in instance.includes)
+    lines = [
+        "bind 127.0.0.1",
+        f"root * {argument(os.fspath(instance.docroot))}",
+        f"file_server {{\nindex {' '.join(map(argument, instance.index)) or 'index.html'}\n}}",
+        *headers,
+        *imports,
+    ]
+    site = "\n".join(lines)
+    return f"{{\nadmin off\nauto_https off\n}}\n:{port} {{\n{site}\n}}\n"
+
+
+def _command(program: str, root: Path, file: Path, _port: int) -> list[str]:
+    # it writes its configuration below this directory
+    return ["env", f"XDG_CONFIG_HOME={root}", program, "run", "--adapter", "caddyfile", "--config", os.fspath(file)]
+
+
 SERVER = Server(
     name="caddy",
     title="Caddy",
     files=(EmittedFile("Caddyfile", is_included=always),),
     variables=_variables,
     filters=lambda _policy: {"arg": argument, "raw": raw},
-    lacks=("buckets", "classes", "reject", "freshness"),
+    lacks=("freshness",),
+    ignores=("formats",),
     programs=("caddy",),
+    packages="caddy (Debian, Ubuntu, Fedora)",
+    launcher=Launcher(
+        configuration=_configuration,
+        command=_command,
+        omits=lambda path: re.search(REFUSED, f"/{path}") is not None,
+        has_plain_ranges=True,
+        keeps_coding=True,
+    ),
 )

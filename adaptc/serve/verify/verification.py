@@ -80,7 +80,7 @@ def verify_started(
     with workspace_for(config, server, origin) as workspace:
         policy = workspace.policy(workspace.linked(manifest.level_names))
         chosen = tuple(targets(manifest, policy, extent.pages, extent.assets))
-        checker = _checker(policy, config, server.is_cache)
+        checker = _checker(policy, config, workspace.server)
         verification = _Verification(workspace, manifest, checker, chosen, tally, progress)
         verification.record_baselines()
         with _until_silence(tally):
@@ -113,11 +113,11 @@ def verify_running(config: Config, url: str, extent: Extent, progress: Progress)
     manifest, tally = last_manifest(config.output), Tally()
     with last_build(config.output) as state:
         policy = replace(policy_of(state, config), prefix=prefix)
-    checker = _checker(policy, config)
     chosen = tuple(targets(manifest, policy, extent.pages, extent.assets))
     with _connected(address) as client, _until_silence(tally):
         software = client.ask(Request(f"{prefix}/")).header("server").lower()
         server = next((server for server in launchable() if server.name in software), None)
+        checker = _checker(policy, config, server)
         verifier = Verifier(client, checker, manifest, chosen, tally, progress)
         verifier.verify(Scenario(policy, current_mode(policy), server, checker.baselines))
     return tally
@@ -210,13 +210,14 @@ class _Verification:
         return self.checker.baselines[target.resource.path].status == 200
 
 
-def _checker(policy: Policy, config: Config, is_cached: bool = False) -> AnswerChecker:
+def _checker(policy: Policy, config: Config, server: Server | None) -> AnswerChecker:
     def locate(path: str, version: Version) -> Path:
         if version.level == ORIGINAL:
             return Path(config.docroot or ".") / path
         return config.output / version.level / version.coding / name_in_tree(version.coding, path)
 
-    return AnswerChecker(policy, locate, is_cached)
+    launcher = server.launcher if server is not None else None
+    return AnswerChecker(policy, locate, server is not None and server.is_cache, launcher)
 
 
 @contextlib.contextmanager
@@ -318,7 +319,8 @@ class Verifier:
             self.checker.baselines[target.resource.path] = Baseline(answer.status, answer.headers)
             self.progress.advance(1, 0, 0)
         for case in self._hostile():
-            self.checker.ordinary[str(case.request)] = digest(self.client.ask(case.request).body)
+            answer = self.client.ask(case.request)
+            self.checker.ordinary[str(case.request)] = answer.status, digest(answer.body)
         self.progress.end()
 
     def verify(self, scenario: Scenario) -> None:

@@ -51,6 +51,11 @@ class Workspace:
         )
         with last_build(self.config.output) as state:
             policy = policy_of(state, replace(self.config, serve=serve))
+        ignored = {name for server in filter(None, (self.server, self.origin)) for name in server.ignores}
+        if "formats" in ignored:
+            policy = replace(policy, formats=())
+        if "dictionaries" in ignored:
+            policy = replace(policy, dictionaries={}, version_levels=())
         return policy.for_origin() if serve.reverse_proxy and not self.server.is_reverse_proxy else policy
 
     def linked(self, levels: tuple[str, ...]) -> Path:
@@ -131,9 +136,14 @@ def workspace_for(config: Config, server: Server, origin: Server | None = None) 
 def _in_front_of(server: Server, origin: Server) -> Server:
     """Return a reverse proxy with what is expected of it because of its origin server."""
     launcher, behind = launcher_of(server), launcher_of(origin)
-    expected = replace(launcher, omits=behind.omits, settling=behind.settling)
+    expected = replace(launcher, omits=behind.omits, settling=behind.settling, sends_dates=behind.sends_dates)
     if not server.is_cache:
-        expected = replace(expected, has_plain_ranges=behind.has_plain_ranges)
+        expected = replace(
+            expected,
+            has_plain_ranges=behind.has_plain_ranges,
+            ignores_if_match=behind.ignores_if_match,
+            keeps_coding=behind.keeps_coding,
+        )
     return replace(server, launcher=expected)
 
 

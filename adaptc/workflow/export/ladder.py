@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path, PurePosixPath
@@ -51,7 +51,11 @@ EDGES = {
     "cloudflare": "_worker.js",
     "netlify": "netlify/edge-functions/adaptc.js",
     "vercel": "middleware.js",
+    "deno": "adaptc-deno.js",
+    "cloudfront": "adaptc-cloudfront.js",
 }
+# Where no script sees the answer before it is chosen: pages of levels are published as pages, and not by their address.
+_BLIND = ("cloudfront",)
 _ROUTES = ("_routes.json", b'{"version":1,"include":["/*"],"exclude":["/_adaptc/*"]}\n')
 _PAGES, _PAGE_SUFFIX = ("html", "htm"), ".txt"
 # What the worker answers besides pages. Fonts are the same at each level that has them.
@@ -111,20 +115,30 @@ class Rung:
 
 
 def rungs(
-    manifest: Manifest, ladder: Ladder, level: str, rules: RuledPaths, exclude: tuple[str, ...]
+    manifest: Manifest, ladder: Ladder, level: str, is_left_out: Callable[[str], bool], suffix: str = _PAGE_SUFFIX
 ) -> Iterator[Rung]:
-    """Yield the files of a level that the worker may ask for: pages, and files of the ``kinds`` that differ.
-
-    Paths are left out to which rules of the host apply, or for which a server sends originals only.
-    """
+    """Yield the files of a level that the worker may ask for: pages, and files of the ``kinds`` that differ."""
     kinds = kinds_of(manifest, ladder, level)
     for path, resource in manifest.resources.items():
-        if rules.applies_to(path) or is_at_or_below(f"/{path}", exclude):
+        if is_left_out(path):
             continue
         if resource.media_type == media.HTML and _extension(path) in _PAGES:
-            yield Rung(f"{LEVELS}{level}/{path}{_PAGE_SUFFIX}", resource)
+            yield Rung(f"{LEVELS}{level}/{path}{suffix}", resource)
         elif resource.media_type in _KINDS and _extension(path) in kinds:
             yield Rung(f"{LEVELS}{level}/{path}", resource)
+
+
+def _absent(manifest: Manifest, ladder: Ladder, present: Mapping[str, set[str]]) -> dict[str, list[str]]:
+    """Return the files by level that a script would ask for in vain, as URLs have them."""
+    return {
+        level: sorted(
+            quote_path(path)
+            for path in manifest.resources
+            if _extension(path) in {*_PAGES, *kinds_of(manifest, ladder, level)}
+            and f"{LEVELS}{level}/{path}" not in present[level]
+        )
+        for level in ladder.names
+    }
 
 
 def kinds_of(manifest: Manifest, ladder: Ladder, level: str) -> list[str]:
@@ -180,16 +194,22 @@ def _choice(config: Config, manifest: Manifest, ladder: Ladder) -> dict[str, obj
         "kinds": {level: kinds_of(manifest, ladder, level) for level in ladder.names},
         "twins": _twins(manifest),
         "index": next(iter(config.site.index), "index.html"),
+        "suffix": _PAGE_SUFFIX,
     }
 
 
-def edge_script(config: Config, manifest: Manifest, ladder: Ladder, edge: str) -> bytes:
-    """Return the script that the host ``edge`` runs for each request."""
+def edge_script(
+    config: Config, manifest: Manifest, ladder: Ladder, edge: str, present: Mapping[str, set[str]]
+) -> bytes:
+    """Return the script that the host ``edge`` runs for each request; ``present`` are the files by level."""
     settings = _choice(config, manifest, ladder) | {
         "names": ladder.names,
         "root": f"{quote_path(config.url_prefix)}/",
         "shared": {name.lower(): value for name, value in shared_fields(config.serve.shared_seconds).items()},
     }
+    if edge in _BLIND:
+        settings |= {"suffix": "", "absent": _absent(manifest, ladder, present)}
+        return _script(f"edge-{edge}.js", settings)
     return _script("ladder-edge.js", settings, f"edge-{edge}.js")
 
 
@@ -203,7 +223,7 @@ def _script(name: str, settings: Mapping[str, object], adapter: str = "") -> byt
 
     templates = resources.files("adaptc.templates")
     text = (templates / name).read_text("utf-8")
-    for word, part in (("CHOICE", "ladder-choice.js"), ("ADAPTER", adapter)):
+    for word, part in (("CHOICE", "ladder-choice.js"), ("RULES", "edge-rules.js"), ("ADAPTER", adapter)):
         text = text.replace(f"{word}\n", (templates / part).read_text("utf-8") if part else "", 1)
     text = text.replace("SETTINGS", json.dumps(settings, separators=(",", ":")), 1)
     return (minify_script(text) or text).encode("ascii")
@@ -284,28 +304,38 @@ class LadderItems:
         if taken:
             raise UsageError(f"--ladder: the site has a file {taken[0]} of its own")
         if edge is not None:
-            script = self._file(EDGES[edge], edge_script(self.config, self.manifest, ladder, edge))
-            return [*items, *self._of_levels(items, ladder), *(self._file(*route) for route in routes), script], []
+            rows = self._rungs(ladder, "" if edge in _BLIND else _PAGE_SUFFIX)
+            present = {level: {rung.name for rung in of_level} for level, of_level in rows.items()}
+            script = self._file(EDGES[edge], edge_script(self.config, self.manifest, ladder, edge, present))
+            return [*items, *self._of_levels(items, rows), *(self._file(*route) for route in routes), script], []
         pages, diagnostics = self._registered([item for item in items if item.is_page], root)
         others = [item for item in items if not item.is_page]
         script = self._file(SCRIPT, ladder_script(self.config, self.manifest, ladder))
         # the worker last: what it asks for is there then
-        return [*others, *self._of_levels(items, ladder), *pages, script], diagnostics
+        return [*others, *self._of_levels(items, self._rungs(ladder)), *pages, script], diagnostics
 
     def withdrawn_from(self, items: list[Item]) -> tuple[list[Item], list[Diagnostic]]:
         """Return an export with what removes the worker of an earlier one."""
         return [*items, self._file(SCRIPT, withdrawn_script())], [diagnose("ladder-withdrawn", name=SCRIPT)]
 
-    def _of_levels(self, items: list[Item], ladder: Ladder) -> list[Item]:
+    def _rungs(self, ladder: Ladder, suffix: str = _PAGE_SUFFIX) -> dict[str, list[Rung]]:
+        """Return the files by level, without paths to which rules of the host apply, or that have originals only."""
         rules, exclude = self._ruled_paths(), self.config.serve.exclude
+
+        def is_left_out(path: str) -> bool:
+            return rules.applies_to(path) or is_at_or_below(f"/{path}", exclude)
+
+        return {level: list(rungs(self.manifest, ladder, level, is_left_out, suffix)) for level in ladder.names}
+
+    def _of_levels(self, items: list[Item], rows: Mapping[str, list[Rung]]) -> list[Item]:
         added = [
             site_item(self.manifest, self.docroot, level, self._codings_only, rung.resource, rung.name)
-            for level in ladder.names
-            for rung in rungs(self.manifest, ladder, level, rules, exclude)
+            for level, of_level in rows.items()
+            for rung in of_level
         ]
         # files that only trees have are named by their content, so one of each is enough
         known = {item.path for item in items}
-        own = {item.path: item for level in ladder.names for item in own_items(self.manifest, level, self.layout)}
+        own = {item.path: item for level in rows for item in own_items(self.manifest, level, self.layout)}
         return [*(item for path, item in own.items() if path not in known), *added]
 
     @property
