@@ -1,8 +1,8 @@
 """Live: a crowd of twenty times what Apache carries at a level, through a cache, with and without caching by level.
 
 Apache runs in a control group (version 1, as root) with a share of a CPU, the cache outside of it. The site's own
-answers may be held for ``OWN`` seconds. When the crowd comes the flag is set, and ``moderate`` is sent; at the end it is
-removed.
+answers may be held for ``OWN`` seconds. When the crowd comes the flag is set, and ``moderate`` is sent; it is removed
+at the end.
 
     python -m benchmarks.flash_cache                   # all rows
     python -m benchmarks.flash_cache nginx varnish     # some

@@ -8,7 +8,7 @@ export default {
         rules: await rulesOf(env),
         client: request.headers.get("cf-connecting-ip"),
         country: request.cf?.country,
-        ask: (path) => env.ASSETS.fetch(new Request(new URL(path, request.url), request)),
+        ask: (path) => env.ASSETS.fetch(requestFor(path, request)),
       })
       if (answer) return answer
     } catch (error) {

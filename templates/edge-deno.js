@@ -9,7 +9,7 @@ Deno.serve(async (request, info) => {
     const answer = await answerOf(request, {
       rules: Deno.env.get("ADAPTC_LEVEL"),
       client: info.remoteAddr.hostname,
-      ask: (path) => send(new Request(new URL(path, request.url), request)),
+      ask: (path) => send(requestFor(path, request)),
     })
     if (answer) return answer
   } catch (error) {

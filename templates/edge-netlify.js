@@ -6,7 +6,7 @@ export default async (request, context) => {
       rules: Netlify.env.get("ADAPTC_LEVEL"),
       client: context.ip,
       country: context.geo?.country?.code,
-      ask: (path) => fetch(new Request(new URL(path, request.url), request)),
+      ask: (path) => fetch(requestFor(path, request)),
     })
     if (answer) return answer
   } catch (error) {

@@ -6,7 +6,7 @@ export default async function middleware(request) {
       rules: process.env.ADAPTC_LEVEL,
       client: request.headers.get("x-real-ip"),
       country: request.headers.get("x-vercel-ip-country"),
-      ask: (path) => fetch(new Request(new URL(path, request.url), request)),
+      ask: (path) => fetch(requestFor(path, request)),
     })
     if (answer) return answer
   } catch (error) {

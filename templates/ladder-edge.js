@@ -2,6 +2,9 @@
 const settings = SETTINGS
 CHOICE
 RULES
+// A request for another file, without the body that some clients announce (HEAD with Content-Length: 0)
+const requestFor = (path, request) =>
+  new Request(new URL(path, request.url), { method: request.method, headers: request.headers })
 // Return the answer of a level, or null for the site itself; ask(path) asks the host for a file
 const answerOf = async (request, { rules, client, country, ask }) => {
   const { pathname } = new URL(request.url)
@@ -17,6 +20,6 @@ const answerOf = async (request, { rules, client, country, ask }) => {
   const headers = new Headers(found.headers)
   if (isPage && type) headers.set("content-type", type.replace("text/plain", "text/html"))
   for (const [field, value] of Object.entries(fieldsOf(chosen))) headers.set(field, value)
-  return new Response(found.body, { status: found.status, headers })
+  return new Response(found.status === 304 ? null : found.body, { status: found.status, headers })
 }
 ADAPTER

@@ -72,6 +72,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "force": Entry("adaptc.cli.force:force", "Serve LEVEL for some time, whatever the load."),
         "auto": Entry("adaptc.cli.force:auto", "Let the daemons decide again, after adaptc force."),
         "status": Entry("adaptc.cli.status:status", "Show the state of the daemons."),
+        "top": Entry("adaptc.cli.status:top", "Show what the daemons do, live in a terminal."),
         "dashboard": Entry("adaptc.cli.status:dashboard", "Show what the daemons do, on a page for browsers."),
         "unit": Entry("adaptc.cli.unit:unit", "Print a systemd unit for a daemon."),
     },

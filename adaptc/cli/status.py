@@ -1,10 +1,11 @@
-"""``adaptc status`` and ``adaptc dashboard``: what the daemons do, once, as a live table, or on a page."""
+"""``adaptc status``, ``top`` and ``dashboard``: what the daemons do, once, live in a terminal, or on a page."""
 
 from __future__ import annotations
 
 import secrets
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _HEAD = ("daemon", "at", "interval")
 # When KEY was so, in seconds since 1970, is KEY_at
 _TIME = "_at"
+_SHOWN = 12  # decisions in a terminal
 
 
 @command("status")
@@ -40,7 +42,7 @@ def status(invocation: Invocation, output: Path | None, watch: bool) -> None:
     if invocation.format == "json":
         print_json(status_record(run, time.time()))
     elif watch and sys.stdout.isatty():
-        _watch(run)
+        _watch(lambda: status_text(run, time.time()))
     else:
         print_text(status_text(run, time.time()), invocation)
 
@@ -86,14 +88,36 @@ def _formatted(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _watch(run: RunDirectory) -> None:
+def _watch(text: Callable[[], str]) -> None:
     from rich.live import Live
     from rich.text import Text
 
     with Live(refresh_per_second=2) as screen:
         while True:
-            screen.update(Text(status_text(run, time.time())))
+            screen.update(Text(text()))
             time.sleep(0.5)
+
+
+@command("top")
+@output_option
+def top(invocation: Invocation, output: Path | None) -> None:
+    """Show what the daemons do, live in a terminal.
+
+    The state of each daemon, and below it the last decisions with their reasons, as adaptc dashboard shows them on a
+    page; without a terminal once.
+    """
+    from adaptc.daemons.dashboard import Dashboard
+
+    board = Dashboard(existing_output(invocation.load({"output": output})))
+
+    def text() -> str:
+        rows = [[_ago(time.time() - row["at"]), row["daemon"], str(row["rule"])] for row in board.decisions()]
+        return f"{status_text(board.run, time.time())}\n\n{table(rows[:_SHOWN])}".rstrip()
+
+    if sys.stdout.isatty():
+        _watch(text)
+    else:
+        print_text(text(), invocation)
 
 
 @command("dashboard")
@@ -103,14 +127,30 @@ def _watch(run: RunDirectory) -> None:
     "--knobs", is_flag=True, help="Let who has the token, which is printed, force levels, as adaptc force does."
 )
 @click.option("--token", envvar="ADAPTC_DASHBOARD_TOKEN", metavar="TEXT", help="The token; better in the environment.")
-def dashboard(invocation: Invocation, output: Path | None, port: int, knobs: bool, token: str | None) -> None:
+@click.option("--grafana", is_flag=True, help="Print a board of Grafana for the figures of the daemons, and end.")
+@click.option("--alerts", is_flag=True, help="Print alert rules of Prometheus for them, and end.")
+def dashboard(
+    invocation: Invocation,
+    output: Path | None,
+    port: int,
+    knobs: bool,
+    token: str | None,
+    grafana: bool,
+    alerts: bool,
+) -> None:
     """Show what the daemons do, on a page for browsers.
 
     The page is at 127.0.0.1 only: forward the port by ssh to look at it from elsewhere. It shows what adaptc status
     does, the course of its figures, and the last decisions with their reasons.
     """
-    from adaptc.daemons.dashboard import Dashboard, serve_dashboard
+    from adaptc.daemons.dashboard import Dashboard, alert_rules, grafana_board, serve_dashboard
 
+    if grafana:
+        print_json(grafana_board())
+    if alerts:
+        click.echo(alert_rules(), nl=False)
+    if grafana or alerts:
+        return
     folder = existing_output(invocation.load({"output": output}))
     secret = (token or secrets.token_urlsafe(12)) if knobs or token else None
     with serve_dashboard(Dashboard(folder, secret), port) as server:

@@ -85,6 +85,21 @@ def _directives(value: Any, base: Path) -> tuple[str, ...]:
     return names
 
 
+# The forms of ``adaptc.serve.purge``: a build that purges in vain tells so at its end, one that cannot at its begin
+_CACHE = re.compile(r"varnish(?::.*)?|nginx:(?:https?://|/).*|(?:fastly|cloudflare):.+|command:.*\S.*", re.DOTALL)
+
+
+def _caches(value: Any, base: Path) -> tuple[str, ...]:
+    """Allow a list of caches that can be purged."""
+    caches = schema.texts(value, base)
+    if not all(map(_CACHE.fullmatch, caches)):
+        raise schema.InvalidValue(
+            "a list of caches: varnish, varnish:-n NAME, nginx:DIRECTORY, nginx:URL, fastly:SERVICE, cloudflare:ZONE, "
+            "command:PROGRAM"
+        )
+    return caches
+
+
 def _url_paths(value: Any, base: Path) -> tuple[str, ...]:
     return tuple(schema.url_path(item, base) for item in schema.texts(value, base))
 
@@ -207,7 +222,7 @@ FIELDS: dict[str, Check] = {
     "serve.reject": flag,
     "serve.retry_after": schema.whole(0),
     "serve.shared_seconds": schema.whole(0),
-    "serve.purge": schema.texts,
+    "serve.purge": _caches,
     "serve.reverse_proxy": one_of(*REVERSE_PROXIES),
     "serve.freshness": one_of(*FRESHNESS),
     "serve.access": one_of(*ACCESS),

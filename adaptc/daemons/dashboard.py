@@ -14,12 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import resources
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.daemons.reporter import LOOPBACK
+from adaptc.daemons.reporter import LOOPBACK, metrics
 from adaptc.daemons.run_directory import OFF, ORIGINAL, RunDirectory
 from adaptc.daemons.status import built_levels, force_level, let_decide, status_record
 from adaptc.report.manifest import MANIFEST
@@ -70,7 +72,7 @@ class Dashboard:
         return {
             **status_record(self.run, now),
             "built": built,
-            "decisions": self._decisions(),
+            "decisions": self.decisions(),
             "knobs": self.token is not None,
             "levels": [*built_levels(self.output), ORIGINAL, OFF],
         }
@@ -84,7 +86,8 @@ class Dashboard:
             raise UsageError("force needs a level and seconds")
         return force_level(self.run, level, float(seconds), f"{seconds:g} s")
 
-    def _decisions(self) -> list[dict[str, Any]]:
+    def decisions(self) -> list[dict[str, Any]]:
+        """Return the last decisions of all daemons, the last first."""
         found: list[dict[str, Any]] = []
         for file in self.run.path.glob("audit-*.jsonl"):
             name = file.stem.removeprefix("audit-")
@@ -108,6 +111,72 @@ def _last_decisions(file: Path) -> list[dict[str, Any]]:
         if isinstance(record, dict) and isinstance(record.get("at"), int | float) and "rule" in record:
             kept.append(record)
     return list(kept)
+
+
+# ---- Grafana and Prometheus, from the list of figures
+
+_WIDTH, _HEIGHT, _COLUMNS = 8, 8, 3
+_SOURCE = {"type": "prometheus", "uid": "${source}"}
+
+
+def grafana_board() -> dict[str, Any]:
+    """Return a board of Grafana (schema 39) with a panel for the figures that share one."""
+    panels: list[dict[str, Any]] = []
+    shown = [row for row in metrics()["metric"] if "panel" in row]
+    top = 0
+    for title, rows in groupby(shown, key=itemgetter("row")):
+        grid = {"h": 1, "w": 24, "x": 0, "y": top}
+        panels.append({"type": "row", "title": title, "gridPos": grid, "collapsed": False, "panels": []})
+        number = -1
+        for number, (panel, of_panel) in enumerate(groupby(rows, key=itemgetter("panel"))):
+            panels.append(_panel(panel, list(of_panel), number, top + 1))
+        top += 1 + _HEIGHT * (number // _COLUMNS + 1)
+    source = {"name": "source", "label": "Data source", "type": "datasource", "query": "prometheus"}
+    return {
+        "title": "adaptc", "uid": "adaptc", "schemaVersion": 39, "tags": ["adaptc"], "refresh": "10s",
+        "time": {"from": "now-6h", "to": "now"}, "templating": {"list": [source]},
+        "panels": [{**panel, "id": number} for number, panel in enumerate(panels, 1)],
+    }  # fmt: skip
+
+
+def _panel(title: str, rows: list[dict[str, Any]], number: int, top: int) -> dict[str, Any]:
+    targets = []
+    for letter, row in zip("ABCDEFGH", rows, strict=False):
+        name, (function, _, span) = f"adaptc_{row['daemon']}_{row['name']}", row.get("function", "").partition(" ")
+        expression = f"{function}({name}[{span}])" if function else name
+        targets.append({"refId": letter, "expr": expression, "legendFormat": row["legend"]})
+    about = next((row["description"] for row in rows if "description" in row), "")
+    place = {"x": _WIDTH * (number % _COLUMNS), "y": top + _HEIGHT * (number // _COLUMNS)}
+    return {
+        "type": "timeseries", "title": title, "gridPos": {"h": _HEIGHT, "w": _WIDTH, **place}, "datasource": _SOURCE,
+        "targets": targets, "fieldConfig": {"defaults": {"unit": rows[0]["unit"]}, "overrides": []},
+        **({"description": about} if about else {}),
+    }  # fmt: skip
+
+
+def alert_rules() -> str:
+    """Return alert rules of Prometheus, as YAML."""
+    found = metrics()
+    alerts = [*found["alert"], *(alert for row in found["metric"] for alert in row.get("alert", ()))]
+    lines = [*_ALERTS_HEAD, "groups:", "  - name: adaptc", "    rules:"]
+    for alert in alerts:
+        lines += [f"      - alert: {alert['name']}", f"        expr: {json.dumps(alert['expr'])}"]
+        lines += [f"        for: {alert['for']}"] if "for" in alert else []
+        lines += [f"        labels: {{severity: {alert['severity']}}}", "        annotations:"]
+        lines.append(f"          summary: {json.dumps(alert['summary'], ensure_ascii=False)}")
+    return "\n".join(lines) + "\n"
+
+
+_ALERTS_HEAD = (
+    "# Alert rules of Prometheus for the daemons of adaptc, as adaptc dashboard --alerts prints them:",
+    "# rule_files: [alerts.yml]. The daemons run with --metrics PORT:",
+    "# scrape_configs:",
+    "#   - job_name: adaptc",
+    '#     static_configs: [{targets: ["127.0.0.1:9501", "127.0.0.1:9502"]}]',
+)
+
+
+# ---- the server
 
 
 def serve_dashboard(dashboard: Dashboard, port: int) -> ThreadingHTTPServer:

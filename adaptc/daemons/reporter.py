@@ -16,8 +16,9 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ class Reporter:
 
     def status(self, epoch: float, interval: float, figures: Figures, **status: Any) -> None:
         """Publish the figures, and write the status when the last one is old."""
-        self._figures = {**figures, "write_failures_total": (float(self.failures), "Records that were not written.")}
+        self._figures = {**figures, **figures_of(self.name, {"write_failures_total": float(self.failures)})}
         if abs(epoch - self._written) < STATUS_EVERY:
             return
         self._written = epoch
@@ -181,6 +182,24 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 # By name without the prefix "adaptc_DAEMON_", labels included (``m{site="shop"}``): (value, help). Names that end in
 # _total are counters.
 Figures = Mapping[str, tuple[float | None, str]]
+
+
+@cache
+def metrics() -> Mapping[str, Any]:
+    """Return the list of all figures, with their panels and alerts: ``metric`` and ``alert`` of its file."""
+    import tomllib
+
+    return tomllib.loads((resources.files("adaptc.templates") / "metrics.toml").read_text("utf-8"))
+
+
+@cache
+def _meanings(daemon: str) -> Mapping[str, str]:
+    return {row["name"]: row["help"] for row in metrics()["metric"] if row["daemon"] == daemon}
+
+
+def figures_of(daemon: str, values: Mapping[str, float | None]) -> dict[str, tuple[float | None, str]]:
+    """Return values of a daemon by name, labels included, with what each means. Raises ``KeyError`` for others."""
+    return {name: (value, _meanings(daemon)[name.partition("{")[0]]) for name, value in values.items()}
 
 
 def render_metrics(daemon: str, figures: Figures) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -13,13 +14,15 @@ from typing import Any
 
 import pytest
 
+from tests.samples.monitoring import FOLDER, expressions
 from tests.servers import axe
 from tests.servers.browser import Browser
+from tests.servers.command import run_adaptc
 from tests.sites.built import BuiltSite
 from tests.waiting import PATIENCE, wait_until
 
-from adaptc.daemons.dashboard import Dashboard, serve_dashboard
-from adaptc.daemons.reporter import Audit
+from adaptc.daemons.dashboard import Dashboard, alert_rules, grafana_board, serve_dashboard
+from adaptc.daemons.reporter import Audit, metrics
 from adaptc.daemons.run_directory import RunDirectory, read_override
 
 TOKEN = "a token"
@@ -137,3 +140,22 @@ def test_the_page_in_a_browser(run: RunDirectory, browser: Browser) -> None:
         wait_until(lambda: "lossless is forced for another" in str(browser.evaluate(text)))
         for width in (axe.PHONE, axe.LAPTOP):
             assert axe.violations(browser, f"http://127.0.0.1:{port}/", width, "dark") == []
+
+
+# ---- Grafana, Prometheus, the terminal
+
+
+def test_the_board_and_the_alerts_are_those_of_the_list() -> None:
+    """Each alert and panel names a figure of the list, and the examples are what is printed."""
+    known = {f"adaptc_{row['daemon']}_{row['name']}" for row in metrics()["metric"]}
+    named = re.findall(r"\badaptc_[a-z]+_\w+", " ".join(expressions()))
+    assert set(named) <= known
+    assert json.loads((FOLDER / "dashboard.json").read_text()) == grafana_board()
+    assert (FOLDER / "alerts.yml").read_text() == alert_rules()
+
+
+def test_top_shows_the_status_and_the_reasons(run: RunDirectory) -> None:
+    done = run_adaptc("top", "-o", run.path.parent)
+    assert done.returncode == 0
+    assert "control  works" in done.stdout
+    assert "<b>over</b> the bound" in done.stdout

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.servers import web
-from tests.servers.web import Server
+from tests.servers.web import Reply, Server
 from tests.sites.built import BuiltSite
 from tests.sites.served import POORER, ServedSite, decoded
 from tests.waiting import wait_until
@@ -109,21 +109,103 @@ def test_nobody_gets_anothers_answer(served: ServedSite) -> None:
     assert kept > 900
 
 
-@pytest.mark.servers
-def test_other_caches_keep_what_anybody_gets(served: ServedSite) -> None:
-    """nginx's proxy_cache: after the switch nobody waits longer than serve.shared_seconds for the original."""
-    with served.start(level="poorer", shared_seconds=2) as origin:
-        root = served.site.root / "cache"
-        cache = f'proxy_cache_path "{root}/kept" keys_zone=kept:1m;'
-        forward = (
-            f"proxy_pass http://127.0.0.1:{origin.port}; proxy_cache kept; add_header X-Cache $upstream_cache_status;"
+# What each cache adds to an answer that it kept
+MOD_CACHE = """
+CacheRoot "{root}/kept"
+CacheEnable disk "/"
+CacheLock on
+CacheLockPath "{root}/lock"
+CacheHeader on
+ProxyPass "/" "http://127.0.0.1:{origin}/"
+"""
+NGINX = """
+proxy_cache kept; proxy_cache_background_update on; add_header X-Cache $upstream_cache_status;
+location / {{ proxy_pass http://127.0.0.1:{origin}; }}
+"""
+
+
+@contextmanager
+def cached(kind: str, root: Path, docroot: Path, origin: int) -> Iterator[Server]:
+    """Run a cache that knows nothing of levels."""
+    (root / "kept").mkdir(parents=True)
+    if kind == "nginx":
+        zone = f'proxy_cache_path "{root}/kept" keys_zone=kept:1m;'
+        with web.nginx(root, docroot, zone, NGINX.format(origin=origin)) as server:
+            yield server
+    elif kind == "apache":
+        modules = "".join(
+            f"LoadModule {name}_module {web.APACHE_MODULES}/mod_{name}.so\n"
+            for name in ("proxy", "proxy_http", "cache", "cache_disk")
         )
-        with web.nginx(root, served.site.docroot, cache, f"location / {{ {forward} }}") as proxy:
-            served.switch()
-            wait_until(lambda: proxy.get("/").headers.get("x-cache") == "HIT")
-            assert proxy.get("/").headers["x-adapt"] == "poorer/id"
-            served.switch(on=False)
-            wait_until(lambda: "x-adapt" not in proxy.get("/").headers)
+        for name in ("kept", "lock"):
+            (root / name).mkdir(exist_ok=True)
+            (root / name).chmod(0o777)
+        with web.apache(root, docroot, MOD_CACHE.format(root=root, origin=origin), modules) as server:
+            yield server
+    else:
+        (root / "nothing.vcl").write_text("")
+        with web.varnish(root, origin, root / "nothing.vcl") as server:
+            yield server
+
+
+def is_kept(reply: Reply) -> bool:
+    said = reply.headers.get("x-cache", "")
+    return said.startswith("HIT") or len(reply.headers.get("x-varnish", "").split()) == 2
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("kind", ["nginx", "apache", "varnish"])
+def test_other_caches_keep_what_anybody_gets(served: ServedSite, kind: str) -> None:
+    """After the switch nobody waits longer than serve.shared_seconds for the original; codings are kept apart."""
+    settings = {"classes": True, "poor_level": "poorer", "normal_level": "poorer", "rich_level": "full"}
+    with (
+        served.start(shared_seconds=2, **settings) as origin,
+        cached(kind, served.site.root / "cache", served.site.docroot, origin.port) as proxy,
+    ):
+        served.switch()
+        wait_until(lambda: proxy.get("/").headers.get("x-adapt") == "poorer/id")
+        wait_until(lambda: is_kept(proxy.get("/")))
+        for accepted, coding in (("br", "br"), ("", "id"), ("gzip", "gz"), ("br", "br")):
+            reply = proxy.get("/", accept_encoding=accepted)
+            assert reply.body == served.site.read("index.html", level="poorer", coding=coding)
+        for _ in range(2):  # what a client asks for is nobody else's
+            own = proxy.get("/news/", x_server_actions=".poorer")
+            assert (own.headers["x-adapt"], is_kept(own)) == ("poorer/id", False)
+        served.switch(on=False)
+        wait_until(lambda: "x-adapt" not in proxy.get("/").headers)
+
+
+@pytest.mark.servers
+def test_what_breaks_caches_does_not_break_this_one(served: ServedSite) -> None:
+    """Classes of faults that users of caches report: each with the emitted configuration."""
+    served.site.write({"a b.html": PAGE.replace("words", "spaced")})
+    with proxied(served, flag=False, level="poorer", classes=True, normal_level="poorer") as proxy:
+        # many spellings of one Accept-Encoding are few answers (an explosion of Vary)
+        spelt = [f"gzip{space}, br{weight}" for space in ("", " ") for weight in ("", ";q=1", ";q=0.9", " ; q=0.5")]
+        asked = [proxy.get("/", accept_encoding=text) for text in spelt]
+        assert {reply.headers["x-adapt"] for reply in asked} == {"poorer/br"}
+        assert [is_kept(reply) for reply in asked].count(False) == 1
+        # who authorizes, or has a cookie, is asked for alone, and leaves nothing behind
+        for fields in ({"authorization": "Basic eDp5"}, {"cookie": "session=1"}):
+            private = proxy.get("/news/index.html", accept_encoding="br", **fields)
+            assert (private.status, is_kept(private)) == (200, False)
+        assert not is_kept(proxy.get("/news/index.html", accept_encoding="br"))
+        # a client cannot tell the cache what level it is
+        forged = {f"x_adaptc_{name}": "full" for name in ("level", "class", "asked", "bucket")}
+        assert proxy.get("/", accept_encoding="br", **forged).headers["x-adapt"] == "poorer/br"
+        # HEAD, ranges and conditions of what is kept
+        whole = proxy.get("/", accept_encoding="br")
+        head = proxy.get("/", "HEAD", accept_encoding="br")
+        assert (head.status, head.body, head.headers["etag"]) == (200, b"", whole.headers["etag"])
+        part = proxy.get("/", accept_encoding="br", range="bytes=0-9")
+        assert (part.status, part.body, part.headers["content-encoding"]) == (206, whole.body[:10], "br")
+        other = proxy.get("/", accept_encoding="br", x_server_actions=".full").headers["etag"]
+        assert proxy.get("/", accept_encoding="br", if_none_match=other).body == whole.body
+        assert proxy.get("/", accept_encoding="br", if_none_match=whole.headers["etag"]).status == 304
+        # queries and coded paths
+        for target in ("/?a=1", "/?a=2", "/a%20b.html", "/a%20b.html?x=%20"):
+            name = "a b.html" if "b.html" in target else "index.html"
+            assert proxy.get(target, accept_encoding="br").body == served.site.read(name, level="poorer", coding="br")
 
 
 @pytest.mark.servers

@@ -202,8 +202,11 @@ def test_a_build_purges_what_it_changed(tmp_path: Path) -> None:
     site.remove("a.html")
     site.build(**settings)
     assert (tmp_path / "noted").read_text() == "cdn all https://example.org/docs\n"
-    result = site.write({"a.html": PAGE}).build(serve__purge=["nginx:relative"])
+    result = site.write({"a.html": PAGE}).build(serve__purge=["nginx:/dev/null/none", "command:false"])
     assert [each.id for each in result.diagnostics if each.id.startswith("purge")] == ["purge-failed"]
+    for wrong in ("nginx:relative", "squid", "fastly:"):  # before any work
+        with pytest.raises(UsageError, match=r"serve\.purge must be a list of caches: varnish"):
+            site.config(serve__purge=[wrong])
 
 
 def test_daemons_purge_levels_that_differ(tmp_path: Path) -> None:
@@ -233,7 +236,7 @@ def test_the_command(tmp_path: Path) -> None:
     settings = (tmp_path / "adaptc.toml").read_text()
     (tmp_path / "adaptc.toml").write_text(settings.replace("purge = [", 'purge = ["squid", '))
     done = run_adaptc("purge", "--all", cwd=tmp_path)
-    assert (done.returncode, "squid names no cache" in done.stderr) == (2, True)
+    assert (done.returncode, "must be a list of caches" in done.stderr) == (2, True)
     assert len((tmp_path / "noted").read_text().splitlines()) == 3
     (tmp_path / "adaptc.toml").write_text(settings)
     done = run_adaptc("purge", "--level", "porer", cwd=tmp_path)

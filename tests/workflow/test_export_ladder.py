@@ -668,6 +668,9 @@ def assert_answers_by_rules(
         if name is not None:
             assert reply.body == site.read(name, wanted or "full")
             assert reply.headers["content-type"].startswith("text/html")
+    for method, fields in (("HEAD", {"content_length": "0"}), ("GET", {"content_length": "0"})):  # .NET, monitors
+        reply = server.get("/", method, **fields)
+        assert (reply.status, reply.headers.get("x-adapt"), reply.body == b"") == (200, "extreme", method == "HEAD")
 
 
 BY_RULES: tuple[tuple[str, str | None, str | None], ...] = (
@@ -689,7 +692,10 @@ def test_the_edge_in_its_real_runtime(site: BuiltSite) -> None:
         with subprocess.Popen([program, "serve", "edge.capnp"], cwd=site.root) as running:
             try:
                 rows = (*BY_RULES, ("/about", "extreme", "about.html"))
-                assert_answers_by_rules(site, web.Server(port, running.pid, site.root), rows)
+                server = web.Server(port, running.pid, site.root)
+                assert_answers_by_rules(site, server, rows)
+                known = server.get("/", if_modified_since="Sun, 01 Jan 2090 00:00:00 GMT")
+                assert (known.status, known.headers.get("x-adapt"), known.body) == (304, "extreme", b"")
             finally:
                 running.terminate()
 

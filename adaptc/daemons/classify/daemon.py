@@ -17,7 +17,7 @@ from adaptc.daemons.classify.settings import ClassifySettings
 from adaptc.daemons.classify.tables import WRITERS, Table, ToolMissing, changes, table_of
 from adaptc.daemons.follow import Follower, Mark
 from adaptc.daemons.loop import notify
-from adaptc.daemons.reporter import Reporter
+from adaptc.daemons.reporter import Reporter, figures_of
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.formats.accesslog.parser import compile_format
 
@@ -171,26 +171,25 @@ class ClassifyDaemon:
         counts = {**_counts(self._table), "table_age": round(epoch - self._changed_at)} if self._table else {}
         clients = float(len(self._classifier.clients))
         figures = {
-            "lines_total": (float(self._lines), "Log lines read."),
-            "lines_skipped_total": (float(self._skipped[0]), "Log lines in another format."),
-            "retrievals_total": (float(self._used), "Page retrievals that were used."),
-            "shadow": (float(self._settings.shadow or self._is_off), "1 while no tables are written."),
-            "clients": (clients, "Clients that are remembered."),
-            "clusters": (float(len(self._classifier.clusters)), "Networks that are remembered."),
+            "lines_total": float(self._lines),
+            "lines_skipped_total": float(self._skipped[0]),
+            "retrievals_total": float(self._used),
+            "shadow": float(self._settings.shadow or self._is_off),
+            "clients": clients,
+            "clusters": float(len(self._classifier.clusters)),
             **_table_figures(counts),
         }
         self._reporter.status(
-            epoch, self._settings.interval, figures, lines=self._lines, skipped=self._skipped[0],
-            retrievals=self._used, clients=int(clients), **counts,
+            epoch, self._settings.interval, figures_of("classify", figures), lines=self._lines,
+            skipped=self._skipped[0], retrievals=self._used, clients=int(clients), **counts,
         )  # fmt: skip
 
 
-def _table_figures(counts: Mapping[str, Any]) -> dict[str, tuple[float | None, str]]:
-    figures: dict[str, tuple[float | None, str]] = {"table_age": (counts.get("table_age"), "Seconds since it changed.")}
-    meanings = {"addresses": "Addresses in the table, by class.", "networks": "Networks in the table, by class."}
-    for name, meaning in meanings.items():
+def _table_figures(counts: Mapping[str, Any]) -> dict[str, float | None]:
+    figures: dict[str, float | None] = {"table_age": counts.get("table_age")}
+    for name in ("addresses", "networks"):
         for believed, count in counts.get(name, {}).items():
-            figures[f'{name}{{class="{believed}"}}'] = (float(count), meaning)
+            figures[f'{name}{{class="{believed}"}}'] = float(count)
     return figures
 
 

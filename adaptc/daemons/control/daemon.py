@@ -18,7 +18,7 @@ from adaptc.daemons.control.load_meter import LoadUnknown, Meter, Silent
 from adaptc.daemons.control.machine import Busy, Load, Loop, Machine, Site, is_suddenly_full, step
 from adaptc.daemons.control.settings import ControlSettings
 from adaptc.daemons.mode import FRESH, ModeEnvironment, keep
-from adaptc.daemons.reporter import Figures, label
+from adaptc.daemons.reporter import Figures, figures_of, label
 from adaptc.daemons.run_directory import ORIGINAL, Override, RunDirectory, read_override
 from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
 from adaptc.daemons.sensors import LIMIT_SENSORS
@@ -420,27 +420,24 @@ class ControlDaemon:
 
     def _figures(self, sites: Mapping[str, Mapping[str, Any]], cpu: float | None) -> Figures:
         cost = self._state.cost
-        figures: dict[str, tuple[float | None, str]] = {
-            "cpu": (cpu, "Measured busy share of what the server may use."),
-            "sensors_lost": (float(len(self._environment.reporter.lost)), "Sensors that cannot be read."),
-            "shadow": (float(bool(self._shadow)), "1 while nothing is written for the server."),
-            "request_ms": (cost.request * 1000, "a: milliseconds a request."),
-            "kilobyte_ms": (cost.kilobyte * 1000, "b: milliseconds a kB."),
-            "rejection_ms": (cost.rejection * 1000, "c: milliseconds a rejection."),
-            "learnt": (float(self._state.lessons.is_learnt), "1 once the costs are known by measurement."),
-            "condition": (self._state.lessons.pair.condition, "Condition of the samples that a and b come from."),
+        figures: dict[str, float | None] = {
+            "cpu": cpu,
+            "sensors_lost": float(len(self._environment.reporter.lost)),
+            "shadow": float(bool(self._shadow)),
+            "request_ms": cost.request * 1000,
+            "kilobyte_ms": cost.kilobyte * 1000,
+            "rejection_ms": cost.rejection * 1000,
+            "learnt": float(self._state.lessons.is_learnt),
+            "condition": self._state.lessons.pair.condition,
         }
-        meanings = {"m": "m, from 0 (reject) to the number of levels.", "U": "Utilization that is controlled.",
-                    "R": "Requests a second.", "rejected": "Rejected requests a second.", "W": "kB a second.",
-                    "log_age": "Seconds since the last line of the log."}  # fmt: skip
-        for key, meaning in meanings.items():
+        for key in ("m", "U", "R", "rejected", "W", "log_age"):
             for name, record in sites.items():
-                figures[f"{key.lower()}{{site={label(name)}}}"] = (record[key], meaning)
+                figures[f"{key.lower()}{{site={label(name)}}}"] = record[key]
         for site in self._machine.sites:
             for level in (REJECT, *site.ladder.names):
                 name = f"share{{site={label(site.name)},level={label(level)}}}"
-                figures[name] = (sites[site.name]["levels"].get(level, 0.0), "Share of clients at a level; 0 rejects.")
-        return figures
+                figures[name] = sites[site.name]["levels"].get(level, 0.0)
+        return figures_of("control", figures)
 
 
 _BY_SETTING = "nothing is written for the server (shadow)"

@@ -14,6 +14,7 @@ from typing import Any
 
 from adaptc.daemons.control.bucket_ladder import BUCKETS, write_buckets
 from adaptc.daemons.mode import FRESH, ModeEnvironment, keep
+from adaptc.daemons.reporter import figures_of
 from adaptc.daemons.run_directory import ORIGINAL, RunDirectory, read_override
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.panel import Panel, Reading, Sample, difference
@@ -143,18 +144,19 @@ class SwitchDaemon:
         if self._settings.audit_all:
             self._environment.reporter.record(epoch, "sample", mode=self.mode.value, inputs=inputs)
         forced = self._state.forced.value if self._state.forced else None
-        figures = {
-            "optimized": (float(self.mode is Mode.OPTIMIZED), "1 while the optimized site is served."),
-            "forced": (float(forced is not None), "1 while a person's override holds."),
-            "switches_total": (float(self._switches), "Changes of the mode."),
-            "shadow": (float(self._settings.shadow or self._is_off), "1 while nothing is written for the server."),
-            "sensors_lost": (float(len(self._environment.reporter.lost)), "Sensors that cannot be read."),
-            "unanswered": (float(sample.unanswered or 0), "1 while the status page does not answer."),
-            "cpu": (sample.cpu, "Busy share of the CPUs."),
-            "connections": (sample.rate, "New connections a second."),
-            "idle_workers": (None if sample.idle is None else float(sample.idle), "Workers that wait."),
-            **{sensor.name: (sample.levels.get(sensor.name), sensor.help) for sensor in LIMIT_SENSORS},
+        values = {
+            "optimized": float(self.mode is Mode.OPTIMIZED),
+            "forced": float(forced is not None),
+            "switches_total": float(self._switches),
+            "shadow": float(self._settings.shadow or self._is_off),
+            "sensors_lost": float(len(self._environment.reporter.lost)),
+            "unanswered": float(sample.unanswered or 0),
+            "cpu": sample.cpu,
+            "connections": sample.rate,
+            "idle_workers": None if sample.idle is None else float(sample.idle),
         }
+        limits = {sensor.name: (sample.levels.get(sensor.name), sensor.help) for sensor in LIMIT_SENSORS}
+        figures = {**figures_of("switch", values), **limits}
         lost = sorted(self._environment.reporter.lost)
         self._environment.reporter.status(
             epoch, self._settings.interval, figures, mode=self.mode.value, forced=forced, lost=lost,
