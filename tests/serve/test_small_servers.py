@@ -14,13 +14,16 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.places import DOCS
 from tests.servers import web
 from tests.servers.web import Server
 from tests.sites.built import BuiltSite
-from tests.sites.served import POORER, ServedSite
+from tests.sites.served import POORER, ServedSite, serving
+from tests.waiting import PATIENCE, wait_until
 
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import UsageError
+from adaptc.formats.accesslog.parser import compile_format
 from adaptc.serve import state_directory
 from adaptc.serve.emitter import emit, lua_string
 
@@ -232,12 +235,11 @@ def test_an_export_is_served_with_its_encodings(kind: str, tmp_path: Path) -> No
 # ---- what they cannot express
 
 
-@pytest.mark.parametrize("key", ["buckets", "classes", "reject"])
-def test_settings_that_caddy_does_not_take(key: str, tmp_path: Path) -> None:
+def test_settings_that_caddy_does_not_take(tmp_path: Path) -> None:
     site = BuiltSite(tmp_path).write({"index.html": PAGE})
     site.build()
-    with pytest.raises(UsageError, match=rf"serve\.{key}: Caddy does not support"):
-        emit(site.config(**{f"serve__{key}": True}), ["caddy"])
+    with pytest.raises(UsageError, match=r"serve\.freshness: Caddy does not support"):
+        emit(site.config(serve__freshness="strict"), ["caddy"])
 
 
 @pytest.fixture
@@ -339,3 +341,36 @@ def test_awkward_places_pass_the_servers_own_tests(tmp_path: Path) -> None:
     emit(other.config(), ["caddy"])
     file.write_text(web.caddy_text(1, tmp_path, f'import "{other.output}/serve/Caddyfile"'))
     subprocess.run(["caddy", "validate", "--adapter", "caddyfile", "--config", file], check=True, capture_output=True)
+
+
+@pytest.mark.servers
+def test_logs_say_the_level_and_the_class(lighttpd: ServedSite) -> None:
+    """The formats of docs/serving.md for lighttpd and Varnish are read as those of Apache and nginx are."""
+    text = (DOCS / "serving.md").read_text()
+    (ours,) = re.findall(r"^accesslog\.format = .*$", text, re.MULTILINE)
+    (format_of_varnish,) = re.findall(r"^varnishncsa -F '(.*)'$", text, re.MULTILINE)
+    settings = {"classes": True, "poor_level": "poorer", "flag": False}
+    lighttpd.emitted(**settings)
+    log, conf = lighttpd.site.root / "access.log", lighttpd.site.output / "serve"
+    snippet = f'{SNIPPETS["lighttpd"].format(conf)}\nserver.modules += ( "mod_accesslog" )\n'
+    snippet += f'accesslog.filename = "{log}"\n{ours}'
+    with web.lighttpd(lighttpd.site.root / "server", lighttpd.site.docroot, snippet) as server:
+        server.get("/", save_data="on")
+    assert_tells(log.read_text())
+    behind = ServedSite(lighttpd.site, "nginx", POORER)
+    with serving(behind, "varnish", **settings) as proxy:
+        proxy.get("/", save_data="on")
+        command = ["varnishncsa", "-n", behind.site.root / "front/work", "-d", "-F", format_of_varnish]
+        wait_until(lambda: " HTTP/1.1" in subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        assert_tells(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def assert_tells(log: str) -> None:
+    (line,) = log.splitlines()
+    entry = compile_format().parse(line)
+    assert entry is not None
+    assert (entry.path, entry.status, entry.method) == ("/", 200, "GET")
+    told = re.search(r"(?: at=(\d+))? took=(\d+)us served=(\S+) class=(\S+)$", line)
+    assert told is not None, line
+    assert (told[3], told[4]) == ("poorer/id", "poor")
+    assert abs(float(told[1] or entry.time or 0) - time.time()) < PATIENCE
