@@ -11,14 +11,14 @@ from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
-from adaptc.serve.servers import launchable, server_named, startable
+from adaptc.serve.servers import examinable, server_named, startable
 
 if TYPE_CHECKING:
     from adaptc.serve.server import Server
     from adaptc.serve.verify.verification import Tally
 
 _SERVERS = [server.name for server in startable()]
-_ORIGINS = [server.name for server in launchable()]
+_ORIGINS = [server.name for server in examinable()]
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 

@@ -114,7 +114,7 @@ def test_answers_that_shared_caches_may_hold_pass(site: BuiltSite, server: str) 
 
 
 @pytest.mark.servers
-@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("server", [*SERVERS, "lighttpd"])
 def test_origin_servers_of_varnish_pass(site: BuiltSite, server: str) -> None:
     """They send what they are asked for, and nobody else a level."""
     tally = verify(site, server, race=0, **EVERYTHING, serve__reverse_proxy="varnish", serve__shared_seconds=60)
