@@ -1,12 +1,14 @@
-"""``adaptc init``: writes an ``adaptc.toml`` with every key, its default and a comment."""
+"""``adaptc init``, which writes an ``adaptc.toml`` with every key, its default and a comment; and ``adaptc`` alone."""
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
 from collections.abc import Iterator
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +19,12 @@ from adaptc.cli.render import print_json, print_text
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
-    from adaptc.site.surroundings import Surroundings
+    from adaptc.site.surroundings import Finding, Generator, Surroundings
 
 USUAL_OUTPUT = "opt"
+_NOTHING_WRITTEN = "(nothing was written; adaptc --help lists the commands)"
+_LISTED = 5
+_HERE = Path()
 # For a crowd: all levels down to text, and everything by which daemons can choose among them
 _CROWD = ("full", "lossless", "moderate", "extreme", "text")
 PROFILES: dict[str, dict[str, Any]] = {
@@ -46,7 +51,7 @@ def init(invocation: Invocation, docroot: str | None, output: str, profile: str 
     It is written to the working directory, or where --config says. An existing file is never overwritten. What the
     files there say of generator, host and address is set in it, with the reason.
     """
-    from adaptc.site.surroundings import usual_docroot
+    from adaptc.site.surroundings import build_command, project_of, usual_docroot
 
     if schema:
         from adaptc.config.json_schema import json_schema
@@ -54,7 +59,8 @@ def init(invocation: Invocation, docroot: str | None, output: str, profile: str 
         print_json(json_schema())
         return
     path = invocation.config or Path("adaptc.toml")
-    site = docroot or usual_docroot(path.parent)
+    made = project_of(path.parent)
+    site = docroot or usual_docroot(path.parent) or (made[0].folder if made else None)
     found = list(_settings_found(path.parent, site))
     settings = {name: value for name, value, _ in found}
     settings |= _profile_settings(profile, path.parent / site if site else None)
@@ -73,7 +79,9 @@ def init(invocation: Invocation, docroot: str | None, output: str, profile: str 
     else:
         for name, value, reason in found:
             print_text(printable(f"{name} = {toml_value(value)}: {reason}"), invocation)
-        print_text(f"wrote {path}; next: adaptc build" + ("" if site else " DOCROOT"), invocation)
+        waits = made is not None and not docroot and not (path.parent / made[0].folder).is_dir()
+        first = f"{build_command(made[0], path.parent)}, which writes {site}, and " if made and waits else ""
+        print_text(f"wrote {path}; next: {first}adaptc build" + ("" if site else " DOCROOT"), invocation)
 
 
 def _profile_settings(profile: str | None, docroot: Path | None) -> dict[str, Any]:
@@ -112,42 +120,117 @@ def _settings_found(project: Path, docroot: str | None) -> Iterator[tuple[str, A
         yield "cost.preset", "static-host", f"{surroundings.host.name} speaks HTTP/2"
 
 
-# ---- what a site is, for people
+# ---- what a site is, for people: adaptc alone, and the end of a first build
+
+
+def what_it_would_do(invocation: Invocation) -> list[str]:
+    """Return what is known of the site in the working directory, and what to do with it; nothing without a site."""
+    from adaptc.report.manifest import MANIFEST
+    from adaptc.site.surroundings import holds_pages, project_of, sites_below, usual_docroot
+
+    config = invocation.load({})
+    is_built = (config.output / MANIFEST).is_file()
+    docroot = config.docroot or usual_docroot(_HERE) or ("." if holds_pages(_HERE) else None)
+    made = project_of(_HERE)
+    if docroot is not None and (is_built or Path(docroot).is_dir()):
+        where = (
+            f"the site in {_relative(Path(docroot))}, built in {config.output}"
+            if is_built
+            else f"the site in {docroot}"
+        )
+        output = config.output if is_built else None
+        return [
+            printable(f"{where} {_NOTHING_WRITTEN}"),
+            *surroundings_lines(Path(docroot), _HERE, output, is_first=False),
+        ]
+    if made is not None:
+        return list(_unbuilt(*made, docroot))
+    below = sites_below(_HERE)
+    if below:
+        more = [f"  and {len(below) - _LISTED:,} more"] if len(below) > _LISTED else []
+        lines = [f"  adaptc -C {shlex.quote(folder)}" for folder in below[:_LISTED]]
+        return ["no site here, but below; to paste:", *map(printable, lines), *more]
+    return []
+
+
+def _relative(docroot: Path) -> str:
+    return os.path.relpath(docroot)
+
+
+def _unbuilt(generator: Generator, file: str, docroot: Path | None) -> Iterator[str]:
+    """Yield what to do with a project of which the generator has not written the site yet."""
+    from adaptc.site.surroundings import build_command, look_around
+
+    site = str(docroot or generator.folder)
+    yield f"a project of {generator.name} ({file}), whose site is not there yet {_NOTHING_WRITTEN}"
+    yield from _known(look_around(None, _HERE), None, with_generator=False)
+    yield "to paste, in this order:"
+    yield f"  {build_command(generator, _HERE)}"
+    yield f"      {generator.name} writes the site to {site}"
+    yield f"  adaptc web {shlex.quote(site)} adapted"
+    yield "      the same site with smaller images and pages, in adapted/, to be published in place of it"
+    if generator.plugin:
+        yield f"or once for all, with each build: {generator.plugin}"
 
 
 def surroundings_lines(
-    docroot: Path | None, project: Path, output: Path | None = None, base_url: str | None = None
+    docroot: Path | None,
+    project: Path,
+    output: Path | None = None,
+    base_url: str | None = None,
+    *,
+    is_first: bool = True,
 ) -> Iterator[str]:
     """Yield what is known of a site, and the commands that would gain most.
 
-    With an ``output`` it is for a build, which has said what application the site is.
+    With an ``output`` the site was built there. ``is_first`` is the end of a first build, which has said what
+    application the site is.
     """
-    from adaptc.browser import find_chromium
     from adaptc.core.urls import NOWHERE
-    from adaptc.site.surroundings import first_commands, look_around
+    from adaptc.site.surroundings import look_around
 
     surroundings = look_around(docroot, project)
     yield from _known(surroundings, base_url if base_url is None or not base_url.startswith(NOWHERE) else None)
-    if output is None and surroundings.app is not None:
+    if not is_first and surroundings.app is not None:
         yield str(surroundings.app)
     if docroot is not None:
-        yield "what gains most, to paste:"
-        option = "" if output is None or output == Path(USUAL_OUTPUT) else f" -o {shlex.quote(str(output))}"
-        has_browser = find_chromium("") is not None
-        site = shlex.quote(str(docroot))
-        for found in first_commands(
-            site, option, surroundings, has_browser=has_browser, finds=lambda name: bool(shutil.which(name))
-        ):
+        yield "what gains most, to paste:" if output is not None else "to paste, in this order:"
+        for found in _commands(docroot, output, surroundings):
             yield f"  {found.name}"
             yield f"      {found.reason}"
 
 
-def _known(surroundings: Surroundings, base_url: str | None) -> Iterator[str]:
-    parts = [f"made by {each.name} ({each.reason})" for each in [surroundings.generator] if each]
+def _commands(docroot: Path, output: Path | None, surroundings: Surroundings) -> list[Finding]:
+    """Return the commands for a site; what they write lies outside of it."""
+    from adaptc.browser import find_chromium
+    from adaptc.site.surroundings import first_commands
+
+    root, here = docroot.resolve(), _HERE.resolve()
+    is_here = here.is_relative_to(root)
+    beside = os.path.join(os.path.relpath(root.parent), root.name) if is_here else ""
+    place = output or (Path(f"{beside}-{USUAL_OUTPUT}") if is_here else Path(USUAL_OUTPUT))
+    option = "" if place == Path(USUAL_OUTPUT) else f" -o {shlex.quote(str(place))}"
+    return first_commands(
+        shlex.quote(_relative(docroot)),
+        option,
+        surroundings,
+        has_browser=find_chromium("") is not None and find_spec("playwright") is not None,
+        finds=lambda name: bool(shutil.which(name)),
+        is_built=output is not None,
+        adapted=shlex.quote(f"{beside}-adapted") if is_here else "adapted",
+    )
+
+
+def _known(surroundings: Surroundings, base_url: str | None, *, with_generator: bool = True) -> Iterator[str]:
+    made = [surroundings.generator] if with_generator else []
+    parts = [f"made by {each.name} ({each.reason})" for each in made if each]
     parts += [f"published by {each.name} ({each.reason})" for each in [surroundings.host] if each]
     parts += [f"at {base_url}"] if base_url else []
     if parts:
         yield printable("; ".join(parts))
+
+
+# ---- the file
 
 
 def starting_text(docroot: str | None, output: str) -> str:

@@ -83,6 +83,7 @@ GROUPS: dict[str, dict[str, Entry]] = {
 }
 COMMANDS: dict[str, Entry] = {name: entry for group in GROUPS.values() for name, entry in group.items()}
 _HELP = "help"
+_NO_SITE = "There is no site here: adaptc reads finished HTML. Name its directory, as in: adaptc web SITE public"
 
 
 class LazyGroup(click.Group):
@@ -146,22 +147,10 @@ def cli(context: click.Context) -> None:
     working directory.
     """
     if context.invoked_subcommand is None:
-        click.echo("\n".join(_what_it_would_do()) or context.get_help())
+        from adaptc.cli.init import what_it_would_do
 
-
-def _what_it_would_do() -> list[str]:
-    """Return what is known of the site in the working directory, and what to do with it; nothing without a site."""
-    from pathlib import Path
-
-    from adaptc.cli.init import surroundings_lines
-    from adaptc.site.surroundings import usual_docroot
-
-    here = Path()
-    docroot = usual_docroot(here) or ("." if (here / "index.html").is_file() else None)
-    if docroot is None:
-        return []
-    found = [f"the site in {docroot} (nothing was written; adaptc --help lists the commands)"]
-    return [*found, *surroundings_lines(Path(docroot), here)]
+        lines = what_it_would_do(context.ensure_object(InvocationBox).invocation)
+        click.echo("\n".join(lines or [_NO_SITE, "", context.get_help()]))
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

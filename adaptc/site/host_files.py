@@ -389,7 +389,7 @@ _READERS: Mapping[str, Callable[[str], Iterator[Found]]] = {
     "serve.json": _read_serve,
 }
 # Files that lie next to the directory that is published, and name it
-_ABOVE: Mapping[str, Callable[[str], Any]] = {
+PUBLISHED: Mapping[str, Callable[[str], Any]] = {
     "netlify.toml": lambda text: tomllib.loads(text).get("build", {}).get("publish"),
     "vercel.json": lambda text: _json(text).get("outputDirectory"),
     "firebase.json": lambda text: _json(text).get("hosting", {}).get("public"),
@@ -502,7 +502,7 @@ def outer_files(docroot: Path) -> Iterator[tuple[str, Path]]:
     """Yield the files above a docroot that name it as what is published."""
     root = Path(os.path.realpath(docroot))
     for folder in list(root.parents)[:_STEPS]:
-        for name, published in _ABOVE.items():
+        for name, published in PUBLISHED.items():
             file = folder / name
             try:
                 where = published(file.read_text("utf-8-sig")) if file.is_file() else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import errno
 import io
 import json
@@ -365,7 +366,9 @@ def test_init_sets_what_it_found_with_reasons(folder: Path, output: Output) -> N
 
 def test_the_program_alone_says_what_it_would_do(folder: Path, output: Output) -> None:
     assert run([]) is ExitCode.DONE
-    assert "Usage: adaptc" in output()[0]
+    said = output()[0]
+    assert said.startswith("There is no site here: adaptc reads finished HTML.")
+    assert "Usage: adaptc" in said
     (folder / "mkdocs.yml").write_text("site_name: Herons\n")
     (folder / "netlify.toml").write_text("")
     (folder / "site").mkdir()
@@ -377,6 +380,54 @@ def test_the_program_alone_says_what_it_would_do(folder: Path, output: Output) -
     assert "made by MkDocs (mkdocs.yml); published by Netlify (netlify.toml)" in said
     assert "  adaptc web site adapted\n" in said
     assert sorted(folder.rglob("*")) == before
+
+
+def test_a_project_whose_site_is_not_there_yet(folder: Path, output: Output) -> None:
+    (folder / "mkdocs.yml").write_text("site_name: Herons\n")
+    (folder / "index.html").write_text("<p>source")
+    assert run([]) is ExitCode.DONE
+    said = output()[0]
+    assert said.startswith("a project of MkDocs (mkdocs.yml), whose site is not there yet (nothing was written;")
+    assert "  mkdocs build\n" in said
+    assert "  adaptc web site adapted\n" in said
+    assert said.endswith("or once for all, with each build: plugins: [search, adaptc] in mkdocs.yml\n")
+    assert run(["init"]) is ExitCode.DONE
+    assert output()[0].endswith("next: mkdocs build, which writes site, and adaptc build\n")
+    assert load_config().docroot == Path("site")
+
+
+def test_commands_for_the_working_directory_write_outside_of_it(
+    folder: Path, output: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "site here").mkdir()
+    (folder / "site here/about.html").write_text("<!DOCTYPE html><title>a</title><p>words")
+    assert run(["-C", "site here"]) is ExitCode.DONE
+    said = output()[0]
+    assert said.startswith("the site in . (")
+    web = next(line for line in said.splitlines() if "adaptc web" in line)
+    assert web == "  adaptc web . '../site here-adapted' -o '../site here-opt'"
+    monkeypatch.chdir(folder / "site here")
+    assert run([*shlex.split(web)[1:], "--no-browser", "--effort", "fast", "-j", "1"]) is ExitCode.DONE
+    assert (folder / "site here-adapted/about.html").is_file()
+
+
+def test_the_program_alone_knows_the_last_build(folder: Path, output: Output) -> None:
+    for name in ("pages", "public"):
+        (folder / name).mkdir()
+        (folder / name / "index.html").write_text("<!DOCTYPE html><title>a</title><p>words")
+    assert run(["build", "pages", "--effort", "fast", "-j", "1"]) is ExitCode.DONE
+    output()
+    assert run([]) is ExitCode.DONE
+    said = output()[0]
+    assert said.startswith("the site in pages, built in opt (")
+    assert "adaptc build pages\n" not in said
+
+
+def test_a_repository_with_several_sites(folder: Path, output: Output) -> None:
+    (folder / "apps/blog").mkdir(parents=True)
+    (folder / "apps/blog/hugo.toml").touch()
+    assert run([]) is ExitCode.DONE
+    assert output()[0] == "no site here, but below; to paste:\n  adaptc -C apps/blog\n"
 
 
 def test_every_key_stands_in_the_starting_text_and_is_sound(folder: Path) -> None:

@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 from adaptc.site.published import App
-from adaptc.site.surroundings import Surroundings, first_commands, look_around, named_domain, usual_docroot
+from adaptc.site.surroundings import (
+    Surroundings,
+    build_command,
+    first_commands,
+    holds_pages,
+    look_around,
+    named_domain,
+    project_of,
+    sites_below,
+    usual_docroot,
+)
 
 
 def write(root: Path, files: dict[str, str]) -> Path:
@@ -62,6 +72,79 @@ def test_the_folder_of_the_generator_comes_first(tmp_path: Path) -> None:
     assert usual_docroot(tmp_path) == "site"
 
 
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"hugo.toml": ""}, ("Hugo", "public", "hugo")),
+        ({"config.toml": "baseURL = 'https://herons.example/'"}, ("Hugo", "public", "hugo")),
+        ({"config.toml": 'base_url = "https://herons.example/"'}, ("Zola", "public", "zola build")),
+        ({"config.toml": "[server]"}, None),
+        ({"_config.yml": "", "Gemfile": ""}, ("Jekyll", "_site", "bundle exec jekyll build")),
+        ({"_config.yml": "", "scaffolds/post.md": ""}, ("Hexo", "public", "npx hexo generate")),
+        ({"astro.config.mjs": "", "package.json": '{"scripts": {"build": "x"}}'}, ("Astro", "dist", "npm run build")),
+        ({"astro.config.mjs": ""}, ("Astro", "dist", "npx astro build")),
+        ({"svelte.config.js": "", "vite.config.js": ""}, ("SvelteKit", "build", "npx vite build")),
+        ({"docs/conf.py": ""}, ("Sphinx", "docs/_build/html", "sphinx-build -b html docs docs/_build/html")),
+        ({"docs/.vitepress/config.mts": ""}, ("VitePress", "docs/.vitepress/dist", "npx vitepress build docs")),
+        ({"index.html": ""}, None),
+    ],
+)
+def test_how_a_project_makes_its_site(
+    tmp_path: Path, files: dict[str, str], expected: tuple[str, str, str] | None
+) -> None:
+    write(tmp_path, files)
+    made = project_of(tmp_path)
+    assert (made and (made[0].name, made[0].folder, build_command(made[0], tmp_path))) == expected
+
+
+@pytest.mark.parametrize(
+    ("files", "docroot"),
+    [
+        (
+            {"netlify.toml": '[build]\npublish = "webroot/"', "webroot/index.html": "", "public/index.html": ""},
+            "webroot",
+        ),
+        ({"wrangler.toml": 'pages_build_output_dir = "./client"', "client/index.html": ""}, "client"),
+        ({"wrangler.toml": '[assets]\ndirectory = "./client"', "client/index.html": ""}, "client"),
+        ({"firebase.json": '{"hosting": {"public": "web"}}', "web/index.html": ""}, "web"),
+        (
+            {
+                ".github/workflows/a.yml": "- uses: actions/upload-pages-artifact@v3\n  with:\n    path: './made'\n",
+                "made/index.html": "",
+            },
+            "made",
+        ),
+        ({"netlify.toml": '[build]\npublish = "../other"', "docs/index.htm": ""}, "docs"),
+        ({"netlify.toml": "build = [", "wrangler.toml": "assets = 1", "firebase.json": "[]"}, None),
+    ],
+)
+def test_the_folder_that_a_host_names_comes_first(tmp_path: Path, files: dict[str, str], docroot: str | None) -> None:
+    write(tmp_path, files)
+    assert usual_docroot(tmp_path) == docroot
+
+
+def test_sources_of_a_generator_are_no_site(tmp_path: Path) -> None:
+    write(tmp_path, {"about.html": "<p>{{ page.title }}"})
+    assert holds_pages(tmp_path)
+    (tmp_path / "_config.yml").touch()
+    assert not holds_pages(tmp_path)
+
+
+def test_sites_of_a_repository_with_several(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {
+            "apps/site/dist/index.html": "",
+            "docs/mkdocs.yml": "",
+            "node_modules/a/public/index.html": "",
+            ".cache/a/public/index.html": "",
+            "packages/lib/src/index.js": "",
+        },
+    )
+    assert sites_below(tmp_path) == ["docs", "apps/site"]
+    assert sites_below(tmp_path / "none") == []
+
+
 @pytest.mark.parametrize(("text", "name"), [("Herons.example\n", "herons.example"), ("a b", None), ("x", None)])
 def test_the_domain_of_github_pages(tmp_path: Path, text: str, name: str | None) -> None:
     docroot = write(tmp_path, {"public/CNAME": text})
@@ -85,3 +168,7 @@ def test_commands_fit_the_host(tmp_path: Path) -> None:
     assert commands(written, True)[:2] == ["adaptc build public -o out --browser", "adaptc web public adapted -o out"]
     assert commands(written)[0] == "adaptc web public adapted -o out"
     assert len(commands(Surroundings(), True, "nginx")) == 3
+    unbuilt = first_commands(
+        ".", "", Surroundings(), has_browser=True, finds="nginx".__eq__, is_built=False, adapted="../adapted"
+    )
+    assert [each.name for each in unbuilt] == ["adaptc build .", "adaptc emit nginx", "adaptc web . ../adapted"]
