@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 import errno
 import io
 import json
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
