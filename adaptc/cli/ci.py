@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,11 +38,16 @@ if TYPE_CHECKING:
     from adaptc.workflow.prove import Proof
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
 _SUMMARY_OF_GITHUB = "GITHUB_STEP_SUMMARY"
 # On which pages are measured where budgets limit how soon they are shown, and nobody names a line
 _LINE = "4g"
 # Rows of each table of the summary
 _MOST_ROWS = 10
+# Runs that the summary shows of a trend, and the signs of their amounts
+_RUNS, _BARS = 20, "▁▂▃▄▅▆▇█"
+# Pixels: that of a proof of which pictures are shown, and as wide as they are in a comment
+_PICTURED, _SHOWN = 1280, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +61,8 @@ class _Run:
     unproven: str
     weights: Mapping[str, LevelWeights]
     before: Mapping[str, LevelWeights] | None
+    changed: Sequence[str] = ()
+    earlier: Sequence[Mapping[str, Any]] = ()
 
     @property
     def has_built(self) -> bool:
@@ -89,7 +97,19 @@ class _Run:
 )
 @click.option("--sarif", type=_FILE, metavar="FILE", help="Write the problems to FILE, for code scanners.")
 @click.option("--junit", type=_FILE, metavar="FILE", help="Write the problems to FILE, as tests.")
-@click.option("--trend", type=_FILE, metavar="FILE", help="Append the means of the levels to FILE, a line of JSON.")
+@click.option(
+    "--trend",
+    type=_FILE,
+    metavar="FILE",
+    help="Append the means of the levels to FILE, a line of JSON; the summary shows the last runs.",
+)
+@click.option(
+    "--pictures",
+    type=_FOLDER,
+    metavar="DIR",
+    help="Write pictures of proven pages that changed since the baseline to DIR.",
+)
+@click.option("--pictures-url", metavar="URL", help="Where DIR will be published: the summary shows the pictures.")
 def ci(
     invocation: Invocation,
     baseline: Path | None,
@@ -100,6 +120,8 @@ def ci(
     sarif: Path | None,
     junit: Path | None,
     trend: Path | None,
+    pictures: Path | None,
+    pictures_url: str | None,
     **site: Any,
 ) -> ExitCode:
     """Build, check, weigh and prove a site in one run.
@@ -112,7 +134,8 @@ def ci(
     try:
         config = invocation.load(overrides(site), repeats=False)
         config = with_mirror(config if config.docroot is not None else invocation.load(overrides(site)))
-        run = _run(invocation, config, title, baseline, pages, line)
+        earlier = _earlier(trend, title) if trend is not None else []
+        run = replace(_run(invocation, config, title, baseline, pages, line), earlier=earlier)
     except UsageError as error:
         _write_summary(f"{marker(title)}\n### adaptc: {_cell(title)}\n\n{_cell(str(error))}\n", markdown)
         raise
@@ -120,7 +143,8 @@ def ci(
     for file, form in ((sarif, "sarif"), (junit, "junit")):
         if file is not None:
             file.write_text(FORMATS[form](summary) + "\n", "utf-8")
-    _write_summary("\n".join(_markdown(run)) + "\n", markdown)
+    shown = _pictures(run, pictures) if pictures is not None else {}
+    _write_summary("\n".join((*_markdown(run), *_picture_table(run, shown, pictures_url))) + "\n", markdown)
     if trend is not None:
         with trend.open("a", encoding="utf-8") as rows:
             rows.write(json.dumps(_means(run)) + "\n")
@@ -138,7 +162,7 @@ def _run(
 ) -> _Run:
     from adaptc.core.interpreter import collect_seldom
     from adaptc.workflow.api import build
-    from adaptc.workflow.check.weights import read_weights
+    from adaptc.workflow.check.weights import changed_pages, read_weights
 
     collect_seldom()
     older = baseline if baseline is not None and baseline.exists() else None
@@ -147,9 +171,10 @@ def _run(
         built = build(config, progress, requires_pages=True, isolated=False)
     outcome = checked(invocation, config, True, False, older)
     timed = [budget for budget in configured_budgets(config) if budget.limits_paints]
-    proof, unproven = _proof(invocation, config, pages, line or (_LINE if timed else None))
+    changed = changed_pages(older, config.output) if older is not None else []
+    proof, unproven = _proof(invocation, config, pages, line or (_LINE if timed else None), changed)
     outcome = _timed(outcome, timed, proof, unproven)
-    return _Run(name, built, outcome, proof, unproven, read_weights(config.output), before)
+    return _Run(name, built, outcome, proof, unproven, read_weights(config.output), before, changed)
 
 
 def _timed(outcome: Outcome, budgets: Sequence[Budget], proof: Proof | None, unproven: str) -> Outcome:
@@ -166,8 +191,13 @@ def _timed(outcome: Outcome, budgets: Sequence[Budget], proof: Proof | None, unp
     return replace(outcome, budgets=tuple(over), unchecked=tuple(lost))
 
 
-def _proof(invocation: Invocation, config: Config, pages: int | None, line: str | None) -> tuple[Proof | None, str]:
-    """Prove pages, if there is a browser. Raises ``UsageError`` where none is found, and the user asked for it."""
+def _proof(
+    invocation: Invocation, config: Config, pages: int | None, line: str | None, changed: Sequence[str]
+) -> tuple[Proof | None, str]:
+    """Prove pages, those that ``changed`` first, if there is a browser.
+
+    Raises ``UsageError`` where none is found, and the user asked for it.
+    """
     from adaptc.browser import find_chromium
 
     if pages == 0:
@@ -179,7 +209,7 @@ def _proof(invocation: Invocation, config: Config, pages: int | None, line: str 
     from adaptc.workflow.prove import prove, write_report
 
     with watching(invocation) as progress:
-        proof = prove(config, (), (), pages or PROVED_PAGES, progress, line)
+        proof = prove(config, (), (), pages or PROVED_PAGES, progress, line, first=changed)
     write_report(config, proof, None)
     return proof, ""
 
@@ -270,6 +300,7 @@ def _markdown(run: _Run) -> Iterator[str]:
     signs = {True: "✅", False: "❌", None: "➖"}
     yield from _table(("step", "", ""), [(step, signs[well], text) for step, well, text in rows])
     yield from _weights(run)
+    yield from _trend(run)
     yield from _problem_list(run)
     if run.proof is not None and run.proof.paints:
         head, *paints = paint_rows(run.proof)
@@ -302,6 +333,75 @@ def _weights(run: _Run) -> Iterator[str]:
     ]
     if cells:
         yield from _table(("page that grew", "level", "", "before", "now", ""), cells)
+
+
+def _earlier(trend: Path, name: str) -> list[Mapping[str, Any]]:
+    """Return the rows that earlier runs wrote of a site. Raises ``UsageError`` for a file of something else."""
+    if not trend.exists():
+        return []
+    try:
+        rows = [json.loads(line) for line in trend.read_text("utf-8").splitlines()]
+        return [
+            row for row in rows if row["name"] == name and all(each["bytes"] >= 0 for each in row["levels"].values())
+        ]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise UsageError(f"{trend} is no trend of adaptc ci ({error})") from None
+
+
+def _trend(run: _Run) -> Iterator[str]:
+    """Yield the means of the last runs and of this one, as bars from zero."""
+    from adaptc.core.quantities import written_bytes
+
+    runs = [row["levels"] for row in (*run.earlier, _means(run))][-_RUNS:]
+    rows = []
+    for level in run.weights if len(runs) > 1 else ():
+        amounts = [row[level]["bytes"] for row in runs if level in row]
+        bars = "".join(_BARS[round((len(_BARS) - 1) * each / (max(amounts) or 1))] for each in amounts)
+        rows.append((level, bars, f"{written_bytes(amounts[0])} → {written_bytes(amounts[-1])}"))
+    if rows:
+        yield from _table((f"bytes a page, last {len(runs)} runs", "", ""), rows)
+
+
+def _pictures(run: _Run, folder: Path) -> dict[str, dict[str, str]]:
+    """Write pictures of pages that changed, as they are now; return their names by page and level.
+
+    The original is "". Names come from contents, so that none is cached for another.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    found: dict[str, dict[str, str]] = {}
+    for verdict in run.proof.verdicts if run.proof is not None else ():
+        case = verdict.case
+        if case.page not in run.changed or case.width != _PICTURED or run.proof is None:
+            continue
+        for level, digest in zip(("", case.level), verdict.pictures, strict=False):
+            if (picture := run.proof.store.content(digest)) is not None:
+                name = f"{digest[:20]}.webp"
+                (folder / name).write_bytes(picture)
+                found.setdefault(case.page, {})[level] = name
+    return found
+
+
+def _picture_table(run: _Run, shown: Mapping[str, Mapping[str, str]], url: str | None) -> Iterator[str]:
+    if run.before is None or not run.changed:
+        return
+    yield f"{len(run.changed):,} of the pages changed since the baseline, or what they load."
+    yield ""
+    for page, names in list(shown.items())[:_MOST_ROWS] if url else ():
+        yield f"<details><summary>{_text(page)}, as it is now</summary>"
+        yield ""
+        by_name: dict[str, list[str]] = {}
+        for level, name in names.items():
+            by_name.setdefault(name, []).append(level or "original")
+        for name, levels in by_name.items():
+            label = _text(", ".join(levels))
+            yield f'<img src="{escape(f"{url}/{name}")}" width="{_SHOWN}" alt="{label}" title="{label}">'
+        yield ""
+        yield "</details>"
+        yield ""
+
+
+def _text(text: str) -> str:
+    return escape(printable(text), quote=True).replace("@", "@\u2060")
 
 
 def _problem_list(run: _Run) -> Iterator[str]:

@@ -72,8 +72,11 @@ def prove(
     progress: Progress,
     line: str | None = None,
     robot: Robot | None = None,
+    first: Sequence[str] = (),
 ) -> Proof:
-    """Prove the pages ``names``, or ``count`` of the most viewed or else different ones, at every level that was built.
+    """Prove the pages ``names``, or ``count`` pages, at every level that was built.
+
+    Those are the paths ``first``, then the most viewed or else different ones.
 
     ``names`` are paths in the docroot or URLs of the site; ``levels`` are those to prove, by default all. With
     ``line``, a name of ``adaptc.browser.paint.LINES``, it is measured how soon pages are shown on it, too. With a
@@ -81,7 +84,7 @@ def prove(
     build or no browser, and for names that were not built.
     """
     bench = _Bench.of(config, levels)
-    urls = bench.addresses(names, count)
+    urls = bench.addresses(names, count, first)
     try:
         verdicts = Prover(bench.program, bench.servers, VerdictStore(bench.store), robot).prove(urls, progress)
         paints = bench.painter(line).measure(urls, progress) if line else []
@@ -147,10 +150,11 @@ class _Bench:
         path = self.site.find("")
         return [path] if path in self.sizes and path is not None else []
 
-    def addresses(self, names: Sequence[str], count: int) -> dict[str, str]:
+    def addresses(self, names: Sequence[str], count: int, first: Sequence[str] = ()) -> dict[str, str]:
         """Return the addresses of the pages ``names``, or else of ``count`` pages. Raises ``UsageError``."""
         named = [_page(self.site, self.sizes, name) for name in names]
-        pages = named or sample_pages(self.sizes, self.hits, count)
+        sampled = (page for page in (*first, *sample_pages(self.sizes, self.hits, count)) if page in self.sizes)
+        pages = named or list(dict.fromkeys(sampled))[:count]
         original, hosts = self.servers.original, self.headers.hosts
         return {page: address_to_prove(page, self.site, original, hosts) for page in dict.fromkeys(pages)}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -76,6 +77,56 @@ def test_a_page_that_grew_fails_and_is_named(
     row = json.loads((place / "trend.jsonl").read_text())
     assert row["name"] == "site"
     assert row["levels"]["full"]["bytes"] > 0
+
+
+def test_the_summary_shows_the_last_runs(place: Path, ci: Callable[..., int]) -> None:
+    trend = ("--trend", "trend.jsonl", "--markdown", "summary.md")
+    assert ci(*trend) == 0
+    assert "runs" not in (place / "summary.md").read_text()
+    assert ci("--name", "other", *trend) == 0
+    assert "runs" not in (place / "summary.md").read_text()
+    grow(place)
+    assert ci(*trend) == 0
+    text = (place / "summary.md").read_text()
+    assert "| bytes a page, last 2 runs |  |  |" in text
+    row = next(line for line in text.splitlines() if line.startswith("| full | ") and "→" in line)
+    assert re.fullmatch(r"\| full \| [▁▂▃▄▅▆▇]█ \| [\d.,]+ k?B → [\d.,]+ k?B \|", row), row
+
+
+@pytest.mark.parametrize("text", ["[]\n", "no json\n", '{"name": "site", "levels": {"full": {}}}\n'])
+def test_a_trend_of_something_else_is_a_mistake(
+    place: Path, ci: Callable[..., int], capsys: pytest.CaptureFixture[str], text: str
+) -> None:
+    (place / "trend.jsonl").write_text(text)
+    assert ci("--trend", "trend.jsonl") == 2
+    assert "trend.jsonl is no trend of adaptc ci" in capsys.readouterr().err
+    assert not (place / "opt").exists()
+
+
+@pytest.mark.chromium
+def test_pages_that_changed_are_proven_first_and_shown(place: Path, chromium: str) -> None:
+    prove = ["ci", "site", "--effort", "fast", "-j", "1", "--prove", "1", "--markdown", "summary.md"]
+    pictures = ["--pictures", "shown", "--pictures-url", "https://host.example/p"]
+    assert run([*prove, *pictures]) == 0
+    assert list((place / "shown").iterdir()) == []
+    assert "changed" not in (place / "summary.md").read_text()
+    for page in ("b|d.html", "index.html"):
+        shutil.copy(place / "opt/manifest.json", place / "old.json")
+        (place / "site" / page).write_text(PAGE.format("changed"))
+        assert run([*prove, *pictures, "--baseline", "old.json"]) == 0
+        text = (place / "summary.md").read_text()
+        assert "1 of the pages changed since the baseline, or what they load." in text
+        assert f"<details><summary>{page}, as it is now</summary>" in text
+        (name,) = re.findall(
+            r'<img src="https://host.example/p/(\w+\.webp)" width="300" alt="original, full, lossless"', text
+        )
+        assert (place / "shown" / name).read_bytes().startswith(b"RIFF")
+    shutil.copy(place / "opt/manifest.json", place / "old.json")
+    (place / "site/one.css").write_text("p { color: red }\n" * 9)
+    assert run([*prove, "--baseline", "old.json"]) == 0
+    text = (place / "summary.md").read_text()
+    assert "2 of the pages changed since the baseline, or what they load." in text
+    assert "<img" not in text
 
 
 def test_one_document_for_programs(place: Path, ci: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> None:

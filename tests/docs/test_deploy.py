@@ -121,10 +121,12 @@ def _run_action(place: Path, **inputs: str) -> subprocess.CompletedProcess[str]:
     given = {**defaults, **inputs}
     surroundings = {"RUNNER_TEMP": str(place), "GITHUB_STEP_SUMMARY": str(place / "summary.md")}
     surroundings |= {"GITHUB_ACTION_PATH": str(RECIPES / "action"), "GITHUB_REPOSITORY": "me/site"}
-    surroundings |= {"GITHUB_OUTPUT": str(place / "output.txt")}
+    surroundings |= {"GITHUB_OUTPUT": str(place / "output.txt"), "GITHUB_SERVER_URL": f"file://{place}/host"}
     failed = None
     for one in _action_steps():
-        if "run" not in one or (failed and not one.get("if", "").startswith("always()")):
+        condition = one.get("if", "")
+        is_asked_for = "inputs.pictures != ''" not in condition or given["pictures"]
+        if "run" not in one or not is_asked_for or (failed and not condition.startswith("always()")):
             continue
         environment = {name: str(value) for name, value in one.get("env", {}).items()}
         for name, value in {
@@ -184,6 +186,32 @@ def test_the_action_compares_with_the_last_push(place: Path) -> None:
     assert "::error file=public/index.html,title=budget-growth::" in done.stdout
     (comment,) = (place / "comments").iterdir()
     assert "| index.html | web | bytes |" in comment.read_text()
+    assert "| bytes a page, last 2 runs |" in comment.read_text()
+
+
+@pytest.mark.chromium
+def test_comments_show_pictures_of_changed_pages(place: Path, chromium: str) -> None:
+    (place / "bin/gh").write_text(GH)
+    (place / "bin/gh").chmod(0o755)
+    repository = place / "host/me/site.git"
+    run(place, ["git", "init", "--quiet", "--bare", str(repository)])
+    (place / "public/other.html").write_text(FILES["index.html"])
+    assert _run_action(place, prove="0").returncode == 0
+    for words in ("some other words", "and others again"):
+        (place / "public/other.html").write_text(FILES["index.html"] + words)
+        done = _run_action(place, prove="1", comment="true", pictures="adaptc-pictures", site="public")
+        assert done.returncode == 0, done.stdout + done.stderr
+        names = run(place, ["git", "-C", str(repository), "ls-tree", "-r", "--name-only", "adaptc-pictures"]).split()
+        (comment,) = (place / "comments").iterdir()
+        text = comment.read_text()
+        assert "<details><summary>other.html, as it is now</summary>" in text
+        shown = re.findall(r'<img src="([^"]+)"', text)
+        assert sorted(shown) == [f"file://{place}/host/me/site/raw/adaptc-pictures/{name}" for name in sorted(names)]
+        assert names
+        assert all(name.startswith("7/public/") for name in names)
+        assert run(place, ["git", "-C", str(repository), "rev-list", "--count", "adaptc-pictures"]) == "1\n"
+        # what a push keeps
+        shutil.copy(place / "opt/public/manifest.json", place / "opt/baseline-public.json")
 
 
 def test_the_action_fails_where_a_budget_is_exceeded_and_says_so_in_the_summary(place: Path) -> None:

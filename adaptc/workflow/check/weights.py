@@ -17,7 +17,7 @@ from adaptc.config.budgets import Budget
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.quantities import written_bytes, written_count
 from adaptc.report.collector import group_of
-from adaptc.report.manifest import Manifest, PageCost, read_manifest
+from adaptc.report.manifest import BuiltResource, Manifest, PageCost, read_manifest
 from adaptc.site.selection import translated
 
 if TYPE_CHECKING:
@@ -104,7 +104,35 @@ def _weight(cost: PageCost) -> Weight:
     return Weight(cost.requests, cost.transfer)
 
 
-# ---- growth since a baseline: an older manifest
+# ---- what changed since a baseline: an older manifest
+
+
+def changed_pages(before: Path, now: Path) -> list[str]:
+    """Return the pages that changed in the docroot since the manifest ``before``, then those that load what changed.
+
+    Raises ``UsageError``.
+    """
+    old, rows = read_manifest(before).resources, read_manifest(now).values["resources"]
+    own = {number for number, row in enumerate(rows) if _differs(row, old.get(row["path"]))}
+    loaders: dict[int, list[int]] = {}
+    for number, row in enumerate(rows):
+        for other in row.get("references", ()):
+            loaders.setdefault(other, []).append(number)
+    touched, waiting = set(own), list(own)
+    while waiting:
+        others = set(loaders.get(waiting.pop(), ())) - touched
+        touched |= others
+        waiting += others
+    pages = [number for number in touched if any("page" in each for each in rows[number]["levels"].values())]
+    return [rows[number]["path"] for number in sorted(pages, key=lambda number: (number not in own, number))]
+
+
+def _differs(row: Mapping[str, Any], old: BuiltResource | None) -> bool:
+    source = row["source"]
+    return old is None or (old.size, old.sha256) != (source["size"], source["sha256"])
+
+
+# ---- growth
 
 
 @dataclass(frozen=True, slots=True)
