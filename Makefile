@@ -4,6 +4,7 @@
 # make check   format, lint, types, direction of imports
 # make lock    renew the versions and hashes of all libraries (requirements.lock, requirements-ci.lock)
 # make docs    the documentation as a site, adapted by adaptc, in documentation/public
+# make zipapp  one file with all libraries, dist/adaptc.pyz, for this system and version of Python
 # make papers  repeat the papers, docs/papers; PART=gopshtein one of them. An hour, root, Debian's apache2
 #
 # All of them install the package into .venv as a user would, and again when a source changed. To work on the
@@ -17,7 +18,7 @@ SOURCES := $(shell find adaptc rules templates -type f -not -name '*.pyc') setup
 SITE := examples/newsroom/site
 LEVELS := full lossless moderate extreme text
 
-.PHONY: demo test recipes check lock docs papers clean
+.PHONY: demo test recipes check lock docs zipapp papers clean
 
 demo: $(VENV)/installed
 	$(BIN)/adaptc build $(SITE) -o demo $(LEVELS:%=--level %)
@@ -49,6 +50,14 @@ docs: $(VENV)/docs-installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir documentation/site
 	$(BIN)/adaptc build documentation/site -o documentation/opt --level full --level web
 	$(BIN)/adaptc export web documentation/public documentation/site -o documentation/opt
+
+# Libraries with the hashes that were written down; programs that adaptc starts find them by PYTHONPATH
+zipapp: $(BIN)/python
+	$(PYTHON) -m venv $(VENV)/zipapp && $(VENV)/zipapp/bin/pip install --quiet 'shiv >=1.0.8,<2'
+	rm -rf build && $(VENV)/zipapp/bin/pip install --quiet --target build/zipapp --require-hashes -r requirements.lock
+	$(VENV)/zipapp/bin/pip install --quiet --target build/zipapp --no-deps .
+	mkdir -p dist && $(VENV)/zipapp/bin/shiv --site-packages build/zipapp --python '/usr/bin/env python3' --extend-pythonpath \
+		--console-script adaptc --compressed --output-file dist/adaptc.pyz && rm -rf build
 
 papers: $(VENV)/papers-installed
 	$(BIN)/python -m benchmarks.papers $(PART)

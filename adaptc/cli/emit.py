@@ -63,5 +63,8 @@ def _show(invocation: Invocation, emitted: Emitted) -> None:
         return
     for file in emitted.files:
         print_text(f"wrote {printable(str(file))}", invocation)
+    if emitted.policy.hidden_fields and any(file.name.startswith("nginx") for file in emitted.files):
+        names = ", ".join(dict.fromkeys(words[0] for words in emitted.policy.hidden_fields if words))
+        print_text(f"repeats add_header lines of nginx's block http: {printable(names)}", invocation)
     if emitted.configures:
         print_text(f"switch it on: touch {printable(policy.flag)}", invocation)

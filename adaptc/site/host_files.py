@@ -312,16 +312,27 @@ def inherited_fields(file: Path | None, docroot: Path) -> tuple[tuple[str, ...],
     """Return the arguments of the lines ``add_header`` that the server of a docroot has from nginx's block ``http``.
 
     Nothing where a configuration is not one of nginx, or where that server has lines of its own, which hide the others.
+    Without a ``file`` that of this machine counts, if it has a virtual host for the docroot.
     """
-    if file is None or not file.is_file() or not is_nginx(file):
-        return ()
-    lines = list(nginx_directives(file))
+    lines = _usual_lines(docroot) if file is None else list(nginx_directives(file)) if is_nginx(file) else []
     elsewhere = _other_hosts(lines, docroot)
     added = [line for line in lines if line.name == "add_header" and elsewhere.isdisjoint(line.within)]
     names = [[section.name for section in line.within] for line in added]
     if ["http", "server"] in names or ["server"] in names:
         return ()
     return tuple(line.args for line, within in zip(added, names, strict=True) if within == ["http"])
+
+
+def _usual_lines(docroot: Path) -> list[Directive]:
+    """Return the configuration of nginx on this machine; nothing if it has no virtual host for a docroot."""
+    if not USUAL_NGINX.is_file():
+        return []
+    try:
+        lines = list(nginx_directives(USUAL_NGINX))
+    except OSError:  # not for everybody: the user may name it
+        return []
+    roots = [line.args[0] for line in lines if line.name == "root" and line.args and _is_host(line.within)]
+    return lines if any(root.startswith("/") and _is_above(root, docroot) for root in roots) else []
 
 
 def _other_hosts(lines: Iterable[Directive], docroot: Path) -> set[Section]:
@@ -396,6 +407,7 @@ PUBLISHED: Mapping[str, Callable[[str], Any]] = {
     "serve.json": lambda text: _json(text).get("public"),
 }
 _STEPS = 3  # directories above the docroot
+USUAL_NGINX = Path("/etc/nginx/nginx.conf")
 
 
 def host_rules(config: Config, docroot: Path, paths: Iterable[str], *, is_exported: bool = True) -> HostRules:

@@ -16,9 +16,11 @@ from tests.servers.web import Reply
 from tests.sites.built import BuiltSite
 from tests.sites.served import POORER, ServedSite
 
+from adaptc.cli.main import run
 from adaptc.compile.engine.reporting import Silent
 from adaptc.serve.servers import server_named
 from adaptc.serve.verify.verification import Extent, verify_started
+from adaptc.site import host_files
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n  <title>A page</title>\n  <p>" + "words  and words \n" * 200 + "</p>\n"
 FILES = {
@@ -98,6 +100,46 @@ def test_fields_of_the_server_are_kept(served: ServedSite, settings: dict[str, A
         assert server.get("/nothing").headers.keys() >= FIELDS.keys()
 
 
+# Where an administrator of Apache writes fields: in the virtual host, in .htaccess, and whether its file must be named
+PLACES = {
+    "conditions": (
+        'Header setifempty X-B b\nHeader merge X-C "c"\n<If "%{REQUEST_URI} =~ m#^/news#">\nHeader set X-N n\n</If>',
+        "",
+        False,
+    ),
+    "location": ('<Location "/news/">\nHeader set X-N n\n</Location>', "", False),
+    "files": ('<FilesMatch "[.](html|css)$">\nHeader set X-Frame-Options DENY\n</FilesMatch>', "", False),
+    "htaccess": (
+        "",
+        "<IfModule mod_headers.c>\nHeader always set X-Frame-Options DENY\nHeader set X-B b\n</IfModule>",
+        False,
+    ),
+    "directory": ('<Directory "DOCROOT">\nHeader set X-Frame-Options DENY\n</Directory>', "", True),
+}
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("served", ["apache"], indirect=True)
+@pytest.mark.parametrize("place", PLACES)
+def test_fields_are_kept_wherever_apache_has_them(served: ServedSite, place: str) -> None:
+    host, access, is_named = PLACES[place]
+    host = host.replace("DOCROOT", str(served.site.docroot))
+    if access:
+        served.site.write({".htaccess": access + "\n"})
+    before = {path: plain(served, "", host, path) for path in PATHS}
+    if is_named:
+        served.build["site__server_config"] = str(served.site.root / "plain/apache2.conf")
+    adapted = 0
+    with served.start(before=host) as server:
+        for is_on in (False, True):
+            served.switch(is_on)
+            for path, old in before.items():
+                reply = server.get(path, accept_encoding="br")
+                assert missing(old, reply) == {}, (is_on, path)
+                adapted += reply.headers.get("content-encoding") == "br"
+    assert adapted
+
+
 @pytest.mark.servers
 @pytest.mark.parametrize("served", ["nginx"], indirect=True)
 def test_other_locations_of_nginx_are_as_they_were(served: ServedSite) -> None:
@@ -128,12 +170,41 @@ def test_fields_of_the_http_block_are_repeated(served: ServedSite) -> None:
         for is_on in (False, True):
             served.switch(is_on)
             assert missing(before, server.get("/", accept_encoding="br")) == {}
-    text = (served.site.output / "serve" / "nginx-server.conf").read_text()
-    assert text.count("strict-transport-security") == 1
+    emitted = served.site.output / "serve" / "nginx-server.conf"
+    assert emitted.read_text().count("strict-transport-security") == 1
+    # what is emitted is no line of the server's own once it is included
+    file.write_text(web.nginx_text(served.site.root, 1, served.site.docroot, lines("nginx"), f"include {emitted};"))
+    served.emitted()
+    assert emitted.read_text().count("strict-transport-security") == 1
     own = web.nginx_text(served.site.root, 1, served.site.docroot, lines("nginx"), "add_header X-Own 1;")
     file.write_text(own)
     served.emitted()
-    assert "strict-transport-security" not in (served.site.output / "serve" / "nginx-server.conf").read_text()
+    assert "strict-transport-security" not in emitted.read_text()
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("served", ["nginx"], indirect=True)
+def test_the_configuration_of_this_machine_is_read_where_it_has_the_site(
+    served: ServedSite, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = served.site.root / "nginx.conf"
+    monkeypatch.setattr(host_files, "USUAL_NGINX", file)
+    (served.site.root / "security.conf").write_text(lines("nginx"))
+    shared = f"include {served.site.root}/secur*.conf;"
+    before = plain(served, shared, "", "/")
+    file.write_text(web.nginx_text(served.site.root, 1, Path("/srv/other"), shared, ""))
+    served.emitted()
+    assert "strict-transport-security" not in (served.site.output / "serve/nginx-server.conf").read_text()
+    file.write_text(web.nginx_text(served.site.root, 1, served.site.docroot, shared, ""))
+    with served.start(http=shared) as server:
+        for is_on in (False, True):
+            served.switch(is_on)
+            assert missing(before, server.get("/", accept_encoding="br")) == {}
+    served.build.clear()  # a command knows the levels that ship
+    served.site.build()
+    assert run(["emit", "nginx", "-o", str(served.site.output)]) == 0
+    said = f"repeats add_header lines of nginx's block http: {', '.join(FIELDS)}\n"
+    assert said in capsys.readouterr().out
 
 
 @pytest.mark.servers
