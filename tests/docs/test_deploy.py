@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
+from collections.abc import Iterator
 from configparser import ConfigParser
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import click
 import pytest
@@ -248,7 +253,7 @@ def test_github_annotates_what_is_not_fresh(place: Path) -> None:
 def test_gitlab(place: Path) -> None:
     jobs = read("gitlab-ci.yml")
     job, baseline = jobs["trees"], jobs["baseline"]
-    assert set(job) == {"image", "variables", "cache", "before_script", "script", "artifacts"}
+    assert set(job) == {"image", "variables", "cache", "before_script", "script", "artifacts", "rules", "after_script"}
     (place / "adaptc.toml").write_text("[budgets.full]\npage_growth = 20\n[browser]\nprogram = '/none'\n")
     script = ["bash", "-e", "-c", "\n".join([*job["before_script"], *job["script"]])]
     run(place, script)
@@ -265,12 +270,79 @@ def test_gitlab(place: Path) -> None:
 
 def test_forgejo(place: Path) -> None:
     (job,) = read("forgejo.yml")["jobs"].values()
-    *_, keep, ci = (one["run"] for one in job["steps"] if "run" in one)
+    *_, keep, ci, _ = (one["run"] for one in job["steps"] if "run" in one)
     (place / "adaptc.toml").write_text("[browser]\nprogram = '/none'\n")
     for _ in range(2):
         run(place, ["bash", "-e", "-c", keep])
         assert run(place, ["bash", "-e", "-c", ci]).startswith("::notice title=adaptc ci::")
     assert (place / "baseline.json").is_file()
+
+
+class _Comments(BaseHTTPRequestHandler):
+    """A stand-in for GitLab and Forgejo: the bodies of comments by number, and what was asked for."""
+
+    bodies: ClassVar[dict[int, str]] = {}
+    asked: ClassVar[list[tuple[str, str, str]]] = []
+
+    def _answer(self) -> None:
+        size = int(self.headers.get("Content-Length", 0))
+        token = self.headers.get("PRIVATE-TOKEN") or self.headers["Authorization"]
+        self.asked.append((self.command, self.path.partition("?")[0], token))
+        if size:
+            last = self.path.rpartition("/")[2]
+            self.bodies[int(last) if last.isdigit() else len(self.bodies) + 1] = json.loads(self.rfile.read(size))[
+                "body"
+            ]
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(json.dumps([{"id": key, "body": text} for key, text in self.bodies.items()]).encode())
+
+    do_GET = do_POST = do_PUT = do_PATCH = _answer  # noqa: N815
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def host() -> Iterator[str]:
+    _Comments.bodies, _Comments.asked = {1: "of a person"}, []
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Comments) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/api"
+        server.shutdown()
+
+
+def test_gitlab_and_forgejo_replace_their_comment(place: Path, host: str) -> None:
+    (after,) = read("gitlab-ci.yml")["trees"]["after_script"]
+    (job,) = read("forgejo.yml")["jobs"].values()
+    *_, comment = (one for one in job["steps"] if "run" in one)
+    assert set(comment["env"]) == {"TOKEN", "NUMBER"}
+    gitlab = {"CI_API_V4_URL": host, "CI_PROJECT_ID": "5", "CI_MERGE_REQUEST_IID": "7", "ADAPTC_TOKEN": "secret"}
+    forgejo = {"GITHUB_API_URL": host, "GITHUB_REPOSITORY": "me/site", "NUMBER": "7", "TOKEN": "secret"}
+    shell(place, ["bash", "-c", after], **{**gitlab, "ADAPTC_TOKEN": ""})
+    assert _Comments.asked == []
+    for script, surroundings, token, changes in (
+        (
+            after,
+            gitlab,
+            "secret",
+            [("POST", "projects/5/merge_requests/7/notes"), ("PUT", "projects/5/merge_requests/7/notes/2")],
+        ),
+        (
+            comment["run"],
+            forgejo,
+            "token secret",
+            [("POST", "repos/me/site/issues/7/comments"), ("PATCH", "repos/me/site/issues/comments/2")],
+        ),
+    ):
+        _Comments.bodies, _Comments.asked = {1: "of a person"}, []
+        for words in ("first", "sécond"):
+            (place / "summary.md").write_text(f"<!-- adaptc ci: docs -->\n{words}\n", "utf-8")
+            run(place, ["bash", "-e", "-c", script], **surroundings)
+        assert _Comments.bodies == {1: "of a person", 2: "<!-- adaptc ci: docs -->\nsécond\n"}
+        assert [(method, f"/api/{path}", token) for method, path in changes] == [
+            asked for asked in _Comments.asked if asked[0] != "GET"
+        ]
 
 
 def test_the_release_is_of_the_version_that_its_tag_names() -> None:
@@ -284,6 +356,26 @@ def test_the_release_is_of_the_version_that_its_tag_names() -> None:
         assert subprocess.run(["bash", "-c", check], cwd=ROOT, env=given, check=False).returncode == code
     for name, job in workflow["jobs"].items():
         assert ("id-token" in job.get("permissions", {})) == (name in ("python", "npm"))
+
+
+def test_the_release_writes_a_formula_with_the_digest_of_its_archive(tmp_path: Path) -> None:
+    workflow = yaml.load((ROOT / ".github/workflows/release.yml").read_text(), _Strict)
+    (step,) = (one["run"] for one in workflow["jobs"]["build"]["steps"] if "Homebrew" in one.get("name", ""))
+    (tmp_path / "dist").mkdir()
+    (tmp_path / "dist/adaptc-1.2.3.tar.gz").write_bytes(b"archive")
+    shutil.copytree(ROOT / ".github", tmp_path / ".github")
+    surroundings = {"GITHUB_REPOSITORY": "me/adaptc", "GITHUB_REF_NAME": "v1.2.3"}
+    subprocess.run(
+        ["bash", "-eo", "pipefail", "-c", step], cwd=tmp_path, env={**os.environ, **surroundings}, check=True
+    )
+    formula = (tmp_path / "adaptc.rb").read_text()
+    assert "@" not in formula.replace("python@3.13", "")
+    assert 'url "https://github.com/me/adaptc/releases/download/v1.2.3/adaptc-1.2.3.tar.gz"' in formula
+    assert f'sha256 "{hashlib.sha256(b"archive").hexdigest()}"' in formula
+    manifest = (ROOT / "MANIFEST.in").read_text()
+    assert "requirements.lock" in manifest and re.search(r"recursive-include docs .*[*][.]1", manifest)
+    if ruby := shutil.which("ruby"):
+        run(tmp_path, [ruby, "-c", "adaptc.rb"])
 
 
 def test_the_hook_runs_a_command_that_there_is() -> None:
