@@ -102,6 +102,8 @@ def _record(done: Export, level: str) -> dict[str, Any]:
 FULL, WEB = "full", "web"
 # As ``--browser`` without a number; and the line of a phone on which the home page is measured
 _LOOKED_AT, _LINE = 3, "3g"
+# The share of an export above which it is said how to leave out source maps
+_MANY_MAPS = 0.1
 
 
 @command("web")
@@ -222,9 +224,21 @@ def _saved_record(figures: SiteFigures, paints: tuple[PagePaint, ...]) -> dict[s
     return {"before": before, "after": after, "line": _LINE if paints else None}
 
 
+def _source_maps(config: Config, done: Export) -> Iterator[str]:
+    """Yield how to leave out source maps, where they are much of what is published."""
+    from adaptc.cli.init import toml_value
+    from adaptc.core.quantities import written_bytes
+
+    size = sum(file.stat().st_size for file in done.destination.rglob("*.map"))
+    if size > _MANY_MAPS * done.size:
+        setting = f"site.exclude = {toml_value((*config.site.exclude, '*.map'))}"
+        yield f"{written_bytes(size)} of it are source maps, for which only developer tools ask; without: {setting}"
+
+
 def _next_steps(config: Config, done: Export) -> Iterator[str]:
     output = config.output
     yield f"Publish {done.destination} in the place of {config.docroot}; keep {output} for the next run, unpublished."
+    yield from _source_maps(config, done)
     yield f"What was done to each page: {output}/report.html. Both side by side: adaptc preview -o {output}"
     if config.browser.pages:
         yield f"To prove in a browser that pages are the same: adaptc prove -o {output} --level {WEB}"

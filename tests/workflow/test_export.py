@@ -419,6 +419,20 @@ def test_one_command_builds_and_exports(tmp_path: Path) -> None:
     assert "Publish public in the place of site; keep opt" in ended.stdout
 
 
+def test_one_command_says_how_to_leave_out_source_maps(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write({**FILES, "app.js": "f(1)\n//# sourceMappingURL=app.js.map\n"})
+    ended = run_web(site, "site")
+    assert "source maps" not in ended.stdout
+    site.write({"app.js.map": '{"a":"' + "b" * 4990 + '"}'})
+    ended = run_web(site, "site")
+    (setting,) = re.findall(r"5.0 kB of it are source maps, .*; without: site[.](exclude = .*)", ended.stdout)
+    (tmp_path / "adaptc.toml").write_text(f"[site]\n{setting}\n")
+    ended = run_web(site, "site")
+    assert ended.returncode == 0, ended.stderr
+    assert "source maps" not in ended.stdout
+    assert names(site) == {*FILES, "app.js"}
+
+
 def test_one_command_does_again_what_changed_only(tmp_path: Path) -> None:
     site = BuiltSite(tmp_path).write(FILES)
     run_web(site, "site", "there")
