@@ -51,7 +51,7 @@ def init(invocation: Invocation, docroot: str | None, output: str, profile: str 
     It is written to the working directory, or where --config says. An existing file is never overwritten. What the
     files there say of generator, host and address is set in it, with the reason.
     """
-    from adaptc.site.surroundings import build_command, project_of, usual_docroot
+    from adaptc.site.surroundings import build_command, holds_pages, project_of, usual_docroot
 
     if schema:
         from adaptc.config.json_schema import json_schema
@@ -59,8 +59,14 @@ def init(invocation: Invocation, docroot: str | None, output: str, profile: str 
         print_json(json_schema())
         return
     path = invocation.config or Path("adaptc.toml")
-    made = project_of(path.parent)
-    site = docroot or usual_docroot(path.parent) or (made[0].folder if made else None)
+    made, there = project_of(path.parent), docroot or usual_docroot(path.parent)
+    if there is None and holds_pages(path.parent):
+        name = shlex.quote(path.parent.resolve().name)
+        raise UsageError(
+            f"{path.parent} is the site itself, and all in it is published: "
+            f"in the directory above, adaptc init --docroot {name}"
+        )
+    site = there or (made[0].folder if made else None)
     found = list(_settings_found(path.parent, site))
     settings = {name: value for name, value, _ in found}
     settings |= _profile_settings(profile, path.parent / site if site else None)
@@ -79,8 +85,7 @@ def init(invocation: Invocation, docroot: str | None, output: str, profile: str 
     else:
         for name, value, reason in found:
             print_text(printable(f"{name} = {toml_value(value)}: {reason}"), invocation)
-        waits = made is not None and not docroot and not (path.parent / made[0].folder).is_dir()
-        first = f"{build_command(made[0], path.parent)}, which writes {site}, and " if made and waits else ""
+        first = f"{build_command(made[0], path.parent)}, which writes {site}, and " if made and there is None else ""
         print_text(f"wrote {path}; next: {first}adaptc build" + ("" if site else " DOCROOT"), invocation)
 
 

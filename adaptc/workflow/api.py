@@ -20,7 +20,7 @@ from adaptc.compile.engine.state.damage import MALFORMED, discard, reason_of_dam
 from adaptc.compile.engine.state.state import LONGEST_PATH, STATE_FILE, State, Unit, state_path
 from adaptc.config.config import MIRRORS, Config, with_severities
 from adaptc.config.config_file import store_last_build
-from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, printable
 from adaptc.core.model import PRIVATE
 from adaptc.core.shortage import recognizing_shortage
 from adaptc.workflow.configuration import configured_levels
@@ -227,7 +227,10 @@ def build_spec(config: Config) -> BuildSpec:
     """Return the specification of a build. Raises ``UsageError`` for a wrong configuration."""
     levels = configured_levels(config)
     if config.docroot is None:
-        raise UsageError("no docroot: name the published directory on the command line, or as docroot in adaptc.toml")
+        raise UsageError(
+            "no docroot: name the published directory on the command line, or as docroot in adaptc.toml; "
+            "adaptc alone says what it finds"
+        )
     docroot, output = Path(os.path.realpath(config.docroot)), Path(os.path.realpath(config.output))
     _refuse_wrong_paths(config, docroot, output)
     _refuse_cache_in_docroot(config, docroot)
@@ -239,7 +242,11 @@ def _refuse_wrong_paths(config: Config, docroot: Path, output: Path) -> None:
     if not docroot.is_dir():
         raise UsageError(f"docroot {config.docroot} is not a directory")
     if output == docroot or docroot in output.parents:
-        raise UsageError(f"output {config.output} is inside the docroot {config.docroot}: choose another output")
+        beside = os.path.join(os.path.relpath(docroot.parent), f"{docroot.name}-opt")
+        raise UsageError(
+            f"output {config.output} is inside the docroot {config.docroot}: choose another output, "
+            f"as -o {printable(beside)}"
+        )
     if output in docroot.parents and output / MIRRORS not in docroot.parents:
         raise UsageError(f"docroot {config.docroot} is inside the output {config.output}: choose another output")
     if output.exists() and not output.is_dir():

@@ -411,6 +411,22 @@ def test_commands_for_the_working_directory_write_outside_of_it(
     assert (folder / "site here-adapted/about.html").is_file()
 
 
+def test_the_site_itself_is_no_place_for_what_is_written(folder: Path, output: Output) -> None:
+    (folder / "site").mkdir()
+    (folder / "site/about.html").write_text("<!DOCTYPE html><title>a</title><p>words")
+    assert run(["-C", "site", "init"]) is ExitCode.USAGE
+    assert output()[1] == (
+        "adaptc: . is the site itself, and all in it is published: in the directory above, adaptc init --docroot site\n"
+    )
+    assert run(["build", "."]) is ExitCode.USAGE
+    assert output()[1] == "adaptc: output opt is inside the docroot .: choose another output, as -o ../site-opt\n"
+    assert run(["build", ".", "-o", "../site-opt", "--effort", "fast", "-j", "1"]) is ExitCode.DONE
+    assert [each.name for each in (folder / "site").iterdir()] == ["about.html"]
+    output()
+    assert run(["-C", "..", "build"]) is ExitCode.USAGE
+    assert output()[1].endswith("adaptc alone says what it finds\n")
+
+
 def test_the_program_alone_knows_the_last_build(folder: Path, output: Output) -> None:
     for name in ("pages", "public"):
         (folder / name).mkdir()
