@@ -71,6 +71,7 @@ def test_a_page_that_grew_fails_and_is_named(
     assert "### adaptc: site: **not well**" in text
     assert "| b\\|d.html | full | bytes |" in text
     assert "budget-growth" in text
+    assert "1 of the pages changed since the baseline, or what they load." in text
     (result,) = {row["ruleId"] for row in json.loads((place / "found.sarif").read_text())["runs"][0]["results"]}
     assert result == "budget-growth"
     assert 'type="budget-growth"' in (place / "found.xml").read_text()
