@@ -1,6 +1,7 @@
-"""The pictures of the documentation: a page of the example site at each level, and the report of its build.
+"""The pictures of the documentation: a page of the example site at each level, its report, proof and preview.
 
-Takes the output of ``make demo``, and writes ``docs/pictures/levels.webp`` and ``report.webp``.
+Takes the output of ``make demo``, and writes ``levels.webp``, ``report.webp`` and ``preview.webp`` into
+``docs/pictures``, and ``proof.webp`` where ``adaptc prove -o demo`` ran.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ import json
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import Page, sync_playwright
 
 from adaptc.browser import find_chromium
+from adaptc.config.config import Config
+from adaptc.workflow.configuration import load_config
+from adaptc.workflow.preview.server import PreviewServer
 from benchmarks.web_level import hosted
 
 LEVELS = ("full", "moderate", "extreme", "text")
@@ -39,6 +44,20 @@ def captions(output: Path) -> dict[str, str]:
         name: f"{name}: {mean['requests']:.1f} requests, {mean['transfer'] / 1000:.1f} kB a page"
         for name, mean in means.items()
     }
+
+
+def save(picture: Image.Image, file: Path) -> None:
+    small = picture.resize((WIDTH * 3 // 4, HEIGHT * 3 // 4), Image.Resampling.LANCZOS)
+    small.save(file, quality=80, method=6)
+
+
+def previewed(page: Page, config: Config) -> Image.Image:
+    """Return what ``adaptc preview`` shows."""
+    with PreviewServer(config, 0) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        picture = screenshot(page, server.url)
+        server.shutdown()
+    return picture
 
 
 def side_by_side(shots: list[tuple[str, Image.Image]]) -> Image.Image:
@@ -74,10 +93,12 @@ def main() -> None:
             with hosted(tree) as host:
                 shots.append((texts[level], screenshot(page, f"{host}/{given.page}")))
         side_by_side(shots).save(given.into / "levels.webp", quality=80, method=6)
-        report = screenshot(page, (given.output / "report.html").absolute().as_uri())
-        report.resize((WIDTH * 3 // 4, HEIGHT * 3 // 4), Image.Resampling.LANCZOS).save(
-            given.into / "report.webp", quality=80, method=6
-        )
+        for name in ("report", "proof"):
+            if (given.output / f"{name}.html").exists():
+                shown = screenshot(page, (given.output / f"{name}.html").absolute().as_uri())
+                save(shown, given.into / f"{name}.webp")
+        config = load_config(overrides={"docroot": given.docroot, "output": given.output})
+        save(previewed(page, config), given.into / "preview.webp")
         browser.close()
 
 
