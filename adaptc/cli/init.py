@@ -135,7 +135,8 @@ def what_it_would_do(invocation: Invocation) -> list[str]:
 
     config = invocation.load({})
     is_built = (config.output / MANIFEST).is_file()
-    docroot = config.docroot or usual_docroot(_HERE) or ("." if holds_pages(_HERE) else None)
+    named = str(config.docroot) if config.docroot is not None else None
+    docroot = named or usual_docroot(_HERE) or ("." if holds_pages(_HERE) else None)
     made = project_of(_HERE)
     if docroot is not None and (is_built or Path(docroot).is_dir()):
         where = (
@@ -162,11 +163,11 @@ def _relative(docroot: Path) -> str:
     return os.path.relpath(docroot)
 
 
-def _unbuilt(generator: Generator, file: str, docroot: Path | None) -> Iterator[str]:
+def _unbuilt(generator: Generator, file: str, docroot: str | None) -> Iterator[str]:
     """Yield what to do with a project of which the generator has not written the site yet."""
     from adaptc.site.surroundings import build_command, look_around
 
-    site = str(docroot or generator.folder)
+    site = docroot or generator.folder
     yield f"a project of {generator.name} ({file}), whose site is not there yet {_NOTHING_WRITTEN}"
     yield from _known(look_around(None, _HERE), None, with_generator=False)
     yield "to paste, in this order:"
