@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -235,10 +236,24 @@ def _source_maps(config: Config, done: Export) -> Iterator[str]:
         yield f"{written_bytes(size)} of it are source maps, for which only developer tools ask; without: {setting}"
 
 
+def _lighter(config: Config, done: Export) -> Iterator[str]:
+    """Yield how a site that a framework rendered gets lighter than at a level that keeps its scripts."""
+    from adaptc.site.published import find_app
+
+    app = find_app(config.docroot, config.site.index) if config.docroot is not None else None
+    if app is not None and app.is_rendered:
+        names = (config.docroot, config.output, f"{done.destination}-light")
+        site, output, dest = (shlex.quote(str(each)) for each in names)
+        yield f"{app}, and it looks a little plainer. To try that:"
+        yield f"  adaptc build {site} -o {output} --level full --level unhydrated"
+        yield f"  adaptc export unhydrated {dest} {site} -o {output} --encodings none"
+
+
 def _next_steps(config: Config, done: Export) -> Iterator[str]:
     output = config.output
     yield f"Publish {done.destination} in the place of {config.docroot}; keep {output} for the next run, unpublished."
     yield from _source_maps(config, done)
+    yield from _lighter(config, done)
     yield f"What was done to each page: {output}/report.html. Both side by side: adaptc preview -o {output}"
     if config.browser.pages:
         yield f"To prove in a browser that pages are the same: adaptc prove -o {output} --level {WEB}"

@@ -11,6 +11,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
+from tests.samples import prerendered as prerendered_files
+from tests.samples.prerendered import ARTICLE, prerendered
 from tests.servers.command import run_adaptc
 from tests.sites.built import BuiltSite
 
@@ -431,6 +433,20 @@ def test_one_command_says_how_to_leave_out_source_maps(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     assert "source maps" not in ended.stdout
     assert names(site) == {*FILES, "app.js"}
+
+
+def test_one_command_names_the_level_that_saves_most_of_a_rendered_site(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write(
+        {**prerendered_files.FILES, "index.html": prerendered("Docusaurus", ARTICLE + "<p>words and words" * 30)}
+    )
+    (site.docroot / "b.html").unlink()
+    ended = run_web(site, "site")
+    assert ended.returncode == 0, ended.stderr
+    said = ended.stdout
+    assert "Docusaurus, prerendered: at level unhydrated the scripts that hydrate its pages wait for visitors" in said
+    for words in (line.split()[1:] for line in said.splitlines() if line.startswith("  adaptc ")):
+        assert run(site, *words[1:], name=words[0]).returncode == 0
+    assert (tmp_path / "public-light/index.html").is_file()
 
 
 def test_one_command_does_again_what_changed_only(tmp_path: Path) -> None:
