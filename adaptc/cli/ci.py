@@ -52,7 +52,10 @@ _PICTURED, _SHOWN = 1280, 300
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What came of each step; no ``proof``, and why, where none was made."""
+    """What came of each step; no ``proof``, and why, where none was made.
+
+    ``changed`` are the pages that changed since the baseline, ``earlier`` the rows of earlier runs in the trend.
+    """
 
     name: str
     build: BuildResult
@@ -255,6 +258,7 @@ def _print(run: _Run, invocation: Invocation, summary: Summary) -> None:
                 "proof": proof_record(run.proof) if run.proof is not None else None,
                 "unproven": run.unproven or None,
                 "levels": _means(run)["levels"],
+                "changed": list(run.changed),
             }
         )
         return

@@ -136,6 +136,11 @@ def test_one_document_for_programs(place: Path, ci: Callable[..., int], capsys: 
     assert (record["well"], record["proof"], record["unproven"]) == (True, None, "not asked for")
     assert record["check"]["fresh"]
     assert set(record["levels"]) == {"full", "lossless"}
+    assert record["changed"] == []
+    shutil.copy(place / "opt/manifest.json", place / "old.json")
+    grow(place)
+    assert ci("--format", "json", "--baseline", "old.json") == 0
+    assert json.loads(capsys.readouterr().out)["changed"] == ["b|d.html"]
 
 
 def test_mistakes_end_with_2_and_are_in_the_summary(
