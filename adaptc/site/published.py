@@ -20,8 +20,9 @@ from adaptc.site.site import PAGE_SUFFIX
 
 # Pages that are read, bytes of each, and addresses that are enough to tell
 _PAGES, _BYTES, _FEWEST = 12, 1 << 18, 3
-# The share of the addresses below a path that must lead to a file, and the most steps that a path has
-_SURE, _STEPS = 0.9, 3
+# The share of the addresses below a path that must lead to a file, but for one of several, as a missing icon,
+# and the share where a page declares that its own address is below the path; and the most steps that a path has
+_SURE, _SEVERAL, _SURE_IF_DECLARED, _STEPS = 0.9, 6, 0.5, 3
 _ADDRESS = re.compile(r"""\s(?:href|src|action)\s*=\s*(?:"(/[^"]*)"|'(/[^']*)'|(/[^\s>"']*))""", re.IGNORECASE)
 _DECLARED = re.compile(
     r"<(?:link\b[^>]*\brel=[\"']?canonical\b|meta\b[^>]*\bproperty=[\"']?og:url\b)[^>]*", re.IGNORECASE
@@ -45,8 +46,12 @@ def find_base_url(docroot: Path, index_names: Iterable[str]) -> str | None:
         prefix = _commonest(missing, steps)
         below = {path for path in missing if path.startswith(prefix)} if prefix else set()
         led = sum(_leads_somewhere(docroot, path[len(prefix) - 1 :], names) for path in below)
-        if len(below) >= _FEWEST and 2 * len(below) >= len(written) and led >= _SURE * len(below):
-            return next(filter(None, (_declared(page, text, prefix) for page, text in pages.items())), _at(prefix))
+        if len(below) < _FEWEST or 2 * len(below) < len(written):
+            continue
+        declared = next(filter(None, (_declared(page, text, prefix) for page, text in pages.items())), None)
+        enough = min(_SURE * len(below), len(below) - (len(below) >= _SEVERAL))
+        if led >= (_SURE_IF_DECLARED * len(below) if declared else enough):
+            return declared or _at(prefix)
     return None
 
 

@@ -41,6 +41,19 @@ def test_the_host_is_that_of_what_a_page_says_of_itself(tmp_path: Path, declared
     assert found(tmp_path, declared + LINKS) == "https://user.example/repo/"
 
 
+def test_a_file_that_is_not_there_is_no_doubt(tmp_path: Path) -> None:
+    """An icon that the page names, and nobody made."""
+    icon = "<link rel=icon href=/repo/favicon.svg>"
+    assert found(tmp_path / "few", icon + LINKS) is None  # of four addresses one leads nowhere
+    several = "".join(f"<a href=/repo/{name}>x</a>" for name in ("guide/index.html", "b.html"))
+    assert found(tmp_path / "several", icon + several + LINKS) == "http://site.invalid/repo/"
+    declared = "<link rel=canonical href=https://user.example/repo/>"
+    gone = "<a href=/repo/gone>x</a><a href=/repo/lost>y</a>"
+    assert found(tmp_path / "declared", declared + icon + gone + LINKS) == "https://user.example/repo/"
+    many = "".join(f"<a href=/repo/gone/{number}>x</a>" for number in range(9))
+    assert found(tmp_path / "many", declared + many + LINKS) is None
+
+
 def test_an_address_elsewhere_is_not_that_of_the_site(tmp_path: Path) -> None:
     other = "<link rel=canonical href=https://user.example/other/>"
     assert found(tmp_path, other + LINKS) == "http://site.invalid/repo/"
