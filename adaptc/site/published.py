@@ -1,4 +1,4 @@
-"""What the pages of a site say of it: under which path it is published, and which framework made it.
+"""What the pages of a site say of it: under which URL it is published, and which framework made it.
 
 Project pages are at user.github.io/repository/.
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
@@ -27,17 +27,24 @@ _ADDRESS = re.compile(r"""\s(?:href|src|action)\s*=\s*(?:"(/[^"]*)"|'(/[^']*)'|(
 _DECLARED = re.compile(
     r"<(?:link\b[^>]*\brel=[\"']?canonical\b|meta\b[^>]*\bproperty=[\"']?og:url\b)[^>]*", re.IGNORECASE
 )
+_ABSOLUTE = re.compile(r"""\s(?:href|src|action)\s*=\s*["']?(https?://[^"'\s>]+)""", re.IGNORECASE)
 _URL = re.compile(r"""\b(?:href|content)=["']?(https?://[^"'\s>]+)""", re.IGNORECASE)
 
 
 def find_base_url(docroot: Path, index_names: Iterable[str]) -> str | None:
-    """Return the URL under which a docroot is published, if it is not at the root of its host, as its pages say.
+    """Return the URL under which a docroot is published, as far as its pages need it to be known.
 
-    The host is that of the address that a page gives for itself (``rel=canonical``, ``og:url``), or made up. ``None``
-    where the addresses of pages lead to files as they are, or do not agree, and where nothing can be read.
+    That is where it is not at the root of its host, and where pages name its files with their host. The host is that
+    of the address that a page gives for itself (``rel=canonical``, ``og:url``), or made up. ``None`` where addresses
+    lead to files as they are, or do not agree, and where nothing can be read.
     """
     names = tuple(index_names)
     pages = dict(_sample(docroot, names))
+    return _of_paths(docroot, pages, names) or _of_hosts(docroot, pages, names)
+
+
+def _of_paths(docroot: Path, pages: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    """Return the URL of a docroot by addresses that begin with a slash, and lead nowhere as they are."""
     written = {path for text in pages.values() for path in _root_relative(text)}
     missing = {path for path in written if not _leads_somewhere(docroot, path, names)}
     if len(missing) < _FEWEST or 2 * len(missing) < len(written):
@@ -53,6 +60,35 @@ def find_base_url(docroot: Path, index_names: Iterable[str]) -> str | None:
         if led >= (_SURE_IF_DECLARED * len(below) if declared else enough):
             return declared or _at(prefix)
     return None
+
+
+def _of_hosts(docroot: Path, pages: Mapping[str, str], names: tuple[str, ...]) -> str | None:
+    """Return the URL of a docroot whose pages name its files with their host, as Hugo's ``absURL`` does.
+
+    A page declares it by its own address; those of pages themselves (``rel=canonical``) say nothing more.
+    """
+    written = {unescape(url) for text in pages.values() for url in _ABSOLUTE.findall(_DECLARED.sub("", text))}
+    for page, text in pages.items():
+        for base in _declared_bases(page, text):
+            below = {re.split(r"[?#]", url[len(base) - 1 :])[0] for url in written if url.startswith(base)}
+            led = sum(_leads_somewhere(docroot, unquote_path(path), names) for path in below)
+            if len(below) >= _FEWEST and led >= _SURE_IF_DECLARED * len(below):
+                return base
+    return None
+
+
+def _declared_bases(page: str, text: str) -> Iterator[str]:
+    """Yield the URLs below which a page lies where what it gives as its own address says."""
+    for element in _DECLARED.findall(text):
+        for url in _URL.findall(element):
+            scheme, _, rest = re.split(r"[?#]", unescape(url))[0].partition("://")
+            host, _, path = rest.partition("/")
+            for own in (page, page.removesuffix(PAGE_SUFFIX), page.removesuffix("index.html")):
+                place = f"/{path}".rstrip("/") + ("/" if not own or own.endswith("/") else "")
+                prefix = place.removesuffix(own)
+                if place.endswith(f"/{own}") and prefix.count("/") <= _STEPS + 1:
+                    yield f"{scheme.lower()}://{host.lower()}{prefix}"
+                    break
 
 
 def _at(prefix: str) -> str:

@@ -54,6 +54,38 @@ def test_a_file_that_is_not_there_is_no_doubt(tmp_path: Path) -> None:
     assert found(tmp_path / "many", declared + many + LINKS) is None
 
 
+WITH_HOST = LINKS.replace("/repo/", "https://user.example/repo/")
+
+
+@pytest.mark.parametrize(
+    ("page", "declared"),
+    [
+        ("index.html", "https://user.example/repo/"),
+        ("index.html", "https://user.example/repo"),
+        ("index.html", "HTTPS://User.example/repo/index.html"),
+        ("guide/index.html", "https://user.example/repo/guide/"),
+        ("guide/index.html", "https://user.example/repo/guide"),
+        ("b.html", "https://user.example/repo/b"),
+        ("b.html", "https://user.example/repo/b.html?x"),
+    ],
+)
+def test_files_are_named_with_their_host(tmp_path: Path, page: str, declared: str) -> None:
+    text = f"<!doctype html><title>t</title><link rel=canonical href={declared}>{WITH_HOST}"
+    assert found(tmp_path, WITH_HOST, **{page: text}) == "https://user.example/repo/"
+
+
+def test_files_at_the_root_are_named_with_their_host(tmp_path: Path) -> None:
+    declared = '<link rel="canonical" href="https://user.example/">'
+    links = WITH_HOST.replace("/repo/", "/")
+    assert found(tmp_path / "root", declared + links) == "https://user.example/"
+    assert found(tmp_path / "undeclared", links) is None
+    assert found(tmp_path / "other", declared.replace("user", "other") + links) is None
+    assert found(tmp_path / "gone", declared + links.replace("example/", "example/gone/")) is None
+    # addresses that pages declare for themselves name no file of theirs
+    pages = {name: f"<link rel=canonical href=https://user.example/{name}>" for name in ("b.html", "c.html", "d.html")}
+    assert found(tmp_path / "canonical", declared, **pages) is None
+
+
 def test_an_address_elsewhere_is_not_that_of_the_site(tmp_path: Path) -> None:
     other = "<link rel=canonical href=https://user.example/other/>"
     assert found(tmp_path, other + LINKS) == "http://site.invalid/repo/"
