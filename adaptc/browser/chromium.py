@@ -38,14 +38,15 @@ _FLAGS = (
     "--disable-threaded-scrolling", "--disable-new-content-rendering-timeout",
 )  # fmt: skip
 # Of several --disable-features the last counts: those of Playwright are repeated. Each context has a window, for which
-# Chromium draws the two pages of its address bar: half a second of CPU time
+# Chromium draws the two pages of its address bar: half a second of CPU time; and a browser loads a page of its frame
+# ahead, for .15 s
 _FEATURES_OF_PLAYWRIGHT = (
     "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades",
     "HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding", "ThirdPartyStoragePartitioning",
     "AvoidCorsURLLoaderRestartOnRedirect", "TcpPortRandomizationWin", "OptimizationHints", "NetworkTimeServiceQuerying",
     "AimEnabled", "PreconnectToSearch",
 )  # fmt: skip
-_OF_WINDOWS = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup")
+_OF_WINDOWS = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "PreloadTopChromeWebUI")
 _WITH_SOCKETS = ("WebTransport", "DnsOverHttps", "AsyncDns", "DirectSockets")
 _NO_FEATURES = ",".join((*_FEATURES_OF_PLAYWRIGHT, *_OF_WINDOWS, *_WITH_SOCKETS))
 _NO_HOSTS = "--host-resolver-rules=MAP * ~NOTFOUND"

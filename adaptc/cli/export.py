@@ -132,8 +132,8 @@ def web(
     """Build and export SITE for hosts that only send files.
 
     It goes to PUBLIC, by default "public". The same as "adaptc build SITE --level full --level web --browser" and
-    "adaptc export web PUBLIC --encodings none", with a table of what is saved. Only what changed is built; SITE is
-    never written to.
+    "adaptc export web PUBLIC --encodings none", with a table of what is saved; of files that such hosts compress
+    themselves only Brotli is made, to count them. Only what changed is built; SITE is never written to.
     """
     from adaptc.workflow.api import build
     from adaptc.workflow.export.export import export_site, refuse_destination
@@ -141,7 +141,10 @@ def web(
     build_settings = {"build.effort": effort, "build.jobs": jobs}
     settings = {"docroot": docroot, "output": output, "site.base_url": base_url, **build_settings}
     given = invocation.load(settings)
-    chosen = {"build.levels": _levels(given), "browser.pages": _pages(given, browser)}
+    levels = _levels(given)
+    chosen = {"build.levels": levels, "browser.pages": _pages(given, browser)}
+    if levels == [FULL, WEB]:  # such hosts encode themselves; one coding says what is sent
+        chosen |= {"codings.gz": False, "codings.zst": False}
     config = with_mirror(invocation.load({**settings, **chosen}))
     refuse_destination(config, dest)
     with watching(invocation) as progress:

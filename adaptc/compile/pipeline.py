@@ -170,6 +170,7 @@ _STRIP = {
 # Whether declarations go whose prefixes no browser of today knows
 _PREFIXES = {"prefixes": Option("keep", "keep", "drop")}
 _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
+_DOCTYPE = Option("keep", "keep", "short")
 
 # How close to the original an image must stay: the same pixels, or a score of ``adaptc.formats.image.score``
 _TARGET = Option("exact", "exact", float)
@@ -272,7 +273,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass(
         "styles",
-        12,
+        13,
         _CSS,
         "styles:rewrite_sheet",
         {"flatten": Option(True), **_MINIFY, **_PREFIXES},
@@ -344,7 +345,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 9, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass(
         "embedded",
-        12,
+        13,
         _HTML,
         "embedded:minify_embedded",
         {**_MINIFY, **_PREFIXES},
@@ -363,7 +364,7 @@ PASSES: tuple[Pass, ...] = (
         libraries=_COMPOSING,
         smaller_budgets=_SMALLER_BUDGETS,
     ),
-    TextPass("markup", 6, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS}),
+    TextPass("markup", 7, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS, "doctype": _DOCTYPE}),
 )
 
 LIBRARIES = EVERY_PASS.union(_IMAGES, codings.LIBRARIES, *(each.libraries for each in PASSES))

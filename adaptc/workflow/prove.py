@@ -97,11 +97,11 @@ def prove(
 def measure(config: Config, level: str, line: str, progress: Progress) -> tuple[PagePaint, ...]:
     """Return how soon the home page, or else the most usual one, is shown on ``line``: the original, and at ``level``.
 
-    Raises ``UsageError`` as ``prove`` does.
+    Each is loaded once. Raises ``UsageError`` as ``prove`` does.
     """
     bench = _Bench.of(config, [level])
     try:
-        return tuple(bench.painter(line).measure(bench.addresses(bench.home(), 1), progress))
+        return tuple(bench.painter(line, quick=True).measure(bench.addresses(bench.home(), 1), progress))
     except BrowserError as error:
         raise UsageError(f"{bench.program} failed: {error}") from None
 
@@ -158,9 +158,9 @@ class _Bench:
         original, hosts = self.servers.original, self.headers.hosts
         return {page: address_to_prove(page, self.site, original, hosts) for page in dict.fromkeys(pages)}
 
-    def painter(self, line: str) -> Painter:
+    def painter(self, line: str, *, quick: bool = False) -> Painter:
         """Return what measures pages on a line."""
-        return Painter(self.program, self.servers, line, self.store)
+        return Painter(self.program, self.servers, line, self.store, quick=quick)
 
 
 PROOF = "proof.html"

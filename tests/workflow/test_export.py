@@ -411,6 +411,7 @@ def test_one_command_builds_and_exports(tmp_path: Path) -> None:
     assert ended.returncode == 0, ended.stderr
     assert names(site) == set(FILES)
     assert len(read(site, "index.html")) < len(PAGE)
+    assert {each.name for level in ("full", "web") for each in (site.output / level).iterdir()} <= {"id", "br"}
     rows = [re.split(r" {2,}", line.strip()) for line in ended.stdout.splitlines()]
     assert rows[0] == ["before", "after", "saved"]
     assert [row[0] for row in rows[1:4]] == [
@@ -477,9 +478,12 @@ def test_one_command_builds_nothing_for_a_directory_that_it_refuses(tmp_path: Pa
 
 @pytest.mark.chromium
 def test_one_command_measures_the_home_page(chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paints, "_LOADS", 1)
+    loads = list[str]()
+    load = paints.load_by_phone
+    monkeypatch.setattr(paints, "load_by_phone", lambda *given: (loads.append(given[2]), load(*given))[1])
     monkeypatch.setattr(paint, "_SETTLED", 0.3)
     site = BuiltSite(tmp_path).write(FILES)
     ended = run(site, "site", "--effort", "fast", "--browser", name="web")
     assert ended.returncode == 0, ended.stderr
     assert re.search(r"largest paint of index\.html on a phone, 3g +\d\.\d\d s +\d\.\d\d s", ended.stdout)
+    assert len(loads) == 2  # the original, and the level

@@ -382,6 +382,8 @@ class FormatCopies:
         ``reference`` is the URL by which the page or sheet refers to it.
         """
         copies: list[Copy] = []
+        if transfer_size(path, self.view) <= _MARKUP:  # no copy is worth it
+            return copies
         for name in reversed(self.formats):
             copy = self._copy(path, reference, name, width)
             if copy is not None and (not copies or copy.file.size < copies[0].file.size):

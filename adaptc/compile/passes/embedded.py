@@ -100,4 +100,11 @@ def shorten_markup(text: str, tree: Document | None, page: PageContext, options:
         return None
     keep = options["comments"] == "keep" or (options["comments"] == "keep-with-scripts" and page.has_scripts)
     keep_tags = any(map(reads_tags, page.scripts))
-    return minify_markup(text, keep_comments=keep, keep_tags=keep_tags, declared=page.page.declared, tree=tree)
+    return minify_markup(
+        text,
+        keep_comments=keep,
+        keep_tags=keep_tags,
+        keep_doctype=options["doctype"] == "keep" or page.has_scripts,
+        declared=page.page.declared,
+        tree=tree,
+    )

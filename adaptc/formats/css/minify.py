@@ -66,6 +66,8 @@ def with_held_numbers(text: str) -> str:
 
     Preludes, custom properties, strings and URLs keep theirs.
     """
+    if not _LONG.search(text):
+        return text
     done, statement, position = list[str](), list[str](), 0
     for token in tokens(text, 0, DENSE):
         source = text[token.start : token.end]

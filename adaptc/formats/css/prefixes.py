@@ -1,4 +1,4 @@
-"""Declarations and at-rules with prefixes of engines that are gone, which no browser of today knows.
+"""Declarations and at-rules with prefixes that no browser of today needs: it does not know them, or knows what follows.
 
 Browsers ignore what they do not know: a declaration with such a property, or with such a value where a property takes
 no free words, and an at-rule with its block (CSS Syntax 3, sections 2.2 and 5.4). Without them a sheet means the same.
@@ -8,7 +8,11 @@ What engines know decides:
   ``CSS.supports`` denies the values below; a test asks the browser that is installed.
 - MDN's browser-compat-data 8.1.9 has no property with ``-o-``, ``-ms-`` or ``-khtml-`` in today's Firefox and Safari,
   and ``-ms-high-contrast-adjust`` in Edge, so that this one stays. ``_DROPPED`` are those with ``-moz-`` that Firefox
-  dropped up to version 115; all others with ``-moz-`` stay, and all with ``-webkit-``.
+  dropped up to version 115; all others with ``-moz-`` stay.
+- What has ``-webkit-`` goes where the same stands after it without: ``-webkit-transform:none;transform:none``. Engines
+  that know both words take the first for another name of the second, or for a property of the same effect
+  (Compatibility Standard, 3.2), so that the second wins; others ignore it. ``_UNPREFIXED`` are properties that all
+  engines have known without a prefix for eight years (Safari since version 11): not ``user-select`` or ``mask``.
 
 Selectors and conditions stay: there an unknown word decides about whole rules, and is written for that.
 """
@@ -16,11 +20,11 @@ Selectors and conditions stay: there an unknown word decides about whole rules, 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adaptc.formats.css.outline import TOGETHER, Entry, Outlines, OutlineTooLargeError
 from adaptc.formats.css.scanner import DENSE, Kind, Token, skip_gap, tokens
-from adaptc.formats.css.sheet_text import at_keywords, beyond_limits, track_nesting
+from adaptc.formats.css.sheet_text import at_keywords, beyond_limits, comments, track_nesting
 
 _DROPPED = (
     "background-clip", "background-origin", "background-size", "border-radius", "border-radius-bottomleft",
@@ -38,11 +42,23 @@ _GRADIENT = re.compile(r"-(?:o|ms)-(?:repeating-)?(?:linear|radial)-gradient")
 _FUNCTIONS = frozenset({"url", "rgb", "rgba", "hsl", "hsla"})
 _FUNCTION = re.compile(r"([-\w]*)\(")
 _DEAD_AT_RULES = frozenset({"-ms-viewport", "-o-viewport", "-ms-keyframes", "-o-keyframes", "-khtml-keyframes"})
+_UNPREFIXED = frozenset({
+    "transform", "transform-origin", "transform-style", "perspective", "perspective-origin", "transition",
+    "transition-delay", "transition-duration", "transition-property", "transition-timing-function", "animation",
+    "animation-delay", "animation-direction", "animation-duration", "animation-fill-mode", "animation-iteration-count",
+    "animation-name", "animation-play-state", "animation-timing-function", "box-shadow", "box-sizing",
+    "border-radius", "border-top-left-radius", "border-top-right-radius", "border-bottom-left-radius",
+    "border-bottom-right-radius", "background-size", "opacity", "filter", "order", "flex", "flex-basis",
+    "flex-direction", "flex-flow", "flex-grow", "flex-shrink", "flex-wrap", "align-content", "align-items",
+    "align-self", "justify-content", "column-count", "column-gap", "column-width", "columns",
+})  # fmt: skip
+_WEBKIT, _WEBKIT_KEYFRAMES = "-webkit-", "-webkit-keyframes"
+_KEYFRAMES = re.compile(r"@keyframes\s+([\w-]+)\s*(?=\{)", re.IGNORECASE)
 _IMPORTANT = re.compile(r"\s*!\s*important\Z")
 _DECLARATION = re.compile(r"([a-z-]+)\s*:\s*(.*)", re.ASCII | re.DOTALL)
 _TEXTUAL = re.compile(r"[\"'\\]")  # strings and escapes
 # What a sheet without anything to drop has not
-_MAY_HAVE = re.compile(rf"-(?:o|ms|khtml)-|-moz-(?:{'|'.join(_DROPPED)})", re.IGNORECASE)
+_MAY_HAVE = re.compile(rf"-(?:o|ms|khtml|webkit)-|-moz-(?:{'|'.join(_DROPPED)})", re.IGNORECASE)
 
 
 def is_dead_declaration(text: str) -> bool:
@@ -78,7 +94,10 @@ class _UnusualError(Exception):
 
 @dataclass(slots=True)
 class _Block:
-    """An open block: ``start`` is the number of pieces before its prelude; ``dropped`` counts what was in it."""
+    """An open block: ``start`` is the number of pieces before its prelude; ``dropped`` counts what was in it.
+
+    ``prefixed`` are the declarations with ``-webkit-`` that end the pieces, by their text without it, and where.
+    """
 
     start: int
     is_style: bool = False
@@ -86,6 +105,7 @@ class _Block:
     is_dead: bool = False
     may_vanish: bool = False
     dropped: int = 0
+    prefixed: dict[str, int] = field(default_factory=dict)
 
 
 def drop_dead_prefixes(text: str) -> str:
@@ -94,7 +114,7 @@ def drop_dead_prefixes(text: str) -> str:
     The outlines of both are compared. The sheet itself, if they differ or if it has an ``@import`` after a rule, which
     browsers ignore there.
     """
-    if not _MAY_HAVE.search(text) or beyond_limits(text) is not None or "<!--" in text or "-->" in text:
+    if not _MAY_HAVE.search(text) or beyond_limits(text) is not None or _has_markup(text):
         return text
     try:
         shorter = _Dropping(text).result()
@@ -105,8 +125,31 @@ def drop_dead_prefixes(text: str) -> str:
     return shorter if is_same and not has_import else text
 
 
+def _has_markup(text: str) -> bool:
+    """Whether a sheet has ``<!--`` or ``-->`` outside of its comments."""
+    if "<!--" not in text and "-->" not in text:
+        return False
+    pieces, position = [], 0
+    for start, end in comments(text):
+        pieces.append(text[position:start])
+        position = end
+    bare = "/**/".join([*pieces, text[position:]])
+    return "<!--" in bare or "-->" in bare
+
+
 def _living(text: str) -> list[Entry]:
-    return [entry for entry in Outlines().of(text) if not _is_dead_entry(entry)]
+    entries = [entry for entry in Outlines().of(text) if not _is_dead_entry(entry)]
+    last = {(context, name, important): place for place, (context, (name, _, important)) in enumerate(entries)}
+    frames = {context[1]: place for place, (context, _) in enumerate(entries) if context[:1] == ("@keyframes",)}
+
+    def is_overridden(place: int, entry: Entry) -> bool:
+        context, (name, _, important) = entry
+        if context[:1] == (f"@{_WEBKIT_KEYFRAMES}",) and frames.get(context[1], -1) > place:
+            return True
+        own = name.removeprefix(_WEBKIT)  # its value has other canonical forms than the one without a prefix
+        return own != name and own in _UNPREFIXED and last.get((context, own, important), -1) > place
+
+    return [entry for place, entry in enumerate(entries) if not is_overridden(place, entry)]
 
 
 def _is_dead_entry(entry: Entry) -> bool:
@@ -127,6 +170,7 @@ class _Dropping:
         self.pieces: list[str] = []
         self.blocks: list[_Block] = []
         self.start = 0
+        self._keyframes = {match[1]: match.start() for match in _KEYFRAMES.finditer(text)}
 
     def result(self) -> str:
         """Return what stays. Raises ``_UnusualError``."""
@@ -155,9 +199,28 @@ class _Dropping:
             if token.value == "}":
                 self.pieces.append("}")
         else:
+            if block and block.is_style and statement:
+                self._replace_prefixed(block, statement)
             self.pieces += [gap + statement, token.value]
         if token.value == "}" and self.blocks:
             self._close(self.blocks.pop())
+
+    def _replace_prefixed(self, block: _Block, statement: str) -> None:
+        """Drop what the next statement of a block says without a prefix, or note that it has one."""
+        declaration = _DECLARATION.fullmatch(statement)
+        if declaration is None or "/*" in statement:
+            block.prefixed.clear()
+            return
+        name, plain = declaration[1], f"{declaration[1].removeprefix(_WEBKIT)}:{declaration[2].strip()}"
+        if name.startswith(_WEBKIT):
+            if name.removeprefix(_WEBKIT) in _UNPREFIXED:
+                block.prefixed[plain] = len(self.pieces)
+        elif not name.startswith("-"):
+            place = block.prefixed.get(plain)
+            if place is not None and "/*" not in self.pieces[place]:
+                self.pieces[place : place + 2] = ["", ""]
+                block.dropped += 1
+            block.prefixed.clear()
 
     def _open(self, gap: str, prelude: str) -> None:
         around = self.blocks[-1] if self.blocks else None
@@ -172,11 +235,17 @@ class _Dropping:
                 len(self.pieces),
                 is_style,
                 is_outer and keyword in _GROUPS,
-                is_outer and keyword in _DEAD_AT_RULES,
+                (is_outer and keyword in _DEAD_AT_RULES)
+                or (around is None and keyword == _WEBKIT_KEYFRAMES and self._is_repeated(prelude)),
                 is_outer and (is_style or keyword in _EMPTIED),
             )
         )
         self.pieces.append(prelude + "{")
+
+    def _is_repeated(self, prelude: str) -> bool:
+        """Whether keyframes of the same name follow without a prefix."""
+        _, *name = prelude.split()
+        return len(name) == 1 and self._keyframes.get(name[0], -1) > self.start
 
     def _close(self, block: _Block) -> None:
         inside = "".join(self.pieces[block.start + 1 : -1])

@@ -198,10 +198,11 @@ def serialise(tree: turbohtml.Document, source: str) -> str:
     The standard's serialisation drops the doctype's public and system id, which turns pages from quirks to
     standards mode (10 of 130 real ones). ``source`` is the text that the tree was parsed from.
     """
-    return "".join(_doctype_source(source) if isinstance(child, Doctype) else child.html for child in tree.children)
+    return "".join(doctype_source(source) if isinstance(child, Doctype) else child.html for child in tree.children)
 
 
-def _doctype_source(text: str) -> str:
+def doctype_source(text: str) -> str:
+    """Return the doctype as a page writes it, empty if it has none."""
     token = _doctype_token(text, capture_source=True)
     return (token.source or "") if token is not None else ""
 

@@ -9,9 +9,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from turbohtml import Comment, Document, Html, Minify, Namespace, Node, Text
+from turbohtml import Comment, Doctype, Document, Html, Minify, Namespace, Node, Text
 
-from adaptc.formats.html.document import is_forced_quirks, parse_bare, parse_equal, scripting_modes
+from adaptc.formats.html.document import (
+    doctype_source,
+    is_forced_quirks,
+    is_limited_quirks,
+    is_quirks,
+    parse_bare,
+    parse_equal,
+    scripting_modes,
+)
 from adaptc.formats.html.mutate import merge_texts
 
 _LAYOUT = {
@@ -57,14 +65,21 @@ class MinifiedMarkup:
 
 
 def minify_markup(
-    text: str, *, keep_comments: bool, keep_tags: bool = False, declared: bool = True, tree: Document | None = None
+    text: str,
+    *,
+    keep_comments: bool,
+    keep_tags: bool = False,
+    keep_doctype: bool = True,
+    declared: bool = True,
+    tree: Document | None = None,
 ) -> MinifiedMarkup | None:
     """Return shorter markup that parses to the same tree but for comments; ``None`` when there is none.
 
     ``keep_comments`` keeps every comment: scripts may count on child nodes. Comments in templates and in
     ``<noscript>`` stay in any case. ``keep_tags`` keeps optional tags: scripts may read the page as text. A part of a
     page keeps its last end tag: a script may put it in front of more, which would become a part of the element. Rows
-    without their table stay as they are: a script inserts them into one. ``declared`` is that of the page: character
+    without their table stay as they are: a script inserts them into one. Without ``keep_doctype`` it is the shortest
+    with which browsers show the page in the same mode. ``declared`` is that of the page: character
     references become characters, which must not happen where a browser guesses the encoding. ``tree`` is what
     ``text`` parses to, where that is known; it loses its comments.
     """
@@ -83,8 +98,31 @@ def minify_markup(
         closed, serialised = map(_in_ascii, (closed, serialised))
     for minified in (closed, serialised):
         if len(minified) < len(text) and (parsed := _parse_verified(minified, expected, modes)) is not None:
-            return MinifiedMarkup(minified, parsed)
+            return (None if keep_doctype else _with_short_doctype(minified, parsed)) or MinifiedMarkup(minified, parsed)
     return None
+
+
+def _with_short_doctype(text: str, tree: Document) -> MinifiedMarkup | None:
+    """Return a page with the shortest doctype for the same mode; ``None`` where its own is that, or it has none.
+
+    A page in quirks mode keeps it.
+    """
+    source, is_limited = doctype_source(text), is_limited_quirks(tree)
+    short = _LIMITED_DOCTYPE if is_limited else _DOCTYPE
+    if is_quirks(tree) or text.count(source) != 1 or len(source) <= len(short):
+        return None
+    shorter = text.replace(source, short)
+    parsed = parse_bare(shorter)
+    is_same = not is_quirks(parsed) and is_limited_quirks(parsed) == is_limited
+    return MinifiedMarkup(shorter, parsed) if is_same and _rest(parsed) == _rest(tree) else None
+
+
+# Browsers read the start of the name (WHATWG HTML, "the initial insertion mode")
+_DOCTYPE, _LIMITED_DOCTYPE = "<!doctype html>", '<!doctype html public "-//W3C//DTD XHTML 1.0 Transitional//">'
+
+
+def _rest(tree: Document) -> list[str]:
+    return [child.html for child in tree.children if not isinstance(child, Doctype)]
 
 
 class _ExpectedTrees:

@@ -9,6 +9,7 @@ from math import log
 from typing import TYPE_CHECKING, Any
 
 from adaptc.core import media
+from adaptc.core.facts import BoundedCache
 from adaptc.core.model import Effort
 from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.exact import exact_png, jpeg_refusal
@@ -187,13 +188,12 @@ def lossy(
     if refusal is not None:
         return refusal
     try:
-        image = decode_srgb(content) if size is None else resize_to_srgb(decode_upright(content), size)
         encoder = encoder or ENCODERS[facts.media_type]
-        if facts.orientation == 1 or encoder.add_orientation is None:
-            return _search(image, effort, target, encoder)
         # ``image-orientation: none`` shows what is stored: it stays so, with the EXIF that turns it elsewhere
-        search = _search(turn(image, _BACK[facts.orientation]).copy_memory(), effort, target, encoder)
-        if search.content is None:
+        orientation = 1 if encoder.add_orientation is None else facts.orientation
+        compared = _compared((content, size, orientation, _SCORED if effort == "fast" else None))
+        search = _search(compared, effort, target, encoder)
+        if search.content is None or orientation == 1 or encoder.add_orientation is None:
             return search
         return replace(search, content=encoder.add_orientation(search.content, facts.orientation))
     except vips().Error as problem:
@@ -204,17 +204,49 @@ def lossy(
 _BACK = {**{number: number for number in range(1, 9)}, 6: 8, 8: 6}
 
 
-def _search(image: Any, effort: Effort, target: float, encoder: Encoder) -> Search:
-    pixels = image.width * image.height if effort != "fast" else _SCORED
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The pixels that encodings of ``image`` are compared with: ``sample``, all of it or strips of it."""
+
+    image: Any
+    sample: Any
+    reference: Reference
+    is_part: bool
+
+
+_Key = tuple[bytes, tuple[int, int] | None, int, int | None]
+# An image is encoded in one format after the other: what it is compared with is made once. Bytes that a worker keeps
+_KEPT_BYTES = 64 << 20
+_FLOATS = 3 * 4 * 9 // 8  # bytes a pixel of the sample: three channels, and two numbers for each window
+_compared_images = BoundedCache[_Key, _Compared](_KEPT_BYTES)
+
+
+def _compared(key: _Key) -> _Compared:
+    """Return an image at a size, turned back by its orientation, and so many pixels of it as the sample."""
+    compared = _compared_images.get(key)
+    if compared is not None:
+        return compared
+    content, size, orientation, pixels = key
+    image = decode_srgb(content) if size is None else resize_to_srgb(decode_upright(content), size)
+    if orientation != 1:
+        image = turn(image, _BACK[orientation]).copy_memory()
     whole = to_pillow(image)
-    sample = sample_rows(whole, pixels)
-    reference = Reference(sample)
-    is_part = sample is not whole and encoder.is_local
+    sample = sample_rows(whole, image.width * image.height if pixels is None else pixels)
+    compared = _Compared(image, sample, Reference(sample), sample is not whole)
+    size_kept = (image.width * image.height + sample.width * sample.height) * image.bands
+    _compared_images.put(key, compared, size_kept + sample.width * sample.height * _FLOATS)
+    return compared
+
+
+def _search(compared: _Compared, effort: Effort, target: float, encoder: Encoder) -> Search:
+    image, sample = compared.image, compared.sample
+    pixels = image.width * image.height if effort != "fast" else _SCORED
+    is_part = compared.is_part and encoder.is_local
     searched = from_pillow(sample).copy(interpretation="srgb") if is_part else image
 
     def score(encoded: bytes) -> float:
         decoded = encoder.decode(encoded)
-        return reference.score(decoded if is_part else sample_rows(decoded, pixels))
+        return compared.reference.score(decoded if is_part else sample_rows(decoded, pixels))
 
     search = search_quality(partial(encoder.encode, searched, effort), score, target, step=encoder.step)
     if search.content is None or search.best is None:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.samples.drawn import photo_file
+from tests.samples.drawn import drawing, encoded, photo_file
 from tests.sites.shown import URL, site
 from tests.sites.small import SmallSite
 
@@ -58,6 +58,12 @@ def seen(phone: ImageSeen, laptop: ImageSeen) -> PageEvidence:
 
 def test_an_image_is_offered_in_the_formats_in_which_it_is_smaller() -> None:
     assert offered(f"<p>{IMAGE}") == f"<p>{PICTURE}"
+
+
+def test_of_an_image_as_small_as_the_markup_of_a_choice_no_copy_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = SmallSite({**picture_site(f"<p>{IMAGE}").contents, "a.jpg": encoded(drawing(16))})
+    monkeypatch.setattr(SmallSite, "copy", lambda *_: pytest.fail("a copy is made"))
+    assert body_of(pages) == f"<p>{IMAGE}"
 
 
 def test_a_turned_image_is_not_offered_where_a_sheet_may_show_it_as_it_is_stored() -> None:

@@ -67,6 +67,52 @@ def test_what_stays(text: str) -> None:
     assert drop_dead_prefixes(text) == text
 
 
+TWINS = [
+    ("a{-webkit-transform:none;-ms-transform:none;transform:none}", "a{transform:none}"),
+    ("a{-webkit-border-radius:1px 2px;-moz-appearance:none;border-radius:1px 2px}",
+     "a{-moz-appearance:none;border-radius:1px 2px}"),
+    ("a{-webkit-flex:1 1 0;flex:1 1 0;-webkit-order:1;order:1;}", "a{flex:1 1 0;order:1;}"),
+    ("a{-webkit-filter:none !important;filter:none !important}", "a{filter:none !important}"),
+    ("@-webkit-keyframes x{to{top:0}}@keyframes x{to{top:0}}", "@keyframes x{to{top:0}}"),
+    ("@-webkit-keyframes x{to{-webkit-transform:none;transform:none}}", "@-webkit-keyframes x{to{transform:none}}"),
+    ("/* --> */a{-webkit-box-shadow:none;box-shadow:none}", "/* --> */a{box-shadow:none}"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), TWINS)
+def test_what_follows_without_a_prefix_replaces_what_has_one(text: str, expected: str) -> None:
+    assert drop_dead_prefixes(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a{-webkit-transform:none}", "a{-webkit-transform:none;transform:scale(2)}",
+        "a{-webkit-transform:none;top:0;transform:none}", "a{transform:none;-webkit-transform:none}",
+        "a{-webkit-transform:none!important;transform:none}", "a{-webkit-user-select:none;user-select:none}",
+        "a{-webkit-mask:none;mask:none}", "a{-webkit-transform:none}a{transform:none}",
+        "a{-webkit-transform:none/* why */;transform:none}", "a{/* why */-webkit-transform:none;transform:none}",
+        "@keyframes x{to{top:0}}@-webkit-keyframes x{to{top:0}}",
+        "@-webkit-keyframes x{to{top:0}}@keyframes y{to{top:0}}",
+        "@-webkit-keyframes x{to{top:0}}@media print{@keyframes x{to{top:0}}}",
+    ],
+)  # fmt: skip
+def test_what_no_other_word_replaces_stays(text: str) -> None:
+    assert drop_dead_prefixes(text) == text
+
+
+def test_a_browser_applies_the_same_without_prefixes(browser: Browser) -> None:
+    """What a browser holds of a rule, which knows both words."""
+    applied = """JSON.stringify(%s.map(text => {
+        const sheet = new CSSStyleSheet()
+        sheet.replaceSync(text)
+        return [...sheet.cssRules].filter(rule => rule.selectorText).map(rule => rule.cssText)
+    }))"""
+    rules = [pair for pair in TWINS if "keyframes" not in pair[0]]
+    before, after = (json.loads(browser.evaluate(applied % json.dumps(texts))) for texts in zip(*rules, strict=True))
+    assert before == after
+
+
 KNOWN = """(([dead, living]) => {
     const knows = text => CSS.supports(...text.replace(/ ?!important/, '').split(/ ?: ?(.*)/s).slice(0, 2))
     const sheet = new CSSStyleSheet()

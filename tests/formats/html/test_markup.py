@@ -7,7 +7,7 @@ import pytest
 from tests.samples.html5lib import tree_cases
 
 from adaptc.formats.html import minify
-from adaptc.formats.html.document import has_same_dom, parse
+from adaptc.formats.html.document import has_same_dom, is_limited_quirks, is_quirks, parse, parse_bare
 from adaptc.formats.html.minify import is_meaningful_comment, minify_markup
 
 
@@ -107,3 +107,32 @@ def test_a_large_page_gives_the_same_with_one_tree_at_a_time(monkeypatch: pytest
     assert large is not None
     assert large.text == expected.text
     assert large.tree.equals(expected.tree)
+
+
+STRICT = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.1//EN"\n "http://www.w3.org/TR/xhtml11/DTD/xhtml11.dtd">'
+LIMITED = '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Transitional//EN" "http://www.w3.org/TR/xhtml1/DTD/t.dtd">'
+QUIRKS = '<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 4.0 Transitional//EN">'
+
+
+@pytest.mark.parametrize(
+    ("doctype", "expected"),
+    [
+        (STRICT, "<!doctype html>"),
+        (LIMITED, '<!doctype html public "-//W3C//DTD XHTML 1.0 Transitional//">'),
+        (QUIRKS, QUIRKS),
+        ("", ""),
+        ("<!DOCTYPE html>", "<!DOCTYPE html>"),
+    ],
+)
+def test_a_doctype_may_be_the_shortest_of_the_same_mode(doctype: str, expected: str) -> None:
+    page = f"{doctype}<html lang=en><head><title>T</title></head><body><p>One</p></body></html>"
+    minified = minify_markup(page, keep_comments=False, keep_doctype=False)
+    assert minified is not None
+    start, _, _ = minified.text.partition("<html")
+    assert start.lower() == expected.lower()
+    assert parse_bare(minified.text).equals(minified.tree)
+    kept = minify_markup(page, keep_comments=False)
+    assert kept is not None
+    assert kept.text.lower().startswith(" ".join(doctype.lower().split()))
+    modes = [(is_quirks(each.tree), is_limited_quirks(each.tree)) for each in (kept, minified)]
+    assert modes[0] == modes[1]

@@ -51,11 +51,13 @@ _Found = tuple[Paint | None, str | None]
 class Painter:
     """Measures pages on the line ``line`` of ``LINES``: of the original, and at each level.
 
-    Figures are stored under the digests of what was loaded: what did not change is not measured again.
+    Figures are stored under the digests of what was loaded: what did not change is not measured again. They are those
+    of one load where it is ``quick``.
     """
 
-    def __init__(self, program: str, levels: Levels, line: str, store: Store) -> None:
+    def __init__(self, program: str, levels: Levels, line: str, store: Store, *, quick: bool = False) -> None:
         self.program, self.line, self.store = program, line, store
+        self.loads = 1 if quick else _LOADS
         self.servers = {ORIGINAL: levels.original, **levels.servers}
         self.answers = {name: Answers(server) for name, server in self.servers.items()}
 
@@ -91,7 +93,7 @@ class Painter:
             else:
                 measured.append(_Measured(server, [level]))
                 await self._load(browser, url, measured[-1])
-        for _ in range(_LOADS - 1):
+        for _ in range(self.loads - 1):
             for one in measured:
                 await self._load(browser, url, one)
         return {level: self._found(url, level, one) for one in measured for level in one.levels}
@@ -123,4 +125,4 @@ class Painter:
         return found
 
     def _key(self, url: str, level: str) -> str:
-        return digest_parts("paints", code_digest(), url, level, self.line)
+        return digest_parts("paints", code_digest(), url, level, self.line, str(self.loads))
