@@ -178,6 +178,9 @@ class View(Protocol):
     def shown_characters(self) -> frozenset[int]:
         """Return the code points that the pages of the site may show."""
 
+    def may_use_features(self) -> bool:
+        """Whether something may turn on features of fonts that browsers do not use by themselves (small capitals)."""
+
     def keeps_imports(self, path: str) -> bool:
         """Whether the sheet at ``path`` keeps its imports, since those of all sheets would exceed the budget."""
 
@@ -214,8 +217,8 @@ class DerivingView(View, Protocol):
 
         ``kind`` is a name of ``adaptc.formats.image.copiers.COPIERS``; ``options`` are the keyword arguments of
         its function except those that ``Settings`` holds. A font has the kind ``WOFF2``, and the option ``characters``,
-        as text: those of its glyphs that stay; all without. With ``embedded`` it is that with this digest among the
-        data URIs of the style sheet at ``path``.
+        as text: those of its glyphs that stay; all without. It keeps all of its features, unless ``features`` is false.
+        With ``embedded`` it is that with this digest among the data URIs of the style sheet at ``path``.
         """
 
     def copy_content(self, copy: DerivedFile) -> bytes:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from adaptc.formats.css.rules import Item
 
 __all__ = [
+    "FEATURES",
     "NOTHING_WRITTEN",
     "IconRule",
     "Writing",
@@ -40,13 +41,29 @@ _PRIVATE_USE = re.compile(
 _CLASS = re.compile(r"\.([A-Za-z_][\w-]*-[\w-]*)")
 
 
+FEATURES = "\uffff"
+"""Stands for a text that may turn on features of fonts which browsers do not use by themselves: no character."""
+
+# Small capitals, old figures and the like, but for what says that there are none, or names what is on anyway
+_TURNED_ON = re.compile(
+    r"""(?:feature-?settings|font-?variant)(?![\w-]|['"]?\s*:\s*(?:normal|inherit|initial|unset|none
+    |(["'])(?:liga|kern|calt|clig)\1(?:\s+(?:1|on))?)\s*[;}!"'])
+    |variant-?(?:caps|numeric|ligatures|alternates|east-?asian|position)|feature-values|small-?caps
+    |@import\b[^;]*//""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_OF_OTHERS = re.compile(r"(?:[a-z]+:)?//", re.IGNORECASE)
+
 # The private characters of a rule, and the classes of each of its selectors: those with a hyphen, as icons have
 IconRule = tuple[str, tuple[tuple[str, ...], ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Writing:
-    """What a file writes: characters beyond ASCII without those of ``icons``, and ``classes`` of elements."""
+    """What a file writes: characters beyond ASCII without those of ``icons``, and ``classes`` of elements.
+
+    ``FEATURES`` is among the characters of one that may turn on features of fonts.
+    """
 
     characters: str = ""
     icons: tuple[IconRule, ...] = ()
@@ -58,13 +75,24 @@ NOTHING_WRITTEN = Writing()
 
 def text_writing(text: str) -> Writing:
     """Return what a script or another text without rules and elements writes."""
-    return Writing(written_characters(text))
+    return Writing(written_characters(text) + _features(text))
+
+
+def _features(text: str) -> str:
+    return FEATURES if _TURNED_ON.search(text) else ""
+
+
+def _loads_of_others(tree: Document) -> bool:
+    """Whether a page loads sheets or scripts of which nobody knows what they say."""
+    loads = (element.attr("href") or element.attr("src") or "" for element in tree.select("link[rel], script[src]"))
+    return any(_OF_OTHERS.match(url.strip()) for url in loads)
 
 
 def page_writing(text: str, tree: Document) -> Writing:
     """Return what a page writes."""
     names = {name for element in tree.select("[class]") for name in class_names(element)}
-    return Writing(written_characters(text), (), tuple(sorted(name for name in names if "-" in name)))
+    features = FEATURES if _loads_of_others(tree) else _features(text)
+    return Writing(written_characters(text) + features, (), tuple(sorted(name for name in names if "-" in name)))
 
 
 def sheet_writing(text: str) -> Writing:
@@ -77,7 +105,7 @@ def sheet_writing(text: str) -> Writing:
         rules.append((written_characters(text[item.body : item.close]), selectors))
         pieces.append(text[position : item.start])
         position = item.end
-    return Writing(written_characters("".join([*pieces, text[position:]])), tuple(rules))
+    return Writing(written_characters("".join([*pieces, text[position:]])) + _features(text), tuple(rules))
 
 
 def used_icons(icons: Iterable[IconRule], classes: Container[str]) -> str:
@@ -122,5 +150,5 @@ def shown_characters(written: Iterable[str]) -> frozenset[int]:
     A font whose range has no space would not be the first of its family (CSS Fonts 4, section 5.2). For the tabs and
     ends of lines of preformatted text browsers look for a font that has them.
     """
-    characters = {other for each in written for other in (each, *each.upper(), *each.lower())}
+    characters = {other for each in written for other in (each, *each.upper(), *each.lower())} - {FEATURES}
     return frozenset((*range(0x7F), *map(ord, _BY_BROWSERS), *map(ord, characters)))

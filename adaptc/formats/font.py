@@ -184,24 +184,37 @@ def woff2_font(content: bytes) -> bytes | None:
 _UNCERTAIN = frozenset({"EBDT", "EBLC", "EBSC", "CBDT", "CBLC", "sbix", "SVG ", "JSTF", "Silf", "Feat", "Sill", "morx"})
 
 
-def woff2_subset(content: bytes, characters: Set[int]) -> bytes | None:
-    """Return a font as WOFF2 with its glyphs of ``characters``, hints, names and layout rules.
+def woff2_subset(content: bytes, characters: Set[int], *, every_feature: bool = True) -> bytes | None:
+    """Return a font as WOFF2 with its glyphs of ``characters``, hints, copyright and layout rules.
 
-    ``None`` if it is broken, large, forbids subsets or may differ: widths and outlines of the result are compared with
-    those of the source.
+    These are the rules of features that browsers use by themselves, or with ``every_feature`` of all. ``None`` if it is
+    broken, large, forbids subsets or may differ: widths and outlines of the result are compared with the source's.
     """
     glyphs = font_glyphs(content) if len(content) <= _LARGEST else None
     font = None if glyphs is None else _open(content)
     if glyphs is None or font is None or not _UNCERTAIN.isdisjoint(font.keys()):
         return None
     try:
-        _reduce(font, characters & glyphs.characters, hinting=True, name_IDs=["*"], name_languages=["*"])
+        features = ["*"] if every_feature or "MATH" in font else _used_features()
+        kept = {"name_IDs": _LICENCE_NAMES, "name_languages": ["*"], "layout_features": features}
+        _reduce(font, characters & glyphs.characters, hinting=True, **kept)
         font.flavor, font.flavorData = "woff2", None
         subset = _saved(font)
         return subset if subset is not None and _draws_as(content, subset, characters & glyphs.characters) else None
     except _broken() as problem:
         raise_shortage(problem)
         return None
+
+
+# text-spacing-trim, which is on unless a sheet says otherwise
+_SPACING = ["chws", "vchw", "halt", "vhal"]
+
+
+def _used_features() -> list[str]:
+    """Return the features that browsers use for a text unless a sheet says otherwise, those of all scripts included."""
+    from fontTools import subset
+
+    return [*subset.Options().layout_features, *_SPACING]
 
 
 def _draws_as(source: bytes, subset: bytes, characters: Set[int]) -> bool:
@@ -260,7 +273,7 @@ def _outline(glyphs: Any, name: str) -> Any:
 def _reduce(font: TTFont, characters: Set[int], **kept: Any) -> None:
     from fontTools import subset
 
-    options = subset.Options(layout_features=["*"], notdef_outline=True, **kept)
+    options = subset.Options(**{"layout_features": ["*"], **kept}, notdef_outline=True)
     options.drop_tables += ["FFTM", "webf"]  # of FontForge and Font Squirrel, of which browsers know nothing
     subsetter = subset.Subsetter(options)
     subsetter.populate(unicodes=characters)

@@ -8,6 +8,7 @@ where a page has others. Pages that preload the file which browsers chose before
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import replace
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_compared, is_isolated
@@ -116,7 +117,7 @@ class _Fonts:
             return None
         inside, outside = glyphs.characters & (shown := self.view.shown_characters()), glyphs.characters - shown
         if self.options["subset"] and may_split and outside:
-            part = self.view.derive(self.path, WOFF2, {**known, "characters": "".join(map(chr, sorted(inside)))})
+            part = self.view.derive(self.path, WOFF2, {**known, **self._part(inside)})
             if not isinstance(part, str) and part.size <= _LARGEST_PART * file.size and file.size - part.size >= _LEAST:
                 whole = url_like("x", self.path, file.path, self.view)
                 self._note("split", size - part.size)
@@ -125,6 +126,11 @@ class _Fonts:
             return None
         self._note("converted", size - file.size)
         return OfferedFont(self._data_uri(file), replaces=True)
+
+    def _part(self, characters: Set[int]) -> dict[str, str | bool]:
+        """Return the options of the part of a font for these characters, with the features that the site may use."""
+        text = "".join(map(chr, sorted(characters)))
+        return {"characters": text, "features": self.view.may_use_features()}
 
     def _note(self, verb: str, saved: int) -> None:
         self.actions.append(Action(self.name, verb, self.path, f"a font in it: {saved:,} bytes fewer"))
@@ -136,7 +142,7 @@ class _Fonts:
         """Add the part of a font that draws the characters of the site, if browsers then load much less."""
         shown = self.view.shown_characters()
         inside, outside = glyphs.characters & shown, glyphs.characters - shown
-        subset = self.view.derive(path, WOFF2, {"characters": "".join(map(chr, sorted(inside)))}) if outside else ""
+        subset = self.view.derive(path, WOFF2, self._part(inside)) if outside else ""
         if isinstance(subset, str) or subset.size > _LARGEST_PART * size or size - subset.size < _LEAST:
             return offered
         saved = f"{size - subset.size:,} bytes fewer for the characters of the site"

@@ -8,14 +8,16 @@ import re
 from pathlib import Path
 
 import pytest
+from fontTools.feaLib.builder import addOpenTypeFeaturesFromString
 from fontTools.ttLib import TTFont
 
 from tests.samples.icon_font import HOME, icon_font
 from tests.sites.built import BuiltSite
 
-from adaptc.formats.characters import shown_characters
+from adaptc.formats.characters import FEATURES, page_writing, sheet_writing, shown_characters, text_writing
 from adaptc.formats.css.fonts import OfferedFont, offer_fonts, set_font_display, unicode_ranges
 from adaptc.formats.font import woff2_font, woff2_subset
+from adaptc.formats.html.document import parse
 
 TRUETYPE = icon_font(None)
 LONG = "".join(f".name-{n}{{color:#{n * 7919 % 4096:03x}}}" for n in range(2000))  # a sheet that stays a file
@@ -147,6 +149,69 @@ def test_a_font_with_bounds_that_are_no_bounds_is_not_moved() -> None:
 @pytest.mark.parametrize("content", [b"", TRUETYPE[:5000], icon_font(None, fs_type=0x100), b"\0" * 3_000_000])
 def test_a_broken_or_protected_font_has_no_subset(content: bytes) -> None:
     assert woff2_subset(content, frozenset({HOME})) is None
+
+
+def with_features() -> bytes:
+    """A font in which "a" is another glyph in small capitals, and twice "a" a third one wherever it stands."""
+    font = TTFont(io.BytesIO(TRUETYPE))
+    letter = font.getBestCmap()[0x61]
+    rules = f"feature smcp {{ sub {letter} by icon0; }} smcp; feature liga {{ sub {letter} {letter} by icon1; }} liga;"
+    addOpenTypeFeaturesFromString(font, rules)
+    output = io.BytesIO()
+    font.save(output)
+    return output.getvalue()
+
+
+@pytest.mark.parametrize(("every", "features"), [(True, {"smcp", "liga"}), (False, {"liga"})])
+def test_a_subset_has_the_features_that_browsers_use_by_themselves(every: bool, features: set[str]) -> None:
+    subset = woff2_subset(with_features(), frozenset({0x61}), every_feature=every)
+    assert subset is not None
+    font = TTFont(io.BytesIO(subset))
+    assert {each.FeatureTag for each in font["GSUB"].table.FeatureList.FeatureRecord} == features
+    assert len(font.getGlyphOrder()) == 2 + len(features)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a{font-variant:small-caps}", "a{font:small-caps 1em serif}", "a{FONT-VARIANT-NUMERIC:tabular-nums}",
+        'a{-webkit-font-feature-settings:"smcp"}', "a{font-feature-settings:'liga' 0}", "e.style.fontVariant = caps",
+        "a{font-feature-settings:var(--x)}", "set('font-' + 'feature-settings')", '@import "https://a.example/a.css";',
+        "a{font-variant:normal;font-variant-caps:all-small-caps}", "a{font-variant:none ordinal}",
+    ],
+)  # fmt: skip
+def test_what_may_turn_on_features(text: str) -> None:
+    writings = text_writing(text), sheet_writing(text), page_writing(text, parse(f"<style>{text}</style>"))
+    assert all(FEATURES in writing.characters for writing in writings)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a{font-variant:normal;color:red}", "a{font-variant : inherit}", "a{font-feature-settings:'liga' 1}",
+        '.i{-webkit-font-feature-settings:"liga";-moz-font-feature-settings:"liga"}', "a{font-kerning:none}",
+        "@import 'b.css';", "a{background:url(//a.example/b.png)}",
+    ],
+)  # fmt: skip
+def test_what_turns_on_none(text: str) -> None:
+    assert FEATURES not in sheet_writing(text).characters
+
+
+def test_sheets_and_scripts_of_other_sites_may_turn_on_features() -> None:
+    for markup in ("<link rel=stylesheet href=//a.example/a.css>", "<script src=https://a.example/a.js></script>"):
+        assert FEATURES in page_writing(markup, parse(markup)).characters
+    own = "<link rel=stylesheet href=a.css><script src=/a.js></script><a href=https://a.example/>a</a>"
+    assert FEATURES not in page_writing(own, parse(own)).characters
+
+
+@pytest.mark.parametrize(("rule", "features"), [("", {"liga"}), ("b{font-variant:small-caps}", {"liga", "smcp"})])
+def test_a_site_that_uses_a_feature_keeps_it(rule: str, features: set[str], tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write({**FILES, "fonts/i.ttf": with_features(), "more.css": rule})
+    site.built(build__levels=["full", "web"])
+    offered = re.findall(r"_adaptc/\w+\.woff2", site.read("css/a.css", "web").decode())
+    font = TTFont(io.BytesIO(site.read(offered[0], "web")))
+    assert len(font.getGlyphOrder()) < 100
+    assert {each.FeatureTag for each in font["GSUB"].table.FeatureList.FeatureRecord} == features
 
 
 def test_preformatted_text_needs_no_other_part_of_a_font() -> None:

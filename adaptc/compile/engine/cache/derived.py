@@ -140,7 +140,8 @@ class ImageCopier:
         embedded, characters = options.get("embedded"), options.get("characters")
         source = content if embedded is None else font_in_sheet(content, embedded) or b""
         whole = woff2_font if embedded is None else woff2_file
-        font = whole(source) if characters is None else woff2_subset(source, frozenset(map(ord, characters)))
+        every, wanted = options.get("features") is not False, frozenset(map(ord, characters or ""))
+        font = whole(source) if characters is None else woff2_subset(source, wanted, every_feature=every)
         if font is None:
             reason = "it is no font that can be WOFF2 and the same"
             self.store.put_record(key, reason)

@@ -35,7 +35,7 @@ from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import ChangedWhileRead, Contents
 from adaptc.core.model import OWN_DIRECTORY
 from adaptc.core.urls import Reach
-from adaptc.formats.characters import shown_characters
+from adaptc.formats.characters import FEATURES, shown_characters
 from adaptc.site.selection import Bounds, with_ancestors
 from adaptc.site.site import Site, SiteTarget, Source
 
@@ -237,6 +237,10 @@ class RecordingView:
     def shown_characters(self) -> frozenset[int]:
         self.dependencies[CHARACTERS] = None
         return shown_characters(self.decisions.characters)
+
+    def may_use_features(self) -> bool:
+        self.dependencies[CHARACTERS] = None
+        return FEATURES in self.decisions.characters
 
     def keeps_imports(self, path: str) -> bool:
         self.dependencies[EXCESS + path] = None
