@@ -31,7 +31,8 @@ from turbohtml import Document, Element, Node, Text
 
 from adaptc.compile.passes.composed.reader import ComposedPage, compose
 from adaptc.formats.html.document import parse, read_page
-from adaptc.formats.html.static_text import keep_lines, open_shadow_roots, show_panels
+from adaptc.formats.html.reader_text import keep_lines, show_panels
+from adaptc.formats.html.static_text import open_shadow_roots
 from adaptc.formats.html.visible_text import is_followable
 
 LABELS = Path(__file__).parent / "labels" / "articles.jsonl"
