@@ -1,7 +1,8 @@
 """Cards: repeated boxes that each lead to one story or product, and the links in them that lead there once more.
 
 A card has one title: a heading with a link, or a link around blocks. What is around the title belongs to the card up
-to where the next title begins. A picture, a "Read more" that leads where the title leads says nothing new.
+to where the next title begins. Posts of a conversation, whose titles link to themselves, are none, nor is a heading
+alone. A picture, a "Read more" that leads where the title leads says nothing new.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def find_cards(tree: Document) -> Cards:
     roots = {root: title for title in titles if (root := _root(title, counts)) is not None}
     by_parent: dict[Element, list[Element]] = {}
     for root in roots:
-        if isinstance(root.parent, Element) and content_length(root) <= _LONGEST:
+        if isinstance(root.parent, Element) and root.tag not in _HEADINGS and content_length(root) <= _LONGEST:
             by_parent.setdefault(root.parent, []).append(root)
     lists = {parent: tuple(cards) for parent, cards in by_parent.items() if len(cards) >= _FEWEST}
     short = [(root, title) for root, title in roots.items() if content_length(root) <= _LONGEST]
@@ -104,9 +105,11 @@ def _pieces(box: Element) -> int:
 
 def _titles(tree: Document) -> Iterator[tuple[Element, str]]:
     """Yield the links that are titles, with their targets."""
+    own = {each.attr("id") for each in tree.select("[id]")}
     for link in tree.select("a[href]"):
         href = link.attr("href") or ""
-        if not is_followable(href) or href.startswith("#") or is_hidden(link):
+        fragment = href.partition("#")[2]
+        if not is_followable(href) or href.startswith("#") or (fragment and fragment in own) or is_hidden(link):
             continue
         heading = _heading_around(link)
         if heading is not None:

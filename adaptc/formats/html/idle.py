@@ -60,8 +60,15 @@ def is_own_anchor(link: Element) -> bool:
     return len(words) <= _LONGEST_SIGN or (bool(heading) and heading in words)
 
 
+_SKIPPING = frozenset({"skip", "skiplink", "skiplinks", "skipnav"})
+
+
 def skip_links(body: Element) -> Iterator[Element]:
-    """Yield the links before all other words that lead to the content: nothing stands between."""
+    """Yield the links before all other words that lead to the content: nothing stands between; and those called so."""
+    for link in body.select('a[href^="#"]'):
+        around = [link, *([link.parent] if isinstance(link.parent, Element) else [])]
+        if any(not _SKIPPING.isdisjoint(class_words(each)) for each in around):
+            yield link
     for node in walk(body, lambda each: each.tag not in UNSEEN and not is_hidden(each)):
         if isinstance(node, Element):
             href = node.attr("href") or "" if node.tag == "a" else ""

@@ -44,7 +44,7 @@ _FILE_NAME = re.compile(r"(?i)^\S*\.(?:png|jpe?g|gif|svg|webp|bmp|avif|ico)$")
 _MEANINGLESS = frozenset({
     "image", "img", "picture", "photo", "icon", "logo", "bullet", "spacer", "blank", "pixel", "placeholder",
     "the", "a", "of", "thumbnail", "banner", "avatar", "*", "-", ".", "|", "[]", "graphic", "figure", "decoration",
-    "line", "hr",
+    "line", "hr", "user", "profile", "product", "author", "member",
 })  # fmt: skip
 _MOST_NODES = 256
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
@@ -302,13 +302,18 @@ def link_name(element: Element) -> str:
     if element.select_one("img") is not None:
         own = fold_space("".join(each.data for each in content_texts(element)))
         shown = filter(None, map(image_text, element.iter_elements("img")))
-        if any(map(str.isalnum, own)) and all(own.casefold() in name.casefold() for name in shown):
+        if any(map(str.isalnum, own)) and all(_says_same(own.casefold(), name.casefold()) for name in shown):
             return own
     if any(map(str.isalnum, text)):
         return text
     inner = (each.attr("aria-label") or each.attr("title") for each in element.select("[aria-label], [title]"))
     names = (element.attr("aria-label"), element.attr("title"), *map(_svg_title, element.select("svg")), *inner)
     return next((fold_space(name) for name in names if name and name.strip()), "") or icon_name(element) or text
+
+
+def _says_same(words: str, alternative: str) -> bool:
+    """Whether words say what the picture beside them does: a logo is called as they are, or by their first ones."""
+    return words in alternative or alternative.removesuffix("logo").strip() in words
 
 
 def media_target(element: Element) -> tuple[str, str] | None:

@@ -88,3 +88,25 @@ def test_the_face_of_who_wrote_a_story_is_not_its_picture() -> None:
 
 def test_the_same_page_has_the_same_bytes() -> None:
     assert extreme().content == extreme().content
+
+
+def test_images_next_to_each_other_are_small_and_in_a_row_each_once() -> None:
+    names = ("one", "two", "hidden")
+    row = "".join(f"<div><a href={name}.html><img src={name}.jpg alt='View of {name}'></a></div>" for name in names)
+    again = "<p><img src=one.jpg alt='View of one'></p>"
+    body = f"<main><h1>H</h1><p>Words.</p><img src=lead.jpg alt=L><div>{row}</div>{again}"
+    main = parse((extreme(body, "").content or b"").decode()).select_one("main")
+    assert main is not None
+    links = main.select("p > a[href] > img")
+    assert [image.attr("alt") for image in links] == [f"View of {name}" for name in names]
+    assert (
+        all(int(image.attr("width") or 0) <= 168 for image in links)
+        and len({image.closest("p") for image in links}) == 1
+    )
+    assert "View of" not in main.text  # the image is shown already
+
+
+def test_faces_are_no_pictures_of_the_content() -> None:
+    body = "<main><h1>H</h1><p>Words.</p><p><img class=table-avatar src=one.jpg alt=Avatar></p><img src=lead.jpg alt=L>"
+    images = parse((extreme(body).content or b"").decode()).select("img")
+    assert [image.attr("alt") for image in images] == ["L"]

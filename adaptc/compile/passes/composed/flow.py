@@ -9,12 +9,14 @@ elements that ``visible_text.is_hidden`` names.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 
 from turbohtml import Document, Element, Namespace, Node, Text
 
 from adaptc.compile.passes.composed.layout import Layout
-from adaptc.compile.passes.composed.pictures import CARD, FIGURE, LEAD, NO_PICTURES, Pictures
+from adaptc.compile.passes.composed.pictures import CARD, FIGURE, LEAD, NO_PICTURES, THUMBNAIL, Pictures
 from adaptc.formats.html.cards import NO_CARDS, Cards
 from adaptc.formats.html.forms import Forms
 from adaptc.formats.html.idle import is_idle_tools
@@ -62,6 +64,8 @@ _META = frozenset({
     "eyebrow", "credit", "credits", "price", "prices", "rating", "badge", "badges",
 })  # fmt: skip
 _FACES = frozenset({"avatar", "avatars", "gravatar", "author", "authors", "byline", "userpic", "badge", "icon"})
+_FOR_READERS = "[class*=sr-only], [class*=visually-hidden], [class*=visuallyhidden], [class*=screen-reader]"
+_FEWEST_IN_GALLERY, _DEEPEST_IN_GALLERY = 3, 4  # images, and the elements around each up to that of the gallery
 _LONGEST_META = 240  # characters, white space left out
 LONGEST_PIECE = 60  # characters of a piece of such a line
 _BETWEEN = " \u00b7 "
@@ -236,6 +240,7 @@ class Flow:
         self.hrefs: set[str] = set()
         self.written: set[Element] = set()
         self.is_in_card = self.has_lead = False
+        self.shown: set[str] = set()  # addresses of the images of the content that have a picture
         self.picture = pictures
         self._writers, self._body = writers, body
         self._named: set[str] | None = None
@@ -282,8 +287,8 @@ class Flow:
             return False  # of an element the text is that of all in it
         if not isinstance(node, Text | Element):
             return False
-        if isinstance(previous, Element) and is_picture(previous):
-            return True  # of which the text alternative is written
+        if isinstance(previous, Element) and (is_picture(previous) or previous.select_one(_FOR_READERS) is not None):
+            return True  # of which the text alternative is written, or words that stand elsewhere
         return any(isinstance(each, Element) and self.layout.is_apart(each) for each in (previous, node))
 
     def _add_element(self, element: Element, blocks: Blocks) -> None:
@@ -341,7 +346,9 @@ class Flow:
             start = len(blocks.finished)
             self.walk(element.children, blocks)
             self.end_run(blocks)
-            if len(blocks.finished) > start + 1 and self._is_line(element):
+            if len(blocks.finished) > start + 1 and element in self._galleries:
+                blocks.finished[start:] = _in_one_line(blocks.finished[start:])
+            elif len(blocks.finished) > start + 1 and self._is_line(element):
                 blocks.finished[start:] = joined(blocks.finished[start:])
 
     def _is_line(self, element: Element) -> bool:
@@ -372,18 +379,29 @@ class Flow:
     def _card_picture(self, card: Element) -> str:
         """Return the first visible image of a card that has a copy; not the face of who wrote it."""
         for image in card.select('img, [style*="url("]'):
-            near = (image, *([image.parent] if isinstance(image.parent, Element) else []))
-            if any(not _FACES.isdisjoint(class_words(each)) for each in near if each != card):
-                continue
-            if not self.layout.is_hidden_somewhere(image) and (markup := self.picture(image, CARD)):
+            is_shown = not _is_face(image, card) and not self.layout.is_hidden_somewhere(image)
+            if is_shown and (markup := self.picture(image, CARD)):
                 return markup
         return ""
 
     def article_picture(self, image: Element) -> str:
-        """Return an image of the content; the first one is the lead image."""
-        markup = self.picture(image, FIGURE if self.has_lead else LEAD)
+        """Return an image of the content; the first one is the lead image, those of a gallery are small."""
+        is_small = any(each in self._galleries for each in image.ancestors)
+        role = THUMBNAIL if is_small else FIGURE if self.has_lead else LEAD
+        markup = "" if _is_face(image) else self.picture(image, role)
         self.has_lead = self.has_lead or bool(markup)
+        self.shown.update(filter(None, [image.attr("src") if markup else ""]))
         return markup
+
+    @cached_property
+    def _galleries(self) -> frozenset[Node]:
+        """The elements that hold images next to each other, and no words."""
+        counts = Counter[Element]()
+        for image in self._body.select("img") if self.picture is not NO_PICTURES else ():
+            around = (each for each in image.ancestors if isinstance(each, Element))
+            counts.update(each for _, each in zip(range(_DEEPEST_IN_GALLERY), around, strict=False))
+        several = (each for each, count in counts.items() if count >= _FEWEST_IN_GALLERY)
+        return frozenset(each for each in several if not each.text.strip())
 
     def is_named(self, href: str) -> bool:
         """Whether another link of the page to the same place has a name."""
@@ -448,6 +466,19 @@ class Flow:
             blocks.add_inline(f"<{tag}{self.ids.next_attribute()}{attributes}>{inner}</{tag}>")
         else:
             blocks.add_inline(" " if inner.startswith(" ") else "", is_content=False)
+
+
+def _is_face(image: Element, card: Element | None = None) -> bool:
+    """Whether an image is that of a person who writes or takes part, by its classes and its parent's."""
+    near = (image, *([image.parent] if isinstance(image.parent, Element) else []))
+    return any(not _FACES.isdisjoint(class_words(each)) for each in near if each != card)
+
+
+def _in_one_line(pictures: list[str]) -> list[str]:
+    """Return the pictures of a gallery in one paragraph, if they are paragraphs."""
+    if not all(each.startswith("<p>") and each.endswith("</p>") for each in pictures):
+        return pictures
+    return [f"<p>{' '.join(each[3:-4] for each in pictures)}</p>"]
 
 
 def _grid(cards: list[str]) -> str:

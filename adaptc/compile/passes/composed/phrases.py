@@ -81,10 +81,12 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
     flow.last_href, flow.last_link = href, (href, inner.strip())
     if has_content:
         flow.hrefs.add(href)
-    if has_content:
-        space = " " if inner.startswith(" ") else ""
-        blocks.add_inline(f"{space}<a{flow.ids.next_attribute()}{attributes}{inner.strip(' ')}</a>")
-        blocks.add_inline(" " if inner.endswith(" ") else "", is_content=False)
+        space, words = " " if inner[0] in _SPACES else "", inner.strip(_SPACES)
+        blocks.add_inline(f"{space}<a{flow.ids.next_attribute()}{attributes}{words}</a>")
+        blocks.add_inline(" " if inner[-1] in _SPACES else "", is_content=False)
+
+
+_SPACES = " \xa0"  # an underlined space is none
 
 
 def _is_picture_of_named(link: Element) -> bool:
@@ -136,7 +138,7 @@ def _add_image(flow: Flow, element: Element, blocks: Blocks) -> None:
     if picture := flow.article_picture(element):
         blocks.add_inline(picture)
         return
-    if _says_nothing(element) or _is_repeated(element):
+    if _says_nothing(element) or _is_repeated(element) or element.attr("src") in flow.shown:
         return
     text = text_markup(image_text(element))
     if text:

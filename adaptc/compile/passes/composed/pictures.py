@@ -24,7 +24,7 @@ from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["CARD", "FIGURE", "LEAD", "LOGO", "NO_PICTURES", "PagePictures", "Pictures"]
+__all__ = ["CARD", "FIGURE", "LEAD", "LOGO", "NO_PICTURES", "THUMBNAIL", "PagePictures", "Pictures"]
 
 # An image or an element with one as its background, and what it is in the page -> its markup, ``""`` without one
 Pictures = Callable[["Element", "Role"], str]
@@ -45,6 +45,7 @@ LOGO = Role("logo", 240, 16, 6_000)
 LEAD = Role("lead", 480, 200, 24_000)
 CARD = Role("card", 240, 48, 8_000, has_words=False)
 FIGURE = Role("figure", 400, 160, 12_000)
+THUMBNAIL = Role("thumbnail", 84, 48, 4_000)
 _ADDRESSES = ("data-src", "data-original", "data-lazy-src", "src")
 
 

@@ -209,13 +209,16 @@ class _Reader:
         self.landmarks = _sorted_navigation(Landmarks(self.story.main, self.landmarks.navigation))
         found = find_site(tree)
         found = found if found.brand is not None else _find_home(tree, self.landmarks, self.statements) or found
+        if self.story.site is not None:
+            found = found._replace(name=fold_space(self.story.site.text))
         self.site = _named(found, self.statements, title_of)
         self.flow = self._flow()
 
     def _flow(self) -> Flow:
         brand = self.site.brand
         is_named = brand is not None and self.site.name and _without_logo(link_name(brand)) == self.site.name
-        left_out = [*self.landmarks.navigation, *([brand] if brand is not None and is_named else [])]
+        left_out = [*self.landmarks.navigation, *filter(None, [self.story.site])]
+        left_out += [brand] if brand is not None and (is_named or self.story.site is not None) else []
         left_out += self.cards.repeats
         messages = self.layout.messages()
         ids = IdQueue(self.linked)

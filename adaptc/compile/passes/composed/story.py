@@ -10,7 +10,7 @@ from turbohtml import Document, Element, Text
 
 from adaptc.compile.passes.composed.flow import HEADING_TAGS
 from adaptc.compile.passes.composed.frame import is_foot, is_head
-from adaptc.compile.passes.composed.witnesses import Statements
+from adaptc.compile.passes.composed.witnesses import Statements, title_parts
 from adaptc.formats.html.landmarks import Landmarks, inner_navigation
 from adaptc.formats.html.syntax import class_words
 from adaptc.formats.html.visible_text import (
@@ -18,6 +18,8 @@ from adaptc.formats.html.visible_text import (
     TextLengths,
     content_length,
     content_lengths,
+    content_texts,
+    is_followable,
     is_hidden,
 )
 
@@ -34,26 +36,34 @@ class Story:
     """Where a page's story is: ``main`` holds it, ``lead`` are its title and what stands between that and ``main``.
 
     ``beside`` are blocks in ``main`` that are none of it: comments, lists of related stories, buttons that share.
+    ``site`` is a first heading that only names the site.
     """
 
     main: Element | None
     lead: tuple[Element, ...] = ()
     beside: tuple[Element, ...] = ()
+    site: Element | None = None
 
 
 def find_story(tree: Document, landmarks: Landmarks, statements: Statements, page_title: str) -> Story:
     """Find the story of a page within its main content."""
     called, titles = landmarks.main, (statements.title, page_title)
-    beside = _found_beside(tree, _title_heading(tree, None, titles))
+    site, own_title = _site_heading(tree, page_title)
+    first = own_title or _title_heading(tree, None, titles)
+    named = _found_beside(tree, first)
+    teasers = _teasers(tree, set(named), first)
+    beside = [*named, *teasers]
     article = find_article(tree, beside)
-    title = _title_heading(tree, article, titles)
+    if teasers and (article is None or not _outweighs(article, teasers)):
+        beside, article = named, find_article(tree, named)
+    title = own_title or _title_heading(tree, article, titles)
     if article is not None and _is_narrower(article, called, title, titles):
         main: Element | None = _with_title(article, title, beside)
     else:
         main = called
     body = tree.select_one("body")
     if main is None or body is None:
-        return Story(None)
+        return Story(None, site=site)
     lead = _lead(body, main, title, {*landmarks.navigation, *beside})
     if article is None or main == called:
         beside = [each for each in beside if not is_foot(each)]
@@ -61,7 +71,60 @@ def find_story(tree: Document, landmarks: Landmarks, statements: Statements, pag
     inner = [each for each in beside if not parts.isdisjoint(each.ancestors) and each not in above]
     outermost = [each for each in inner if set(inner).isdisjoint(each.ancestors)]
     is_told = article is not None and title is not None and _compact(title.text) != _compact(statements.site)
-    return Story(main, tuple(lead), tuple(dict.fromkeys(outermost)) if is_told else ())
+    return Story(main, tuple(lead), tuple(dict.fromkeys(outermost)) if is_told else (), site)
+
+
+def _teasers(tree: Document, known: set[Element], title: Element | None) -> list[Element]:
+    """Return the blocks that lead to other stories: each of their headings is a link to another page, but for a label.
+
+    In what is called an aside one such heading is enough, and one of three may be no link: a story has links, too.
+    """
+    counts: dict[Element, list[int]] = {}  # headings that are no links, and those that are
+    for heading in tree.select("h1, h2, h3, h4, h5, h6"):
+        if content_length(heading):
+            place = int(_leads_elsewhere(heading))
+            for each in heading.ancestors:
+                if isinstance(each, Element):
+                    counts.setdefault(each, [0, 0])[place] += 1
+    around = {title, *title.ancestors} if title is not None else set()
+    found: list[Element] = []
+    for element in tree.iter_elements(_BESIDE_TAGS):
+        labels, linked = counts.get(element, (0, 0))
+        is_aside = element.tag == "aside" or not _LINKS_BESIDE.isdisjoint(class_words(element))
+        if labels <= max(1, is_aside * linked // 2) and linked > 1 - is_aside and element not in around:
+            is_outer = known.isdisjoint(element.ancestors) and set(found).isdisjoint(element.ancestors)
+            if is_outer and _begins_with_heading(element):
+                found.append(element)
+    return found
+
+
+def _begins_with_heading(element: Element) -> bool:
+    """Whether less than a paragraph stands before the first heading of a block."""
+    length = 0
+    for text in content_texts(element):
+        if any(isinstance(each, Element) and each.tag in HEADING_TAGS for each in text.ancestors):
+            break
+        length += len(text.data.strip())
+        if length > _SHORTEST_PARAGRAPH:
+            return False
+    return True
+
+
+def _leads_elsewhere(heading: Element) -> bool:
+    """Whether a heading is a link to another page."""
+    inner = heading.select_one("a[href]")
+    link = inner or heading.closest("a[href]")
+    href = link.attr("href") if link is not None else None
+    if href is None or ("#" in href and "//" not in href) or not is_followable(href):
+        return False
+    return inner is None or content_length(inner) >= _LINKED * content_length(heading)
+
+
+def _outweighs(article: Element, teasers: Iterable[Element]) -> bool:
+    """Whether an article says more than teasers do: it is none that only introduces them."""
+    lengths = {each: content_length(each) for each in teasers}
+    inside = sum(length for each, length in lengths.items() if article in each.ancestors)
+    return content_length(article) - inside > sum(lengths.values())
 
 
 def _is_linked(element: Element, lengths: TextLengths) -> bool:
@@ -166,6 +229,21 @@ def _title_heading(tree: Document, article: Element | None, titles: tuple[str, .
     if len(inside) == 1:
         return inside[0]
     return next((each for each in headings or tree.select("h2, h3") if _is_said(each, titles)), None)
+
+
+def _site_heading(tree: Document, page_title: str) -> tuple[Element | None, Element | None]:
+    """Return a first heading in the head of a page that is the site's name in its title, and the heading of the page.
+
+    The page's title says both, and in either order: so it is in forums and in journals of old.
+    """
+    headings = [each for each in tree.select("h1") if content_length(each)]
+    parts = set(map(_compact, title_parts(page_title)))
+    first = headings[0] if len(headings) == 1 and _compact(headings[0].text) in parts else None
+    if first is None or not any(isinstance(each, Element) and is_head(each) for each in first.ancestors):
+        return None, None
+    others = parts - {_compact(first.text)}
+    title = next((each for each in tree.select("h2, h3") if _compact(each.text) in others), None)
+    return (first, title) if title is not None else (None, None)
 
 
 def _is_said(heading: Element | None, titles: Iterable[str]) -> bool:

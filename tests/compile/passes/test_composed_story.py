@@ -1,0 +1,114 @@
+"""Where a composed page's story is, what stands beside it, and whose page it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptc.compile.passes.composed.reader import ComposedPage, compose
+from adaptc.formats.html.contract import article_violations
+from adaptc.formats.html.document import parse
+
+PARAGRAPH = f"<p>{'The harbour master counts the ships that leave the bay each morning. ' * 4}</p>"
+TEASER = "<div><a href={0}><h5>{0} of the day</h5></a><p>What {0} is about, in one short sentence.</p></div>"
+
+
+def composed(body: str, title: str = "Ships") -> str:
+    """The body of a page that is composed of this."""
+    source = f"<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>{title}</title></head><body>{body}"
+    page = compose(source, url_path="/a.html")
+    assert isinstance(page, ComposedPage), page
+    assert article_violations(parse(source), parse(page.text)) == []
+    return page.text.partition("</style>")[2]
+
+
+def story(beside: str, paragraphs: str = PARAGRAPH * 2) -> str:
+    return f"<div class=page><div class=story><h1>Ships</h1><p>By Ada</p>{paragraphs}{beside}{PARAGRAPH}</div></div>"
+
+
+TEASERS = "".join(map(TEASER.format, ("Cod", "Tide", "Sail")))
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        f"<div class=box><div>{TEASERS}</div></div>",
+        f"<div class=box><h4>On our front page</h4><div>{TEASERS}</div></div>",
+        f"<aside>{TEASER.format('Cod')}</aside>",
+        f"<div class=read-more><h4>Read on</h4>{TEASER.format('Cod')}<h6>News</h6>{TEASERS}</div>",
+    ],
+)
+def test_blocks_whose_headings_lead_to_other_stories_come_after_it(beside: str) -> None:
+    inner, _, rest = composed(story(beside)).partition("</main>")
+    assert inner.count("The harbour master") == 12 and "Cod of the day" not in inner
+    assert "Cod of the day" in rest and "By Ada" in inner
+
+
+@pytest.mark.parametrize(
+    ("beside", "paragraphs"),
+    [
+        (f"<div>{TEASERS.replace('href=', 'href=#')}</div>", PARAGRAPH),  # to parts of the story
+        (f"<div>{TEASER.format('Cod')}</div>", PARAGRAPH),  # one link of its own
+        (f"<div>{PARAGRAPH}{TEASERS}</div>", PARAGRAPH),  # its text, with headings
+        (f"<div>{TEASERS * 20}</div>", "<p>Twenty shops that we like.</p>"),  # the story is a list
+        ("<div><h2>Knots</h2><p>One.</p><h2>Sails</h2><p>Two.</p></div>", PARAGRAPH),
+    ],
+)
+def test_what_belongs_to_a_story_stays_in_it(beside: str, paragraphs: str) -> None:
+    body = composed(story(beside, paragraphs))
+    inner = body.partition("</main>")[0]
+    assert ("Cod of the day" if "Cod" in beside else "Knots") in inner
+
+
+POST = (
+    "<div class=post id=p{0}><h3><a href='t.php?p={0}#p{0}'>Re: Wheel</a></h3><p class=author>by Anna</p><p>{1}</div>"
+)
+SEARCH = "<form action=s><input name=q><button>Go</button></form>"
+HEAD = f"<div id=page-header><h1>Riders</h1><p>Of old bicycles</p>{SEARCH}</div>"
+
+
+@pytest.mark.parametrize("title", ["Wheel - Riders", "Riders - Wheel"])
+def test_a_page_of_a_forum_has_the_name_of_the_forum_and_the_title_of_the_topic(title: str) -> None:
+    posts = "".join(
+        POST.format(n, "It makes a noise whenever I ride uphill, once per turn of the wheel.") for n in range(3)
+    )
+    body = composed(f"{HEAD}<div role=main><h2><a href=t.php>Wheel</a></h2>{posts}</div>", title)
+    assert "<p class=s>Riders</p>" in body and "<h1><a href=t.php>Wheel</a></h1>" in body
+    assert body.count("Riders") == 1 and body.count("name=q") == 1
+    assert "class=c" not in body and body.count("<h2") == 3  # posts of a conversation, below each other
+
+
+def test_a_first_heading_in_the_head_that_is_the_page_s_title_stays_that() -> None:
+    body = composed(f"<header><h1>Wheel</h1></header><main><h2>Noise</h2>{PARAGRAPH}</main>", "Wheel - Riders")
+    assert "<h1>Wheel</h1>" in body
+
+
+def test_links_that_are_called_so_skip_the_menu_wherever_they_stand() -> None:
+    body = composed(
+        f"<p>All about ships</p><p class=skiplink><a href=#c>Jump to content</a></p><h1>H</h1><a id=c></a>{PARAGRAPH}"
+    )
+    assert "Jump to content" not in body
+
+
+@pytest.mark.parametrize("alternative", ["User Image", "Product image", "Author avatar"])
+def test_the_word_for_the_place_of_an_image_is_not_said(alternative: str) -> None:
+    assert alternative not in composed(f"<main><h1>H</h1><p>Words.</p><img src=a.jpg alt='{alternative}'></main>")
+
+
+def test_a_logo_is_not_said_beside_the_name() -> None:
+    body = composed(
+        "<header><a class=brand href=/><img src=l.png alt='Herald Logo'><b>Herald 3</b></a></header><h1>H</h1><p>x"
+    )
+    assert "<p class=s><a href=/>Herald 3</a></p>" in body
+
+
+def test_no_space_of_a_link_is_underlined() -> None:
+    assert "<p>In <a href=d>de</a> | <a href=e>en</a></p>" in composed(
+        "<main><h1>H</h1><p>In<a href=d>&nbsp;de&nbsp;</a>|<a href=e>&nbsp;en&nbsp;</a></p></main>"
+    )
+
+
+def test_words_for_screen_readers_are_apart_from_the_next_one() -> None:
+    body = composed(
+        "<main><h1>H</h1><p><a href=p><i></i><span class=sr-only>Post</span></a><span>by Anna</span></main>"
+    )
+    assert "<a href=p>Post</a> by Anna" in body
