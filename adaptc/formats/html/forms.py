@@ -167,6 +167,10 @@ def _input_markup(control: Element, identity: str, reference: str) -> str:
     written = _control_attributes(control, identity, reference)
     if control_type(control) == "image":
         return _image_button(control, identity, reference)
+    value = control.attr("value") if "value" in control.attrs else "Submit"
+    if control_type(control) == "submit" and not (value or "").strip():  # a style draws its words
+        names = (control.attr(name) for name in ("aria-label", "title", "alt", "name"))
+        return f"<button{written}>{text_markup(next(filter(None, names), 'OK'))}</button>"
     return f"<input{written}>"
 
 
@@ -182,7 +186,9 @@ def _image_button(control: Element, identity: str, reference: str) -> str:
 
 
 def _control_attributes(control: Element, identity: str, reference: str) -> str:
-    names = _CONTROL_ATTRIBUTES if not reference else tuple(n for n in _CONTROL_ATTRIBUTES if n != "form")
+    is_shown = control_type(control) != "hidden"
+    unfilled = {name for name, value in control.attrs.items() if is_shown and "{{" in (value or "")}  # by a template
+    names = tuple(name for name in _CONTROL_ATTRIBUTES if name not in unfilled and not (reference and name == "form"))
     form = f" {attribute_markup('form', reference)}" if reference else ""
     return identity + attributes_markup(control, names) + form
 

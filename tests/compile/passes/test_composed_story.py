@@ -112,3 +112,41 @@ def test_words_for_screen_readers_are_apart_from_the_next_one() -> None:
         "<main><h1>H</h1><p><a href=p><i></i><span class=sr-only>Post</span></a><span>by Anna</span></main>"
     )
     assert "<a href=p>Post</a> by Anna" in body
+
+
+def test_the_title_of_a_journal_is_that_of_its_entry() -> None:
+    head = "<div class=header><h1><a href=/>The Log</a></h1></div>"
+    body = composed(f"{head}<div class=main><h2>1 May</h2><h3>Ships</h3>{PARAGRAPH}</div>")
+    assert "<p class=s><a href=/>The Log</a></p>" in body and "<h1>Ships</h1>" in body
+
+
+@pytest.mark.parametrize(
+    "frame",
+    ["src=//platform.twitter.com/widgets/tweet_button.html", "src=https://www.facebook.com/plugins/like.php?href=x",
+     "src=https://ads.example/1 title=Advertisement"],
+)  # fmt: skip
+def test_frames_of_advertisements_and_of_buttons_that_share_are_left_out(frame: str) -> None:
+    body = composed(
+        f"<main><h1>H</h1>{PARAGRAPH}<iframe {frame}></iframe><iframe src=//maps.example/x></iframe></main>"
+    )
+    assert body.count("<a ") == 1 and "maps.example" in body
+
+
+def test_a_field_does_not_show_the_mark_that_a_template_would_fill_in() -> None:
+    body = composed(
+        f"<h1>H</h1>{PARAGRAPH}<form action=s><input name=q value='{{{{ query }}}}'><button>Go</button></form>"
+    )
+    assert "query" not in body and "name=q" in body
+
+
+def test_words_after_a_picture_or_a_date_are_apart() -> None:
+    assert "<i>[The bay]</i> It is" in composed(
+        "<main><h1>H</h1><p><img src=b.jpg alt='The bay'>It is calm.</p></main>"
+    )
+    assert "1 May</p>" not in composed("<main><h1>H</h1><p><time>1 May</time><span>By Ada</span> and others</p></main>")
+    assert "1 May By Ada" in composed("<main><h1>H</h1><p><time>1 May</time><span>By Ada</span> and others</p></main>")
+
+
+def test_a_button_whose_words_a_style_draws_has_its_name() -> None:
+    body = composed(f"<h1>H</h1>{PARAGRAPH}<form action=s><input name=q><input type=submit name=Find value=''></form>")
+    assert ">Find</button>" in body and "name=Find value" in body

@@ -64,7 +64,8 @@ _META = frozenset({
     "eyebrow", "credit", "credits", "price", "prices", "rating", "badge", "badges",
 })  # fmt: skip
 _FACES = frozenset({"avatar", "avatars", "gravatar", "author", "authors", "byline", "userpic", "badge", "icon"})
-_FOR_READERS = "[class*=sr-only], [class*=visually-hidden], [class*=visuallyhidden], [class*=screen-reader]"
+# Dates, and words that are read aloud
+_APART = "time, [class*=sr-only], [class*=visually-hidden], [class*=visuallyhidden], [class*=screen-reader]"
 _FEWEST_IN_GALLERY, _DEEPEST_IN_GALLERY = 3, 4  # images, and the elements around each up to that of the gallery
 _LONGEST_META = 240  # characters, white space left out
 LONGEST_PIECE = 60  # characters of a piece of such a line
@@ -281,14 +282,18 @@ class Flow:
 
     def _is_joint(self, previous: Node | None, node: Node, blocks: Blocks) -> bool:
         """Whether a node continues the word before it although a box begins or ends there."""
-        if isinstance(node, Text) and not node.data[:1].isalnum():
+        if not isinstance(node, Text | Element) or (isinstance(node, Text) and not node.data[:1].isalnum()):
             return False
-        if not blocks.ends_in_word() or (isinstance(node, Element) and not node.text[:1].isalnum()):
-            return False  # of an element the text is that of all in it
-        if not isinstance(node, Text | Element):
+        is_beside_picture = isinstance(previous, Element) and is_picture(previous)
+        has_label = is_beside_picture and bool(blocks.run) and blocks.run[-1].endswith("]</i>")
+        if not (has_label or blocks.ends_in_word()):
             return False
-        if isinstance(previous, Element) and (is_picture(previous) or previous.select_one(_FOR_READERS) is not None):
-            return True  # of which the text alternative is written, or words that stand elsewhere
+        if isinstance(node, Element) and not node.text[:1].isalnum():  # the text of all in it
+            return False
+        if is_beside_picture:
+            return True
+        if isinstance(previous, Element) and (previous.matches(_APART) or previous.select_one(_APART) is not None):
+            return True
         return any(isinstance(each, Element) and self.layout.is_apart(each) for each in (previous, node))
 
     def _add_element(self, element: Element, blocks: Blocks) -> None:

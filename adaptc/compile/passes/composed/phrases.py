@@ -20,6 +20,7 @@ from adaptc.formats.html.forms import control_markup, control_type, option_marku
 from adaptc.formats.html.idle import is_idle_button, is_own_anchor
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import (
+    AD_LABELS,
     content_length,
     fold_space,
     image_text,
@@ -184,12 +185,23 @@ def _add_script(_flow: Flow, element: Element, blocks: Blocks) -> None:
 def _add_media(flow: Flow, element: Element, blocks: Blocks) -> None:
     flow.end_run(blocks)
     target = media_target(element)
-    if target is not None:
+    if target is not None and not _is_idle_frame(element, target[0]):
         url, label = target
         if element.tag == "iframe" and not (element.attr("title") or element.attr("aria-label")):
             label = host_of(url) or label
         blocks.add_inline(f"<a {attribute_markup('href', url)}>{text_markup(label)}</a>")
     flow.end_run(blocks)
+
+
+_SHARING = re.compile(
+    r"//[^/?]*\b(?:facebook|twitter|linkedin|google|pinterest|reddit|vk|line)\.[^?]*(?:like|share|tweet|follow|plus|button)"
+)
+
+
+def _is_idle_frame(element: Element, url: str) -> bool:
+    """Whether a frame holds an advertisement, or a button that shares the page: neither is a page of its own."""
+    title = fold_space(element.attr("title") or "").casefold()
+    return element.tag == "iframe" and (title in AD_LABELS or _SHARING.search(url) is not None)
 
 
 def host_of(url: str) -> str:

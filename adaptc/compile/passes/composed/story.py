@@ -232,17 +232,18 @@ def _title_heading(tree: Document, article: Element | None, titles: tuple[str, .
 
 
 def _site_heading(tree: Document, page_title: str) -> tuple[Element | None, Element | None]:
-    """Return a first heading in the head of a page that is the site's name in its title, and the heading of the page.
+    """Return a first heading in the head of a page that is no title but the site's name, and the heading of the page.
 
-    The page's title says both, and in either order: so it is in forums and in journals of old.
+    The page's title says what another heading does: alone, or with the site's name before or after it. So it is in
+    forums and in journals of old.
     """
     headings = [each for each in tree.select("h1") if content_length(each)]
-    parts = set(map(_compact, title_parts(page_title)))
-    first = headings[0] if len(headings) == 1 and _compact(headings[0].text) in parts else None
+    first = headings[0] if len(headings) == 1 else None
     if first is None or not any(isinstance(each, Element) and is_head(each) for each in first.ancestors):
         return None, None
-    others = parts - {_compact(first.text)}
-    title = next((each for each in tree.select("h2, h3") if _compact(each.text) in others), None)
+    parts, name = set(map(_compact, title_parts(page_title))), _compact(first.text)
+    said = parts - {name} if name in parts else {_compact(page_title)}
+    title = next((each for each in tree.select("h2, h3") if _compact(each.text) in said - {""}), None)
     return (first, title) if title is not None else (None, None)
 
 

@@ -205,9 +205,9 @@ def page_start(tree: Document, source: str, spoken: str) -> str:
     ``spoken`` is the language of the page.
     """
     doctype = "" if is_quirks(tree) or is_forced_quirks(source) else "<!DOCTYPE html>"
-    language, body = _root_language(tree.root), tree.select_one("body")
-    if not language and spoken and (body is None or "lang" not in body.attrs):
-        language = f" {attribute_markup('lang', spoken)}"
+    language = _root_language(tree.root)
+    if "lang=" not in language and spoken:  # WCAG 2.2, 3.1.1, asks for it here
+        language = f" {attribute_markup('lang', spoken)}{language}"
     return f"{doctype}<html{language}{_direction(tree)}>"
 
 
