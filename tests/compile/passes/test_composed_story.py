@@ -150,3 +150,23 @@ def test_words_after_a_picture_or_a_date_are_apart() -> None:
 def test_a_button_whose_words_a_style_draws_has_its_name() -> None:
     body = composed(f"<h1>H</h1>{PARAGRAPH}<form action=s><input name=q><input type=submit name=Find value=''></form>")
     assert ">Find</button>" in body and "name=Find value" in body
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("<tr><td><input type=checkbox><td>A<td>1<tr><td><td>B<td>2", "<tr><td>A<td>1<tr><td>B<td>2"),
+        ("<tr><td rowspan=2><img src=n.png><th>Note<td>!<tr><td>Words<td>?", "<tr><th>Note<td>!<tr><td>Words<td>?"),
+        ("<tr><td>A<td><td>1<tr><td>B<td>x<td>2", "<tr><td>A<td><td>1<tr><td>B<td>x<td>2"),
+        ("<tr><td colspan=2>A<td>1<tr><td><td>B<td>2", "<tr><td colspan=2>A<td>1<tr><td><td>B<td>2"),
+    ],
+)  # fmt: skip
+def test_a_column_that_says_nothing_is_left_out(rows: str, expected: str) -> None:
+    body = composed(f"<main><h1>H</h1><p>Words.</p><table border=1>{rows}</table></main>")
+    assert f">{expected}</table>" in body
+
+
+def test_fields_stay_below_each_other() -> None:
+    fields = "".join(f"<div><label>{name} <input name={name}></label></div>" for name in ("city", "street", "code"))
+    body = composed(f"<h1>H</h1>{PARAGRAPH}<form action=s><div class=meta>{fields}</div><button>Go</button></form>")
+    assert body.count("<p><label>") == 3 and "class=m" not in body

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import count, filterfalse
 
 from turbohtml import Element, Node, Text
 
@@ -318,14 +319,48 @@ def _caption(flow: Flow, table: Element) -> str:
 
 
 def _rows(flow: Flow, table: Element) -> Iterator[str]:
+    """Yield the rows, without the columns in which no cell says anything: those of pictures and controls."""
+    rows: list[tuple[str, list[tuple[str, bool]], list[Element]]] = []
     for cells in table_rows(table):
         row = cells[0].parent if cells else None
         if isinstance(row, Element) and flow.skips(row):
             continue
         identity = flow.ids.attribute_of(row) if isinstance(row, Element) else ""
-        written = [_cell(flow, cell) for cell in cells if not flow.skips(cell)]
+        shown = [cell for cell in cells if not flow.skips(cell)]
+        written = [_cell(flow, cell) for cell in shown]
         if identity or any(has_content for _, has_content in written):
-            yield f"<tr{identity}>{''.join(markup for markup, _ in written)}"
+            rows.append((identity, written, shown))
+    places = _places([shown for _, _, shown in rows])
+    said = {
+        place
+        for (_, written, _), columns in zip(rows, places, strict=True)
+        for place, (markup, has_content) in zip(columns, written, strict=True)
+        if has_content or " id=" in markup
+    }
+    for (identity, written, _), columns in zip(rows, places, strict=True):
+        kept = (markup for place, (markup, _) in zip(columns, written, strict=True) if place in said or not said)
+        yield f"<tr{identity}>{''.join(kept)}"
+
+
+_MOST_COLUMNS = 60
+
+
+def _places(rows: list[list[Element]]) -> list[list[int]]:
+    """Return the column of each cell (WHATWG HTML, "forming a table"); 0 for all in a table that joins columns."""
+    is_wide = any(len(cells) > _MOST_COLUMNS or any("colspan" in cell.attrs for cell in cells) for cells in rows)
+    places: list[list[int]] = []
+    below: dict[int, int] = {}  # how many more rows a cell above reaches into, by column
+    for cells in rows:
+        free = filterfalse(below.__contains__, count())
+        columns = [0 if is_wide else next(free) for _ in cells]
+        below = {column: left - 1 for column, left in below.items() if left > 1}
+        spans = ((column, cell.attr("rowspan") or "") for column, cell in zip(columns, cells, strict=True))
+        below |= {column: int(span) - 1 for column, span in spans if _SPAN.fullmatch(span) and not is_wide}
+        places.append(columns)
+    return places
+
+
+_SPAN = re.compile(r"[2-9]|[1-9][0-9]{1,4}")
 
 
 def _cell(flow: Flow, cell: Element) -> tuple[str, bool]:

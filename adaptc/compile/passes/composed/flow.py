@@ -63,6 +63,7 @@ _META = frozenset({
     "byline", "author", "authors", "meta", "dateline", "date", "timestamp", "published", "posted", "updated", "kicker",
     "eyebrow", "credit", "credits", "price", "prices", "rating", "badge", "badges",
 })  # fmt: skip
+_FIELD = re.compile(r"<(?:input|select|textarea)\b")
 _FACES = frozenset({"avatar", "avatars", "gravatar", "author", "authors", "byline", "userpic", "badge", "icon"})
 # Dates, and words that are read aloud
 _APART = "time, [class*=sr-only], [class*=visually-hidden], [class*=visuallyhidden], [class*=screen-reader]"
@@ -496,7 +497,8 @@ def joined(finished: list[str], *, fewest: int = 2) -> list[str]:
     line: list[str] = []
     for block in [*finished, ""]:
         text = _TAG.sub("", block)
-        if block.startswith("<p>") and block.endswith("</p>") and 0 < len(text) <= LONGEST_PIECE:
+        is_piece = block.startswith("<p>") and block.endswith("</p>") and _FIELD.search(block) is None
+        if is_piece and 0 < len(text) <= LONGEST_PIECE:
             line.append(block[3:-4])
             continue
         if line:
