@@ -352,7 +352,7 @@ PASSES: tuple[Pass, ...] = (
         writes=_STYLE,
         keeps_embeds=True,
     ),
-    WholePagePass("base-only", 4, _HTML, "base_only:remove_objects"),
+    WholePagePass("base-only", 5, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
         9,
