@@ -96,11 +96,23 @@ _NAMED = re.compile(rb"(?:sha(?:1|256|384|512)|md5)-", re.IGNORECASE)
 _SHORTENED_BASE64 = re.compile(rb"sha[1235][0-9]{0,2}-([A-Za-z0-9+/_-]{8,21})(?![\w+/=-])")
 _QUERY = re.compile(rb"[?&][\w.%-]*=\Z")
 _BEFORE = 40  # bytes in front of a digest that may be the name of a parameter
-# How JSON, scripts and markup write the letters of base64
+# How JSON, scripts, markup and addresses write the letters of base64
 _ESCAPES = {
-    b"+": (rb"\u002b", rb"\u002B", rb"\x2b", rb"\x2B", b"&#43;", b"&#x2b;", b"&#x2B;", b"&plus;"),
-    b"/": (rb"\/", rb"\u002f", rb"\u002F", rb"\x2f", rb"\x2F", b"&#47;", b"&#x2f;", b"&#x2F;", b"&sol;"),
-    b"=": (rb"\u003d", rb"\u003D", rb"\x3d", rb"\x3D", b"&#61;", b"&#x3d;", b"&#x3D;", b"&equals;"),
+    b"+": (rb"\u002b", rb"\u002B", rb"\x2b", rb"\x2B", b"&#43;", b"&#x2b;", b"&#x2B;", b"&plus;", b"%2B", b"%2b"),
+    b"/": (
+        rb"\/",
+        rb"\u002f",
+        rb"\u002F",
+        rb"\x2f",
+        rb"\x2F",
+        b"&#47;",
+        b"&#x2f;",
+        b"&#x2F;",
+        b"&sol;",
+        b"%2F",
+        b"%2f",
+    ),
+    b"=": (rb"\u003d", rb"\u003D", rb"\x3d", rb"\x3D", b"&#61;", b"&#x3d;", b"&#x3D;", b"&equals;", b"%3D", b"%3d"),
 }
 
 
@@ -115,7 +127,7 @@ def written_digests(text: bytes) -> tuple[str, ...]:
         text = text.decode("utf-16", "replace").encode("utf-8", "replace")
     starts = tuple(
         start
-        for start in (b"\\/", b"\\u00", b"\\x2", b"\\x3", b"&#", b"&plus;", b"&sol;", b"&equals;")
+        for start in (b"\\/", b"\\u00", b"\\x2", b"\\x3", b"&#", b"&plus;", b"&sol;", b"&equals;", b"%2", b"%3")
         if start in text
     )
     for letter, escapes in _ESCAPES.items() if starts else ():
@@ -140,6 +152,8 @@ def _hexadecimal(text: bytes) -> Iterator[str]:
 def _is_in_name(text: bytes, start: int, end: int) -> bool:
     """Whether letters go on at either end, as in the name of a file, a query or a colour."""
     before = text[start - 1 : start]
+    if text[start - 2 : start].lower() == b"0x":
+        before = text[start - 3 : start - 2]
     if _WORD.match(before) and not _NAMED.fullmatch(text[max(0, start - 7) : start].lstrip(b"\"'`=: \n")):
         return True
     return bool(_goes_on(text, end) or (before == b"=" and _is_query(text, start)))

@@ -128,7 +128,7 @@ class PageHeaders:
 
 
 # The pages of errors, and of service workers without a connection, by their usual names
-_ANYWHERE = re.compile(r"(?:[^/]+/)?(?:[45](?:\d\d|xx|\dx)|offline|_?fallback|not[-_]?found)(?:\.html?|/index\.html?)")
+_ANYWHERE = re.compile(r"(?:.*/)?(?:200|[45](?:\d\d|xx|\dx)|offline|_?fallback|not[-_]?found)(?:\.html?|/index\.html?)")
 
 
 def addresses_of(path: str, prefix: str = "") -> tuple[str, ...]:

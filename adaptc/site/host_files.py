@@ -40,7 +40,6 @@ ACCESS_FILE = ".htaccess"
 # ---- formats: each yields rules, and the addresses of fallbacks
 
 Found = HeaderRule | str
-_OF_PAGES = re.compile(r"(?:/[^\s:?#]*)?/?[^\s:?#/]+\.html?|/", re.IGNORECASE)
 
 
 def _fields(values: Mapping[str, Any]) -> tuple[tuple[str, str | None], ...]:
@@ -105,13 +104,22 @@ def read_headers(text: str) -> Iterator[HeaderRule]:
         yield HeaderRule(splat_pattern(path), tuple(fields))
 
 
+def _rewrite(source: object, destination: object) -> Iterator[str]:
+    """Yield where a rewrite leads, unless it only gives a page another name in its directory: ``/about``."""
+    address = str(destination or "")
+    directory = str(source or "*").rpartition("/")[0]
+    is_elsewhere = re.search(r"[^\w./-]", str(source or "*")) or directory != address.rpartition("/")[0]
+    if address and is_elsewhere:
+        yield address
+
+
 def _read_redirects(text: str) -> Iterator[Found]:
     """``_redirects``: a path, where it leads, and a status; 200 sends another file for the same address."""
     for line in text.splitlines():
         words = line.split("#")[0].split()
         statuses = [word.rstrip("!") for word in words[2:]]
-        if len(words) > 2 and "*" in words[0] and {"200", "404"} & set(statuses):
-            yield words[1]
+        if len(words) > 2 and {"200", "404"} & set(statuses):
+            yield from _rewrite(words[0], words[1])
 
 
 def _read_netlify(text: str) -> Iterator[Found]:
@@ -121,8 +129,8 @@ def _read_netlify(text: str) -> Iterator[Found]:
         if isinstance(fields, dict):
             yield HeaderRule(splat_pattern(str(table.get("for", "/*"))), _fields(fields))
     for table in _tables(values.get("redirects")):
-        if "*" in str(table.get("from", "")) and table.get("status") in (200, 404):
-            yield str(table.get("to", ""))
+        if str(table.get("status")) in ("200", "404"):
+            yield from _rewrite(table.get("from"), table.get("to"))
 
 
 def _read_vercel(text: str) -> Iterator[Found]:
@@ -135,11 +143,11 @@ def _read_vercel(text: str) -> Iterator[Found]:
         headers = table.get("headers")
         if isinstance(headers, dict):
             yield HeaderRule(str(table.get("src", ".*")).strip("^$") or ".*", _fields(headers))
-        if re.search(r"\.[*+]", str(table.get("src", ""))):
-            yield str(table.get("dest", ""))
-    for table in _tables(values.get("rewrites")):
-        if re.search(r"[*+(]", str(table.get("source", ""))):
-            yield str(table.get("destination", ""))
+        yield from _rewrite(table.get("src"), table.get("dest"))
+    rewrites = values.get("rewrites")
+    for tables in rewrites.values() if isinstance(rewrites, dict) else [rewrites]:
+        for table in _tables(tables):
+            yield from _rewrite(table.get("source"), table.get("destination"))
 
 
 def _route(source: str) -> str:
@@ -179,8 +187,7 @@ def _read_static_web_apps(text: str) -> Iterator[Found]:
         if isinstance(fields, dict):
             is_first = number == 0 and not table.get("methods")
             yield HeaderRule(_wildcard(str(table.get("route", ""))), _fields(fields), replaces=is_first)
-        if "*" in str(table.get("route", "")):
-            yield str(table.get("rewrite", ""))
+        yield from _rewrite(table.get("route"), table.get("rewrite"))
     types = values.get("mimeTypes")
     for extension, media_type in types.items() if isinstance(types, dict) else ():
         yield HeaderRule(f".*{re.escape(str(extension))}", ((CONTENT_TYPE, str(media_type)),))
@@ -204,8 +211,7 @@ def _read_firebase(text: str) -> Iterator[Found]:
             pattern = f"(?:.*(?:{table['regex']}).*)" if "regex" in table else _glob(_source(table))
             yield HeaderRule(pattern, _fields(_listed(table.get("headers"))), replaces=True)
         for table in _tables(site.get("rewrites") if isinstance(site, dict) else None):
-            if "*" in _source(table) or "regex" in table:
-                yield str(table.get("destination", ""))
+            yield from _rewrite(_source(table), table.get("destination"))
 
 
 def _read_serve(text: str) -> Iterator[Found]:
@@ -214,8 +220,7 @@ def _read_serve(text: str) -> Iterator[Found]:
     for table in _tables(values.get("headers")):
         yield HeaderRule(_glob(_source(table)), _fields(_listed(table.get("headers"))), replaces=True)
     for table in _tables(values.get("rewrites")):
-        if "*" in _source(table):
-            yield str(table.get("destination", ""))
+        yield from _rewrite(_source(table), table.get("destination"))
 
 
 def _source(table: Mapping[str, Any]) -> str:
@@ -245,6 +250,27 @@ def _glob_part(part: str) -> str:
     return known.get(part) or re.escape(part)
 
 
+def _read_worker(text: str) -> Iterator[Found]:
+    """Scripts of service workers, and Angular's table: the pages that they answer with at any address."""
+    return iter(_ANSWER.findall(text))
+
+
+_ANSWER = re.compile(r"""(?:\bmatch|createHandlerBoundToURL|"index"\s*:)\s*\(?\s*["'`]([^"'`\s]{1,300})["'`]""")
+
+
+def _read_other(text: str) -> Iterator[Found]:
+    """Files of hosts of which nothing else counts: the pages that they name."""
+    return iter(_PAGE_NAME.findall(text))
+
+
+_PAGE_NAME = re.compile(r"(?<![\w./~-])[\w./~-]+\.html?\b")
+
+
+def _read_wrangler(text: str) -> Iterator[Found]:
+    if "single-page-application" in text:
+        yield "/index.html"
+
+
 # ---- servers
 
 
@@ -266,16 +292,18 @@ def apache_rules(directives: Iterable[Directive], below: str) -> Iterator[Found]
             yield from _charset_rule(line, re.escape(below))
         elif line.name == "errordocument" and len(line.args) > 1:
             yield line.args[1]
-        elif line.name == "fallbackresource" and line.args:
-            yield line.args[0]
-        elif line.name == "rewriterule" and len(line.args) > 1 and line.args[0] in _ANY_PATH:
-            yield line.args[1] if line.args[1].startswith("/") else below + line.args[1]
+        elif line.name in ("fallbackresource", "rewriterule") and line.args and not _REDIRECT.search(line.args[-1]):
+            address = line.args[:2][-1].removeprefix("%{DOCUMENT_ROOT}")
+            yield address if address.startswith("/") else below + address
 
 
 _CHARSETS = dict(
     zip(("forcetype", "addcharset", "addtype", "adddefaultcharset"), APACHE_CHARSETS, strict=True),
     removecharset=APACHE_CHARSETS[1],
 )
+
+
+_REDIRECT = re.compile(r"\[(?:.*,)?\s*R(?:edirect)?\b", re.IGNORECASE)  # of the flags of a RewriteRule
 
 
 def _charset_rule(line: Directive, below: str) -> Iterator[HeaderRule]:
@@ -294,7 +322,6 @@ def _charset_rule(line: Directive, below: str) -> Iterator[HeaderRule]:
 
 
 _SETTING = ("set", "append", "add", "merge", "setifempty")
-_ANY_PATH = (".", "^", ".*", "^.*$", "(.*)", "^(.*)$")
 
 
 def _names(within: Iterable[Section]) -> str:
@@ -369,8 +396,8 @@ def _nginx_rules(line: Directive) -> Iterator[Found]:
         yield HeaderRule(pattern, tuple((name.strip().lower(), value.strip()) for name, _, value in pairs))
     elif line.name == CHARSET and line.args:
         yield HeaderRule(pattern, ((CHARSET, None if line.args[0] == "off" else line.args[0].lower()),), replaces=True)
-    elif line.name in ("error_page", "try_files") and len(line.args) > 1:
-        yield line.args[-1]
+    elif line.name in ("error_page", "try_files", "rewrite"):
+        yield from line.args[1:]
 
 
 def _located_rules(line: Directive, docroot: Path) -> Iterator[Found]:
@@ -398,6 +425,13 @@ _READERS: Mapping[str, Callable[[str], Iterator[Found]]] = {
     "staticwebapp.config.json": _read_static_web_apps,
     "firebase.json": _read_firebase,
     "serve.json": _read_serve,
+    "superstatic.json": _read_serve,
+    "now.json": _read_vercel,
+    **dict.fromkeys(("ngsw.json", "service-worker.js", "serviceworker.js", "sw.js"), _read_worker),
+    **dict.fromkeys(
+        ("app.yaml", "render.yaml", "routes.json", "static.json", "Staticfile", "web.config", "Caddyfile"), _read_other
+    ),
+    **dict.fromkeys(("wrangler.toml", "wrangler.json", "wrangler.jsonc"), _read_wrangler),
 }
 # Files that lie next to the directory that is published, and name it
 PUBLISHED: Mapping[str, Callable[[str], Any]] = {

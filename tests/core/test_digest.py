@@ -42,6 +42,8 @@ def test_every_form_of_a_digest(name: str) -> None:
         whole.replace("/", r"\u002f").replace("+", r"\u002B").replace("=", r"\u003D").join('""'),
         whole.replace("/", r"\x2f").replace("+", r"\x2B").replace("=", r"\x3d").join('""'),
         whole.replace("/", "&#x2F;").replace("+", "&#43;").replace("=", "&equals;").join('""'),
+        whole.replace("/", "%2F").replace("+", "%2b").replace("=", "%3D").join('""'),
+        f'"0x{hexadecimal(name)}"',
         f"It is {hexadecimal(name)}.",
     )
     assert [found_in(text) for text in forms] == [[name]] * len(forms)

@@ -213,6 +213,24 @@ server {{ root {tmp_path}/other; add_header Content-Security-Policy x; }} }}
         {"serve.json": {"rewrites": [{"source": "**", "destination": "/index.html"}]}},
         {".htaccess": "FallbackResource /index.html\n"},
         {".htaccess": "RewriteEngine On\nRewriteCond %{REQUEST_FILENAME} !-f\nRewriteRule ^ index.html [L]\n"},
+        {"_redirects": "/user/:id /index.html 200!\n"},
+        {"netlify.toml": '[[redirects]]\nfrom = "/user/:id"\nto = "/"\nstatus = "200"\n'},
+        {"vercel.json": {"routes": [{"handle": "filesystem"}, {"src": "/[^.]+", "dest": "/index.html"}]}},
+        {"vercel.json": {"rewrites": {"fallback": [{"source": "/user/:id", "destination": "/index.html"}]}}},
+        {"now.json": {"rewrites": [{"source": "/user/:id", "destination": "/index.html"}]}},
+        {"firebase.json": {"hosting": [{"rewrites": [{"source": "/@(a|b)", "destination": "/index.html"}]}]}},
+        {"superstatic.json": {"rewrites": [{"source": "/user/:id", "destination": "/index.html"}]}},
+        {"staticwebapp.config.json": {"responseOverrides": {"404": {"rewrite": "/index.html"}}}},
+        {".htaccess": "RewriteRule !\\.css$ /index.html [QSA,L]\nRewriteRule a /about.html [L,R=301]\n"},
+        {".htaccess": "RewriteRule ^[^.]*$ %{DOCUMENT_ROOT}/index.html?path=$0 [L]\n"},
+        {"web.config": '<error statusCode="404" path="/index.html"/>'},
+        {"static.json": {"routes": {"/**": "index.html"}}},
+        {"render.yaml": "routes:\n- type: rewrite\n  destination: /index.html\n"},
+        {"Caddyfile": "try_files {path} /index.html\n"},
+        {"wrangler.toml": '[assets]\nnot_found_handling = "single-page-application"\n'},
+        {"sw.js": "fetch(r).catch(() => caches.match('/index.html'))"},
+        {"sw.js": 'registerRoute(new NavigationRoute(createHandlerBoundToURL("index.html")))'},
+        {"ngsw.json": {"index": "/index.html", "assetGroups": [{"urls": ["/about.html"]}]}},
     ],
 )
 def test_fallbacks(tmp_path: Path, files: dict[str, Any]) -> None:
@@ -220,8 +238,22 @@ def test_fallbacks(tmp_path: Path, files: dict[str, Any]) -> None:
     assert found.fallbacks == {"index.html"} and found.is_sent_anywhere("index.html")
 
 
+def test_a_name_in_the_same_directory_is_no_fallback(tmp_path: Path) -> None:
+    found = rules(tmp_path, {"_redirects": "/about /about.html 200\n/company/blog /blog/ 200\n"})
+    assert found.fallbacks == {"blog/index.html"}
+
+
 def test_pages_of_errors_are_sent_anywhere_with_the_fields_of_all_rules(tmp_path: Path) -> None:
-    names = ("404.html", "500.html", "50x.html", "offline.html", "404/index.html", "de/404.html")
+    names = (
+        "404.html",
+        "500.html",
+        "50x.html",
+        "offline.html",
+        "404/index.html",
+        "de/404.html",
+        "200.html",
+        "a/b/404.html",
+    )
     assert all(map(NO_HOST_RULES.is_sent_anywhere, names))
     assert not any(map(NO_HOST_RULES.is_sent_anywhere, ("index.html", "blog/1404.html", "offline-maps.html")))
     found = rules(tmp_path, {"_headers": "/blog/*\n Content-Security-Policy: a\n/app/*\n Content-Security-Policy: b\n"})

@@ -225,12 +225,15 @@ class PageMatches:
     Several trees are the same page as it is built with and without scripting. Most selectors of a large sheet
     name a class that the page does not have, so names are looked up before the engine matches: the 1,300 rules
     of Bootstrap 3 take 3.5 ms. In quirks mode classes and ids match in any case (Selectors 4, section 6.6), which the
-    engine does not know: a name of the page in another case counts as a match. ``names`` are those of the page.
+    engine does not know: a name of the page in another case counts as a match. So does ``[viewbox]`` in every mode for
+    an attribute of SVG with capitals, as in Chromium. ``names`` are those of the page.
     """
 
     def __init__(self, *trees: Document) -> None:
         self._trees = trees
-        self.names = frozenset().union(*map(_selectable_names, trees))
+        names = frozenset[str]().union(*map(_selectable_names, trees))
+        self._lowered = frozenset(name.lower() for name in names if name[0] == "[") - names
+        self.names = names | self._lowered
         is_folding = any(is_quirks(tree) for tree in trees)
         self._folded = frozenset(name.lower() for name in self.names) if is_folding else None
         self._results: dict[str, bool] = {}
@@ -249,6 +252,8 @@ class PageMatches:
         required = required_names(selector)
         if not required <= self.names:
             return self._folded is not None and self._folded.issuperset(name.lower() for name in required)
+        if not self._lowered.isdisjoint(required):
+            return True
         try:
             return any(tree.select_one(selector) is not None for tree in self._trees)
         except SelectorSyntaxError:

@@ -14,7 +14,9 @@ __all__ = ["Handles", "file_selectors", "find_handles", "lookup_names", "selects
 
 _WORD = re.compile(r"[\w-]+")
 _DATASET = re.compile(r'\bdataset(?:\.|\[")([\w$]+)')
-_ADDRESS = re.compile(r"""\.(?:src|href|sheet|onload|attributes|outerHTML)\b|["'](?:src|href|load|onload)["']""")
+_ADDRESS = re.compile(
+    r"""\.(?:src|href|sheet|media|onload|attributes|outerHTML)\b|["'](?:src|href|media|load|onload)["']"""
+)
 _CAPITAL = re.compile(r"[A-Z]")
 
 
@@ -22,8 +24,8 @@ def lookup_names(script: Script) -> frozenset[str]:
     """Return the words of a script's strings and templates, and the ``data-`` attributes that it reads.
 
     Among them is every id, class or attribute that the script writes out, in a selector as well. A script that asks
-    for no address and no load event cannot tell an inline element from one with a file: it has none. A text that does
-    not lex counts as one string.
+    for no address, medium or load event cannot tell an inline element from one with a file: it has none. A text that
+    does not lex counts as one string.
     """
     if not script.lexes:
         return frozenset(_WORD.findall(script.text))

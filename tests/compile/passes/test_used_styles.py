@@ -339,6 +339,7 @@ def test_rules_for_attributes_that_such_a_script_sets_stay():
         ("<p class=a><a href='javascript:add()'>text</a>", INERT),
         ("<p class=a>text<iframe src=b.html></iframe>", INERT),
         ("<p class=a>text<script src=https://elsewhere.example/w.js></script>", INERT),
+        ("<p class=a contenteditable>text", INERT),
     ],
 )
 def test_rules_wait_where_one_may(body, script):
@@ -423,6 +424,48 @@ def test_an_import_of_a_missing_sheet_goes():
     assert "@import" not in (text := live(css, files={"css/b.css": ".a{margin:0}"}))
     assert ".a{margin:0}\n.a{color:red}" in text
     assert '@import "/none.css"' in live("@import '/none.css';.a{color:red}")
+
+
+@pytest.mark.parametrize(
+    ("body", "is_changed"),
+    [
+        ("<div contenteditable>text</div>", True),  # ctrl+B
+        ("<div contenteditable=false>text</div>", False),
+        ("<svg><rect><set attributeName=class to=b begin=1s /></rect></svg>", True),
+        ("<svg><rect><set attributeName=x to=1 begin=1s /></rect></svg>", False),
+        ("<iframe src=framed.html></iframe>", True),
+        ("<object data=drawn.svg></object>", True),
+        ("<iframe srcdoc='<script>parent.run()</script>'></iframe>", True),
+        ("<iframe src=plain.html></iframe><iframe src=https://elsewhere.example/></iframe>", False),
+        ("<iframe></iframe><embed src=none.html>", False),
+    ],
+)
+def test_what_else_changes_a_page_has_rules_wait(body, is_changed):
+    files = {
+        "css/a.css": f".a{{color:red}}b{{top:0}}{REST}",
+        "framed.html": "<script>parent.document.body.className = 'b'</script>",
+        "drawn.svg": "<svg xmlns='http://www.w3.org/2000/svg' onload='top.run()'/>",
+        "plain.html": "<p>text",
+    }
+    text = made(f"<p class=a>text{body}", head=LINKS, files=files, promise="words", options=LIVE)
+    assert ("<link data-used href=css/a.css>" in text) is is_changed
+    assert ".a{color:red}" in text
+
+
+def test_a_sheet_that_a_script_knows_keeps_its_medium():
+    script = "<script>document.querySelector('#late').media = 'all'; run()</script>"
+    style = "<style id=late media='not all'>.a{top:0}</style>"
+    text = made(head=f"{LINKS}{style}{script}", files={"css/a.css": ".a{color:red}"}, promise="words", options=LIVE)
+    assert "<style id=late media='not all'>.a{top:0}</style>" in text.replace('"', "'")
+    link = LINKS.replace("href=css", "id=late media=print href=css")
+    text = made(head=f"{link}{script}", files={"css/a.css": ".a{color:red}"}, promise="words", options=LIVE)
+    assert "<link rel=stylesheet id=late media=print href=css/a.css>" in text
+
+
+def test_attributes_of_svg_match_in_any_case():
+    css = "[viewbox] *{color:red}svg[viewBox]{top:0}[viewbox] .other{left:0}"
+    text = sheet(css, "<svg viewBox='0 0 1 1'><path d='M0 0'/></svg>")
+    assert "[viewbox] *{color:red}" in text and "svg[viewBox]{top:0}" in text
 
 
 def test_sheets_that_a_script_may_know_stay():

@@ -46,7 +46,7 @@ def inline_used_styles(editor: Editor, page: PageContext, view: View, options: O
     """
     report = Report()
     may_wait = options["scripts"] == "own"
-    is_live = page.has_scripts or (may_wait and runs_other_code(page.page.text))
+    is_live = page.has_scripts or (may_wait and _is_changed_otherwise(editor.tree, page, view))
     reach = script_reach(editor.tree, page, view) if is_live and may_wait else None
     reason = _reason_to_leave(page, reach, options)
     if reason is not None:
@@ -105,7 +105,11 @@ class _UsedStyles:
         """Return what may wait in the files of the sheets; ``None`` if that saves little."""
         seen = self.page.evidence
         parts = reach.names if seen is None else (Names(frozenset().union(*(width.names for width in seen.widths))),)
-        without_file = frozenset(place for place, style in enumerate(self.styles) if style.path is None)
+        # A script that changes the medium of a sheet which it knows would not know its link
+        is_known = [style.media and handles_markup(style.element, self.page) for style in self.styles]
+        without_file = frozenset(
+            place for place, style in enumerate(self.styles) if style.path is None or is_known[place]
+        )
         has_blocks = seen is None and any("__" in name for name in self.matches.names)
         pruning = self._pruning(parts, whole, without_file, has_blocks=has_blocks)
         kept = {
@@ -147,13 +151,13 @@ class _UsedStyles:
 
     def _write(self, run: list[PageStyle], texts: list[str], report: Report, after: str) -> None:
         """Replace the first element of a group by its sheets and what comes ``after``; remove the others."""
-        is_wrapped = not run[0].starts
+        handles = attributes = handles_markup(run[0].element, self.page)
+        is_wrapped = not run[0].starts and not handles  # whoever knows an element may change its medium
         pieces = [
             f"@media {style.media}{{{text}}}" if text and style.media and is_wrapped else text
             for style, text in zip(run, texts, strict=True)
         ]
         text = "\n".join(filter(None, pieces))
-        handles = attributes = handles_markup(run[0].element, self.page)
         if not is_wrapped and run[0].media:
             attributes += " " + attribute_markup("media", run[0].media)
         for style in run[1:]:
@@ -244,8 +248,12 @@ def _preloaded_scripts(tree: Document, page: PageContext, view: View) -> Iterato
             yield view.artifact(path), view.url_of(path)
 
 
+# Where visitors write, browsers insert elements, and what is pasted has classes
+_WRITTEN_IN = "[contenteditable]:not([contenteditable=false i])"
 # What has scripts, or markup for them, of its own
-_LIVE = "iframe, frame, object, embed, template, animate, set"
+_LIVE = f"iframe, frame, object, embed, template, animate, set, {_WRITTEN_IN}"
+_FRAMES = ("iframe", "frame", "object", "embed")
+_SCRIPTED = re.compile(r"<script|\son[a-z]+\s*=|javascript:", re.IGNORECASE)
 _CODE_ADDRESS = re.compile(r"javascript:(?!\s*(?:void\s*\(?0\)?|[;\"'>]|//))", re.IGNORECASE)
 _HANDLER = re.compile(r"\son([a-z]+)\s*=", re.IGNORECASE)
 
@@ -255,6 +263,25 @@ def runs_other_code(text: str) -> bool:
     return _CODE_ADDRESS.search(text) is not None or any(
         name.lower() not in HANDLERS for name in _HANDLER.findall(text)
     )
+
+
+def _is_changed_otherwise(tree: Document, page: PageContext, view: View) -> bool:
+    """Whether something but its scripts changes a page: code in addresses, SVG, a visitor who writes, a frame."""
+    return (
+        runs_other_code(page.page.text)
+        or tree.select_one(_WRITTEN_IN) is not None
+        or any(each.attr("attributeName") == "class" for each in tree.iter_elements(("set", "animate")))
+        or any(_SCRIPTED.search(text) for text in _framed_texts(tree, page, view))
+    )
+
+
+def _framed_texts(tree: Document, page: PageContext, view: View) -> Iterator[str]:
+    """Yield the documents of this site in frames: their scripts reach the page around them."""
+    for frame in tree.iter_elements(_FRAMES):
+        yield frame.attr("srcdoc") or ""
+        path = view.follow(page.base, frame.attr("src") or frame.attr("data") or "").path
+        if path not in (None, page.path) and view.media_type(path) in (media.HTML, media.SVG):
+            yield view.read(path).decode("utf-8", "replace")
 
 
 def _files(addresses: Iterable[str], bases: Iterable[str], view: View) -> Iterable[str]:
