@@ -103,6 +103,7 @@ class _Player:
         self.touched: Counter[str] = Counter()
         self.used: set[tuple[str, str, int]] = set()
         self.errors = self.loads = 0
+        self.failed: frozenset[str] = frozenset()
 
     async def play(self, acts: Sequence[Act] | None) -> tuple[list[Act], list[PageView | None]]:
         first, targets = await self._look()
@@ -191,12 +192,15 @@ class _Player:
         found = await self._run("look")
         errors, self.errors = tuple(seen.errors[self.errors :]), len(seen.errors)
         loads, self.loads = seen.loads[self.loads :], len(seen.loads)
+        # What failed once is in no cache, and fails again where a sheet that waited imports it
+        failed = frozenset(load.url for load in loads if load.status >= 400) - self.failed
+        self.failed |= failed
         departure, seen.departure = seen.departure, None
         left, top = await self.tab.run(_SCROLLED)
         view = PageView(
             **values_of(found["view"]),
             errors=errors,
-            failed=tuple(sorted({load.url for load in loads if load.status >= 400})),
+            failed=tuple(sorted(failed)),
             departure=departure,
             names=(str(left), str(top)),
             links=(await self.tab.run(_ADDRESS),),

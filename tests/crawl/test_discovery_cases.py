@@ -39,7 +39,7 @@ def from_file(path: str, answer: str | bytes | Answer, place: str = "<a href={}>
 def from_script(text: str, type: str = "module", **files: str) -> dict[str, object]:
     """A page below /docs/ that runs /docs/js/app.js, and files of its own by their names below /docs/."""
     named = {f"/docs/{name.replace('_', '/')}.js": content for name, content in files.items()}
-    missing = {f"/docs/{name}": b"" for name in ("x.png", "y.png", "data.json", "js/x.png", "js/core.wasm")}
+    missing = {f"/docs/{name}": b"" for name in ("x.png", "y.png", "i.png", "data.json", "js/x.png", "js/core.wasm")}
     return {
         "/docs/": f"<script type={type} src=js/app.js></script>",
         "/docs/js/app.js": text,
@@ -165,10 +165,14 @@ CASES = [
         "files next to a module, and of the page",
         from_script(
             "new URL('x.png', import.meta.url); new URL(`core.wasm`, import.meta.url); new URL('no.png', base); "
-            "fetch('data.json'); fetch('save.json', {method: 'POST'}); fetch('/api/items'); fetch('a-' + n + '.json')",
+            "fetch('data.json'); fetch('save.json', {method: 'POST'}); fetch('/api/items'); fetch('a-' + n + '.json'); "
+            "import.meta.resolve('./r.js'); other.resolve('./no.js'); new Image().src = 'i.png'; i.src = 'a-' + n; "
+            "i.src = '/pixel'",
+            "module",
+            js_r="",
         ),
         start="/docs/",
-        asked=f"{APP} /docs/js/x.png /docs/js/core.wasm /docs/data.json",
+        asked=f"{APP} /docs/js/x.png /docs/js/core.wasm /docs/js/r.js /docs/data.json /docs/i.png",
     ),
     Case(
         "markup in templates",

@@ -1,7 +1,8 @@
 """What a script leads to: modules, workers, files next to it, files that it fetches, and what its markup embeds.
 
 Only addresses count that are written whole, where JavaScript says what they are relative to: imports, ``new URL(…,
-import.meta.url)`` and ``importScripts`` to the script, workers, ``fetch`` and markup to the page (HTML, 8.1.5.2 and
+import.meta.url)``, ``import.meta.resolve`` and ``importScripts`` to the script, workers, ``fetch``, ``img.src = …`` and
+markup to the page (HTML, 8.1.5.2 and
 10.2.6.3; CSP and service workers aside). A specifier without a path is looked up in the import map of the page.
 """
 
@@ -21,7 +22,8 @@ from adaptc.formats.script.script import Script, is_string, string_content
 # A place of a link. The server may lack what the others name: the code may be dead, or made for another server.
 IMPORT, WORKER = "script import", "script worker"
 _BESIDE, _FETCH, _MARKUP, _STRING = "script new URL()", "script fetch()", "script markup", "script string"
-GUESSES = frozenset({WORKER, _BESIDE, _FETCH, _MARKUP, _STRING})
+_SOURCE = "script src"
+GUESSES = frozenset({WORKER, _BESIDE, _FETCH, _MARKUP, _STRING, _SOURCE})
 
 ImportMap = Mapping[str, str]
 """Absolute URLs by specifier; a specifier with a slash at its end stands for all that begin with it."""
@@ -36,6 +38,7 @@ _STATIC = re.compile(
 _BUNDLED = re.compile(r"(?![./])((?:[\w@~-]+/)+)[\w@~.-]+\.(?:m?js|css|wasm)\Z")
 _WORKERS = frozenset({"Worker", "SharedWorker"})
 _META_URL = (",", "import", ".", "meta", ".", "url")
+_META = ("import", ".", "meta", ".")
 
 
 def script_links(text: str, url: str, page: str | None, import_map: Callable[[], ImportMap] = dict) -> list[Link]:
@@ -114,10 +117,14 @@ def _mapped(specifier: str, entries: ImportMap) -> str | None:
 
 
 def _beside(script: Script, url: str) -> Iterator[tuple[str | None, str]]:
-    """Yield what ``new URL(…, import.meta.url)`` and ``importScripts(…)`` name."""
+    """Yield what ``new URL(…, import.meta.url)``, ``import.meta.resolve(…)`` and ``importScripts(…)`` name."""
     for place in script.places(("URL",)):
         address = _string(script, place + 2) if _text(script, place - 1) == "new" else None
         if address is not None and tuple(script.tokens[place + 3 : place + 9]) == _META_URL:
+            yield resolved(url, address), _BESIDE
+    for place in script.places(("resolve",)):
+        address = _string(script, place + 2) if tuple(script.tokens[max(0, place - 4) : place]) == _META else None
+        if address is not None and _PATH.match(address):
             yield resolved(url, address), _BESIDE
     for place in script.places(("importScripts",)):
         at = place + 2
@@ -137,12 +144,15 @@ def _bundled(script: Script, url: str) -> Iterator[tuple[str | None, str]]:
 
 
 def _of_page(script: Script, page: str) -> Iterator[tuple[str | None, str]]:
-    """Yield the workers that a script starts, and files that it fetches with ``fetch(…)`` and nothing else."""
-    for place in script.places((*_WORKERS, "register", "addModule", "fetch")):
+    """Yield the workers that a script starts, and files that it fetches with ``fetch(…)`` alone or gives elements."""
+    for place in script.places((*_WORKERS, "register", "addModule", "fetch", "src")):
         name, address = script.tokens[place], _string(script, place + 2)
-        if address is None or _text(script, place + 1) != "(":
+        if address is None or _text(script, place + 1) != ("=" if name == "src" else "("):
             continue
-        if name == "fetch":
+        if name == "src":
+            if _text(script, place - 1) == "." and _STATIC.match(address):
+                yield resolved(page, address), _SOURCE
+        elif name == "fetch":
             if _text(script, place + 3) == ")" and _STATIC.match(address):
                 yield resolved(page, address), _FETCH
         elif _starts_worker(script, place, name):

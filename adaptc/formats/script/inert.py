@@ -57,6 +57,11 @@ _FUNCTION_NAMES = """
     decodeURIComponent encodeURIComponent isNaN parseFloat parseInt requestAnimationFrame
 """
 _PROPERTIES, _FUNCTIONS = frozenset(_PROPERTY_NAMES.split()), frozenset(_FUNCTION_NAMES.split())
+# Styles by which a script names keyframes, fonts and counters, which it may compose
+_NAMING = frozenset({
+    "animation", "animationName", "cssText", "font", "fontFamily", "listStyle", "listStyleType", "setProperty",
+    "webkitAnimation",
+})  # fmt: skip
 _TIMERS = frozenset({"setTimeout", "setInterval"})
 _OTHERS = frozenset({"eval", "import", "export", "with", "class", "Reflect", "Proxy"})
 _BEFORE_PARENTHESES = frozenset(
@@ -105,5 +110,5 @@ def _is_harmless_property(script: Script, place: int) -> bool:
     if name == "innerHTML":  # a text
         value, end = script.token(place + 2), script.token(place + 3)
         return after == "=" and script.kinds_of.get(value) is Kind.STRING and "<" not in value and end in _ENDS
-    is_style = script.token(place - 2) == "style"
+    is_style = script.token(place - 2) == "style" and name not in _NAMING
     return is_style or name in _PROPERTIES or (name.startswith("on") and name.islower())

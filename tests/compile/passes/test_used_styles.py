@@ -333,6 +333,7 @@ def test_rules_for_attributes_that_such_a_script_sets_stay():
         ("<p class=a>text", f"{INERT}; e.innerHTML = x"),
         ("<p class=a>text", f"{INERT}; e.innerHTML = '<b id=' + 1 + '>'"),
         ("<p class=a>text", f"{INERT}; setTimeout(text, 10)"),
+        ("<p class=a>text", f"{INERT}; e.style.animation = 'tu' + 'rn 1s'"),
         ("<p class=a>text", f"{INERT}; location = 'javascript:add()'"),
         ("<p class=a onclick='other()'>text", INERT),
         ("<p class=a onwheel='show(1)'>text", INERT),
