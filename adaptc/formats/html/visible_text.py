@@ -103,7 +103,7 @@ def is_hidden(element: Element) -> bool:
     if "hidden" in attrs and (element.attr("hidden") or "").lower() != "until-found":
         return True
     if element.tag == "dialog" and "open" not in attrs:
-        return True
+        return not is_opened_natively(element)
     if "style" in attrs and _INVISIBLE.search((element.attr("style") or "").lower()):
         return True
     if "aria-hidden" in attrs and (element.attr("aria-hidden") or "").lower() == "true":
@@ -122,6 +122,14 @@ def unseen_elements(root: Node, tags: frozenset[str] = UNSEEN) -> set[Element]:
 
 
 _MAY_BE_HIDDEN = '[hidden], dialog, [aria-hidden], [style*="none" i], [style*="hidden" i]'  # but for classes
+def is_opened_natively(dialog: Element) -> bool:
+    """Whether a button of the page opens a dialogue without a script (``commandfor``), as it does a popover."""
+    name, root = dialog.attr("id"), next((each for each in dialog.ancestors if isinstance(each, Document)), None)
+    return bool(name) and root is not None and any(each.attr("commandfor") == name for each in root.select(_INVOKERS))
+
+
+_INVOKERS = "button[commandfor][command]"
+
 
 # What the slot of an advertisement is called over it, in the languages of large sites
 AD_LABELS = frozenset({

@@ -145,6 +145,7 @@ def test_no_embedded_object_is_left() -> None:
          "<i class=material-icons>menu</i>d",
          "<p>d</p>"),
         ("<dialog>a</dialog><p hidden=until-found>b<template>c</template></p>", "<p>b</p>"),
+        ("<dialog id=a>a</dialog><button commandfor=a command=show-modal>Open</button>", "<p id=a>a</p>"),
         ("<a class=skip-link href=#main>Skip</a><p>a<a class=headerlink href=#a>¶</a>", "<p>a</p>"),
         ("<pre class=line-numbers>x = 1</pre><pre><span class=lineno>1 </span>y</pre>", "<pre>x = 1</pre><pre>y</pre>"),
         ("<pre><span class=ln>1</span>x\n<i class=ln>2</i>y</pre><p><span class=ln>7</span> lines</p>",
