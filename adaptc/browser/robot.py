@@ -89,7 +89,7 @@ async def perform(
         try:
             async with asyncio.timeout(tab.patience * (2 + robot.count / 10)):
                 await tab.load(url)
-                tab.stay()
+                await tab.stay()
                 done, views = await _Player(tab, robot, url, width).play(acts)
         except TimeoutError:
             raise BrowserError(RESTLESS) from None

@@ -186,9 +186,13 @@ class Tab:
         self._parsed = parsed = asyncio.Event()
         self._page.on("domcontentloaded", lambda _: parsed.set())
 
-    def stay(self) -> None:
-        """Have the page from now on not even be loaded again: its own address counts as a departure, too."""
+    async def stay(self) -> None:
+        """Have the page from now on not even be loaded again: its own address counts as a departure, too.
+
+        Nothing is left in the history to go back to, either.
+        """
         self._url = ""
+        await self.send("Page.resetNavigationHistory")
 
     async def resize(self, width: int, height: int) -> None:
         """Give the window another size, in CSS pixels; a phone obeys what the page says of its viewport."""

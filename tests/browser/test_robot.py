@@ -135,6 +135,14 @@ def test_a_page_cannot_be_left_nor_loaded_again(chromium: str) -> None:
     assert {view.departure for view in done.views if view is not None} >= {URL, f"{URL}x.html"}
 
 
+def test_there_is_nothing_to_go_back_to(chromium: str) -> None:
+    page = (
+        "<!doctype html><a href='javascript:history.back()'>back</a><button onclick='history.go(-1)'>further</button>"
+    )
+    (done,) = performances(chromium, Play(page, Robot(8)))
+    assert len(done.views) == 9 and all(view is not None and "back" in view.text for view in done.views)
+
+
 ROUTED = """<!doctype html><nav><a href=/b/>B</a></nav><p id=words>Page A</p>
 <script>document.querySelector('a').addEventListener('click', (event) => {
   event.preventDefault()
