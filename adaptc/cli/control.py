@@ -21,6 +21,7 @@ from adaptc.cli.daemon_options import (
     existing_output,
     opened_limits,
     owned,
+    programs_of,
     report_weakness,
     say,
     serve_metrics,
@@ -143,6 +144,7 @@ def _run(
     from adaptc.daemons.mode import guard_of, kept
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.sensors.waiting import open_pending
 
     servers = _servers(sites, is_live=not (dry_run or settings.shadow))
     runs = [] if dry_run else [RunDirectory.of(site.output or Path()) for site in sites.values()]
@@ -168,6 +170,7 @@ def _run(
             opened_limits(settings, settings.limits, servers),
             origin,
             probe,
+            open_pending(settings.cgroup, programs_of(settings, servers)),
             reporter=reporter,
             guard=guard,
             record=record,

@@ -263,6 +263,11 @@ KINDS: dict[str, Kind] = {
         "open_file_cache keeps results for {valid}, so flag and levels take that long to change: set "
         "open_file_cache_valid 1s, or open_file_cache off in the server block",
     ),
+    "setup-accepts": Kind(
+        N,
+        "nginx accepts one connection a turn, so that in a crowd new visitors wait for all requests of those before: "
+        "set multi_accept on in events",
+    ),
     "setup-no-buckets": Kind(
         W,
         "[daemons.control] has settings, but the emitted configuration has no buckets, so that control has nothing to "

@@ -203,9 +203,9 @@ def unreadable_trees(installation: Installation) -> Iterator[Diagnostic]:
                 yield diagnose("setup-permissions", place, user=account.name, mode=mode, lacks=refusal.lacks)
 
 
-def slow_file_cache(installation: Installation) -> Iterator[Diagnostic]:
-    """The server does not cache its tests of files for longer than a second."""
-    return installation.examination.slow_file_cache(installation)
+def slow_reaction(installation: Installation) -> Iterator[Diagnostic]:
+    """The server notices a changed flag within a second, and new visitors in a crowd."""
+    return installation.examination.slow_reaction(installation)
 
 
 def dropped_headers(installation: Installation) -> Iterator[Diagnostic]:
@@ -426,7 +426,7 @@ CHECKS: tuple[Check, ...] = (
     not_included,
     outdated_configuration,
     unreadable_trees,
-    slow_file_cache,
+    slow_reaction,
     dropped_headers,
     missing_types,
     refused_override,

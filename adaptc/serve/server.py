@@ -130,7 +130,7 @@ class Examination:
     extensions: Callable[[Sequence[Directive]], set[str]]
     type_directive: Callable[[str, str], str]
     sets_formats: bool = False
-    slow_file_cache: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
+    slow_reaction: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
     dropped_headers: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
     refused_override: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
     bypassed_rules: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics

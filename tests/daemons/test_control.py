@@ -23,6 +23,7 @@ from adaptc.daemons.control.machine import (
     Site,
     Tuning,
     advance,
+    is_suddenly_full,
     step,
     tuned,
 )
@@ -378,8 +379,24 @@ def constant_load(load: float, views: float, seconds: int = 600, seed: int = 1) 
     return found
 
 
+def test_what_waits_at_the_door_decides_the_level_at_once() -> None:
+    site = Site("site", ladder_from(LEVELS_OF_A_SITE, COST))  # a view of the full site takes 54 ms, one of text 2
+    machine, load = Machine((site,), COST, FIXED), {"site": Load(100, 0, 1500)}
+    start = machine.start()
+    found = []
+    for queue in (10, 40, 400):
+        is_full = is_suddenly_full(machine, start, 0.8, 0.25, queue)
+        state = step(machine, start, load, Busy(0.5, is_own=True, is_full=is_full, queue=queue))
+        found.append(state.m(site))
+    assert found[0] == site.ladder.most  # half a second's work is no crowd
+    assert site.ladder.share(found[1]) * 40 * LEVELS_OF_A_SITE[0].cost_of(COST) <= 1.001
+    assert found[0] > found[1] > found[2] >= 1
+    assert found[2] < 1.1
+    assert not is_suddenly_full(machine, start, 0.5, 0.25, 400)  # the server is not busy: nothing waits for it
+
+
 @pytest.mark.parametrize("views", [20, 60])
-@pytest.mark.parametrize("load", [0.3, 0.65, 0.8, 1.0, 1.5, 2.0, 3.0])
+@pytest.mark.parametrize("load", [0.3, 0.5, 0.55, 0.6, 0.65, 0.8, 1.0, 1.5, 2.0, 3.0])
 def test_m_stays_within_one_level_at_constant_load_for_ten_minutes(load: float, views: float) -> None:
     found = constant_load(load, views)[30:]
     ms = [m for m, _ in found]

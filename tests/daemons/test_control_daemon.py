@@ -104,6 +104,7 @@ class Bench:
     flush: int = 1  # seconds after which the server writes its log
     started: bool = True
     probe: Any = None
+    pending: Any = None
     limits: dict[str, Any] = field(default_factory=dict)
     ahead: float = 0.0  # seconds by which the time of day is
     poor: float = 0.0  # share of clients of a class that has level text
@@ -122,7 +123,14 @@ class Bench:
         place = SiteEndpoint(meter, self.run)
         reporter = Reporter("control", [self.run], self.lines.append)
         environment = Environment(
-            {"site": place}, self.cpu, self.limits, self.costs, self.probe, reporter=reporter, record=self.record
+            {"site": place},
+            self.cpu,
+            self.limits,
+            self.costs,
+            self.probe,
+            self.pending,
+            reporter=reporter,
+            record=self.record,
         )
         self.daemon = ControlDaemon(self.settings, machine, environment, kept)
         self.step()
@@ -753,6 +761,29 @@ def test_a_server_that_gets_no_cpu_is_no_idle_one(tmp_path: Path, late: float | 
     bench.serve(300, 30)
     assert bench.status()["sites"]["site"]["m"] <= before
     bench.probe.seconds = 0.002
+    bench.serve(20, 30)
+    assert bench.shares() == {"full": 256}
+
+
+def test_a_server_whose_work_is_pending_all_the_time_is_no_idle_one(tmp_path: Path) -> None:
+    """Without a status page: the threads of the server say how long they wait for a CPU."""
+
+    @dataclass
+    class Waiting:
+        now: float = 0.5
+
+        def share(self, _elapsed: float) -> float:
+            return self.now
+
+    bench = own(tmp_path, pending=Waiting())
+    bench.serve(300, 20)
+    before = bench.status()["sites"]["site"]["m"]
+    assert before < 2
+    bench.cpu.pin(0.1)
+    bench.pending.now = 1.0
+    bench.serve(300, 30)
+    assert bench.status()["sites"]["site"]["m"] <= before
+    bench.pending.now = 0.1
     bench.serve(20, 30)
     assert bench.shares() == {"full": 256}
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ from adaptc.daemons.sensors.cpu import (
 )
 from adaptc.daemons.sensors.panel import Panel, PassiveOpens, Reading, Sample, difference, parse_snmp
 from adaptc.daemons.sensors.status_page import ServerStatus, parse_status
-from adaptc.daemons.sensors.waiting import HOST, ListenQueue, Pressure, open_pressure, parse_pressure
+from adaptc.daemons.sensors.waiting import HOST, ListenQueue, Pending, Pressure, open_pressure, parse_pressure
 
 PROC_STAT = "cpu  100 5 45 800 40 2 8 0 30 0\ncpu0 100 5 45 800 40 2 8 0 30 0\nintr 1\n"
 SNMP = """Ip: Forwarding DefaultTTL
@@ -317,6 +318,18 @@ def test_the_queue_of_a_real_socket_is_that_of_its_process() -> None:
         foreign.kill()
 
 
+def test_the_queue_of_a_server_in_a_container_is_that_of_its_network_namespace(tmp_path: Path) -> None:
+    processes(tmp_path, p10=(1, 1), p11=(10, 1))
+    opened(tmp_path, 10, 50)
+    tables(tmp_path)  # of the daemon's namespace
+    tables(tmp_path / "10", i50=7)
+    tables(tmp_path / "11", i50=7)
+    sensor = queue_of_nginx(tmp_path)
+    assert (sensor.read(), sensor.remark) == (7, "")
+    tables(tmp_path / "10", i50=9)
+    assert sensor.read() == 9
+
+
 @pytest.mark.parametrize("version", [1, 2])
 def test_processes_of_a_control_group_and_those_below_it(tmp_path: Path, version: int) -> None:
     folder = tmp_path / "cpuacct/web" if version == 1 else tmp_path / "web"
@@ -324,3 +337,46 @@ def test_processes_of_a_control_group_and_those_below_it(tmp_path: Path, version
     (folder / "cgroup.procs").write_text("10\n0\n")
     (folder / "sub/cgroup.procs").write_text("11\n")
     assert sorted(processes_in("/web", tmp_path)) == [10, 11]
+
+
+def scheduled(proc: Path, process: int, *threads: float) -> None:
+    """Give a process threads that have so many seconds in which they ran, or waited to."""
+    for number, seconds in enumerate(threads):
+        task = proc / str(process) / "task" / str(process + number)
+        task.mkdir(parents=True, exist_ok=True)
+        (task / "schedstat").write_text(f"{seconds * 0.1e9:.0f} {seconds * 0.9e9:.0f} 7\n")
+
+
+def test_work_that_is_pending_counts_whatever_cpu_the_server_gets(tmp_path: Path) -> None:
+    sensor = Pending(lambda: [10, 11], tmp_path)
+    scheduled(tmp_path, 10, 0.0)  # nginx's parent, which only waits
+    scheduled(tmp_path, 11, 5.0)
+    assert sensor.share(1.0) is None
+    scheduled(tmp_path, 11, 5.9)
+    assert sensor.share(1.0) == pytest.approx(0.9)
+    scheduled(tmp_path, 11, 6.2)
+    assert sensor.share(1.0) == pytest.approx(0.3)
+
+
+def test_threads_that_share_a_cpu_are_pending_by_their_mean_number(tmp_path: Path) -> None:
+    sensor = Pending(lambda: [10], tmp_path)
+    scheduled(tmp_path, 10, 1.0, 1.0, 1.0)
+    sensor.share(1.0)
+    scheduled(tmp_path, 10, 1.5, 1.9, 1.6)
+    assert sensor.share(1.0) == pytest.approx(2 / 3)
+
+
+def test_a_kernel_that_does_not_count_what_waits_tells_nothing(tmp_path: Path) -> None:
+    (tmp_path / "10/task/10").mkdir(parents=True)
+    sensor = Pending(lambda: [10], tmp_path)
+    assert [sensor.share(1.0) for _ in range(7)] == [None] * 7
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count what waits")
+def test_a_busy_process_is_pending_all_the_time() -> None:
+    sensor = Pending(lambda: [os.getpid()])
+    begun = time.monotonic()
+    sensor.share(1.0)
+    while time.monotonic() < begun + 0.2:
+        pass
+    assert (sensor.share(time.monotonic() - begun) or 0) > 0.4  # whatever else the machine does

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -24,7 +25,7 @@ from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
 from adaptc.daemons.sensors.status_page import BackgroundPage, Unanswered
-from adaptc.daemons.sensors.waiting import Counter
+from adaptc.daemons.sensors.waiting import Counter, Pending
 from adaptc.daemons.trace import Loads
 from adaptc.serve.capacity.utilization import Cost
 
@@ -48,8 +49,8 @@ class SiteEndpoint:
 class Environment(ModeEnvironment):
     """The endpoints of the sites, by name, the sensors of the CPUs and of what waits, and from where costs are.
 
-    ``probe`` is a status page, whose answers take as long as others. ``costs`` are what the costs to begin with come
-    from: ``configured``, ``calibrated``, ``kept`` or ``self-test``.
+    ``probe`` is a status page, whose answers take as long as others, ``pending`` what the server has to do. ``costs``
+    are what the costs to begin with come from: ``configured``, ``calibrated``, ``kept`` or ``self-test``.
     """
 
     endpoints: Mapping[str, SiteEndpoint]
@@ -57,6 +58,7 @@ class Environment(ModeEnvironment):
     limits: Mapping[str, Counter] = field(default_factory=dict)
     costs: str = "configured"
     probe: BackgroundPage | None = None
+    pending: Pending | None = None
 
 
 @dataclass(slots=True)
@@ -102,6 +104,9 @@ class ControlDaemon:
         self._begun: float | None = None
         self._saved = 0.0
         self._cpu: CpuCount | None = None
+        self._looked: tuple[float, CpuCount | None] = (0.0, None)  # when the CPU was last read, and what it said
+        self._failure = ""  # of that
+        self._is_full, self._queue = False, 0.0
         self._counts: dict[str, float] = {}
         self._failures: dict[str, str] = {}  # of sensors in this sample
         self._waiting = 0  # samples in a row in which something waited
@@ -143,8 +148,8 @@ class ControlDaemon:
         if loads is not None:
             known = [seconds for seconds in (asked, _latency(loads)) if seconds is not None]
             waiting = self._waits(cpu, silent or is_mute, levels)
-            queued = self._is_queued(asked, is_mute, silent, levels)
-            busy = Busy(cpu, own, waiting, max(known, default=None), queued)
+            queued = self._is_kept_waiting(elapsed) | self._is_queued(asked, is_mute, silent, levels)
+            busy = Busy(cpu, own, waiting, max(known, default=None), queued, self._is_full, self._queue)
             self._environment.append(Loads(clock, loads, busy.share, busy.is_own).record())
             self._decide(loads, busy, forced)
         for site in self._machine.sites:
@@ -154,23 +159,33 @@ class ControlDaemon:
             self._save(epoch)
 
     def _is_due(self, clock: float) -> bool:
-        """Whether to take a sample: after the interval, and before it where the server is full all at once.
-
-        Since the sample before it must have been full in a way that chance does not explain in so short a time, or in
-        the sample before as well.
-        """
+        """Look at the CPU. Whether to take a sample: after the interval, and before it where the server fills up."""
+        before, self._looked = self._looked, (clock, self._read_cpu())
+        self._is_full = self._fills_up(before, clock)
         if self._clock is None or clock - self._clock >= (1 - 1 / (2 * CHECKS)) * self._settings.interval:
             return True
-        before, elapsed = self._cpu, clock - self._clock
-        if before is None or self._shadow or len(self._machine.sites) > 1:
-            return False
+        return self._is_full
+
+    def _read_cpu(self) -> CpuCount | None:
         try:
-            now = self._environment.cpu.read()
-        except (OSError, ValueError):  # the sample will tell
+            return self._environment.cpu.read()
+        except (OSError, ValueError) as error:  # without it nothing is learnt; control goes on
+            self._failure = str(error)
+            return None
+
+    def _fills_up(self, before: tuple[float, CpuCount | None], clock: float) -> bool:
+        """Whether the server is full since it was last looked: what it used before a crowd came says nothing of it.
+
+        It must be so in a way that chance does not explain in so short a time, or after a sample in which it was.
+        """
+        (at, first), (_, now), self._queue = before, self._looked, 0.0
+        if first is None or now is None or now.source == "host" or self._shadow or len(self._machine.sites) > 1:
             return False
-        share = busy_share(before, now, elapsed, self._environment.cpu.cpus)
-        is_known = share is not None and now.source != "host"
-        return is_known and is_suddenly_full(self._machine, self._state, share or 0.0, elapsed)
+        share = busy_share(first, now, clock - at, self._environment.cpu.cpus) if clock > at else None
+        with suppress(OSError, ValueError):  # the sample will tell
+            if "listen_queue" in self._environment.limits:
+                self._queue = self._environment.limits["listen_queue"].read()
+        return share is not None and is_suddenly_full(self._machine, self._state, share, clock - at, self._queue)
 
     def _decide(self, loads: Mapping[str, Load], busy: Busy, forced: Mapping[str, Override | None]) -> None:
         """A site under an override keeps its loop: the load is not the one that its m caused."""
@@ -212,11 +227,8 @@ class ControlDaemon:
 
     def _busy(self, elapsed: float) -> tuple[float | None, bool]:
         """Return the measured share, and whether it is that of the server alone."""
-        before, self._failures = self._cpu, {}
-        try:
-            self._cpu = self._environment.cpu.read()
-        except (OSError, ValueError) as error:  # without it nothing is learnt; control goes on
-            self._cpu, self._failures["cpu"] = None, str(error)
+        before, (_, self._cpu) = self._cpu, self._looked
+        self._failures = {} if self._cpu else {"cpu": self._failure}
         if before is None or self._cpu is None or elapsed <= 0:
             return None, False
         return busy_share(before, self._cpu, elapsed, self._environment.cpu.cpus), self._cpu.source != "host"
@@ -269,6 +281,12 @@ class ControlDaemon:
             is_late = is_late or asked > max(_LATE, self._settings.tolerance * self._quickest)
             self._quickest = self._quickest if is_mute else min(self._quickest, asked)
         return is_late or any(value > self._settings.limits[name] for name, value in levels.items())
+
+    def _is_kept_waiting(self, elapsed: float) -> bool:
+        """Whether work is pending for so long that the server would be above the bound if it had got its CPU."""
+        pending = self._environment.pending
+        share = pending.share(elapsed) if pending else None
+        return share is not None and share > self._settings.bound
 
     def _loads(self, elapsed: float, own: float | None, epoch: float) -> tuple[dict[str, Load] | None, bool]:
         """Return the loads, and whether a status page does not answer. What the server itself uses needs no loads."""

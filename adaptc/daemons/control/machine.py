@@ -58,7 +58,8 @@ class Busy:
     ``is_own`` tells whether it is the share of the server's own processes; that of a whole host contains other work,
     and is only a bound from above. ``waiting`` says by what requests are seen to wait, "" where they do not.
     ``latency`` is the seconds that an answer takes. ``queued`` tells that requests wait in this sample alone, which is
-    no reason for m to fall, but one not to rise.
+    no reason for m to fall, but one not to rise. ``is_full`` tells that the server was full at the end of the sample,
+    in a way that chance does not explain, and ``queue`` how many connections it had not accepted then.
     """
 
     share: float | None = None
@@ -66,6 +67,8 @@ class Busy:
     waiting: str = ""
     latency: float | None = None
     queued: bool = False
+    is_full: bool = False
+    queue: float = 0.0
 
 
 UNKNOWN = Busy()
@@ -259,6 +262,7 @@ class Loop:
     demand: float | None = None
     change: float | None = None
     noise: float = _LEAST_NOISE
+    samples: int = 0  # that ``noise`` is known from
 
 
 # The largest rise of m in a sample, as a share of its range: one sample without load, for instance while logs are
@@ -282,27 +286,37 @@ def advance(loop: Loop, error: float, gains: Gains, most: float, least: float = 
 # Visitors come at random, and a sample holds few pages: at a constant load the busy share of a second varies by a tenth
 # to a third, and a controller that followed it would send clients up and down. So m is changed by an error that chance
 # does not explain: the mean of the last 1, 2, 4 ... samples since the change before is beyond so many standard
-# deviations of such a mean (the sequential test of Shewhart's charts with several windows). Where nothing varies every
-# error counts, as in the paper. What varies is measured by differences of successive samples (von Neumann): a load that
-# changes is no noise.
+# deviations of such a mean (Shewhart's charts with several windows). Where nothing varies every error counts, as in the
+# paper. What varies is measured by differences of successive samples (von Neumann): a load that changes is no noise.
+# The fewer visitors there are, the further chance goes above the mean: that limit is one of a compound Poisson
+# distribution (Cornish and Fisher's first term; a skewness of 1.5 deviations).
 
 _SIGMAS = 4.0
+_SKEW = 1.5 * (_SIGMAS - 1 / _SIGMAS) / 6
 _LEAST_ERROR = 0.01  # of U
-_NOISE_WEIGHT = 0.1
+_NOISE_WEIGHT = 0.03  # or the mean of fewer: a variance of ten samples is off by half, and so would the limits be
 _LONGEST = 32  # samples
 
 
-def observed(loop: Loop, demand: float) -> Loop:
-    """Return the loop with what a sample tells of noise: by the lesser of two differences, since a step is one."""
-    if loop.demand is None or loop.demand + demand <= 0:
-        return replace(loop, demand=demand)
-    change = abs(2 * (demand - loop.demand) / (demand + loop.demand))
-    noise = loop.noise
-    if loop.change is not None:
-        noise += _NOISE_WEIGHT * (min(_OF_LESSER * min(change, loop.change) ** 2, _OUTLIER * noise) - noise)
-    return replace(loop, demand=demand, change=change, noise=max(noise, _LEAST_NOISE))
+def observed(loop: Loop, demand: float, is_full: bool = False) -> Loop:
+    """Return the loop with what a sample tells of noise: by the lesser of two differences, since a step is one.
+
+    Nobody knows what is asked of a server that ``is_full``.
+    """
+    if is_full or loop.demand is None or loop.demand + demand <= 0:
+        return replace(loop, demand=None if is_full else demand, change=None)
+    change, noise = abs(2 * (demand - loop.demand) / (demand + loop.demand)), loop.noise
+    if loop.change is None:
+        return replace(loop, demand=demand, change=change)
+    is_still = max(change, loop.change) ** 2 < _STILL * noise  # what varied was the way to this load
+    weight = max(1 / (loop.samples + 1), _NOISE_WEIGHT, 0.3 * is_still)
+    most = _OUTLIER * noise if loop.samples >= _FEW else math.inf
+    noise += weight * (min(_OF_LESSER * min(change, loop.change) ** 2, most) - noise)
+    return replace(loop, demand=demand, change=change, noise=max(noise, _LEAST_NOISE), samples=loop.samples + 1)
 
 
+_FEW = 5  # samples: then noise is known
+_STILL = 0.01  # of that variance: chance keeps to it in one of two hundred pairs of changes
 _OUTLIER = 6.0  # times the variance that is known: a sample without CPU, and the way back
 _OF_LESSER = 1.1  # the variance of a normal distribution, by the mean square of the lesser of two differences
 
@@ -319,9 +333,10 @@ def unexplained(loop: Loop, error: float, level: float) -> tuple[Loop, float]:
     limit, length = _SIGMAS * math.sqrt(loop.noise) * level, 1
     while length <= len(errors):
         least = max(_LEAST_ERROR, limit / math.sqrt(length))
+        most = least * (1 + _SKEW * math.sqrt(loop.noise / length))
         mean = sum(min(each, max(limit, _LEAST_ERROR)) for each in errors[-length:]) / length
         is_alone = length == 1 and (before is None or before < least)
-        if mean < -least or (mean >= least and not is_alone):
+        if mean < -most or (mean >= least and not is_alone):
             found = sum(errors[-length:]) / length
             return replace(loop, errors=()), found - math.copysign(least / min(length, 2), found)
         length *= 2
@@ -406,23 +421,26 @@ def step(
     demands = {site.name: used[site.name] / max(site.ladder.share(state.m(site)), _LEAST) for site in machine.sites}
     if not acts:
         return _in_shadow(machine, state, used, targets, least)
+    ceiling = 0.0 if held else math.inf
     for site in machine.sites:
         gain = _gain(machine, state, site, used, targets[site.name])
-        before = observed(state.loops[site.name], demands[site.name])
+        before = observed(state.loops[site.name], demands[site.name], total >= _SATURATED)
         ends = (least[site.name], site.ladder.most)
-        loop, error = _advanced(machine, before, _unheld(targets[site.name] - used[site.name], held), gain, ends)
+        loop, error = _advanced(machine, before, min(targets[site.name] - used[site.name], ceiling), gain, ends)
         demand = sum(demands[peer.name] for peer in machine.sites if rank(peer) == rank(site))
         m = _limited_by_curve(site.ladder, before.m, loop.m, error / max(demand, _LEAST))
         loops[site.name] = replace(loop, m=max(min(m, before.m) if held else m, least[site.name]))
     limit = _STILL_SATURATED if state.saturated else _SATURATED
-    is_full = len(machine.sites) == 1 and (busy.share or 0.0) >= limit and busy.is_own
-    is_explained = not state.saturated and all(loop.errors for loop in loops.values())
+    is_full = len(machine.sites) == 1 and busy.is_own and (busy.is_full or (busy.share or 0.0) >= limit)
+    is_explained = not busy.is_full and not state.saturated and all(loop.errors for loop in loops.values())
     saturated = state.saturated + 1 if is_full and not is_explained else 0
-    if saturated > 1:
-        loops = {name: _cut(machine.sites[0], state.loops[name], loop, saturated) for name, loop in loops.items()}
+    certainty = saturated + (busy.is_full and saturated > 0)
+    if certainty > 1:
+        work = _work(machine.sites[0], state, busy.queue) / machine.tuning.period
+        loops = {name: _cut(machine.sites[0], state.loops[name], loop, certainty, work) for name, loop in loops.items()}
     gain = sum(site.ladder.gain(state.m(site), max(used[site.name], _LEAST)) for site in machine.sites)
-    loop = observed(state.whole, sum(demands.values()))
-    whole, _ = _advanced(machine, loop, _unheld(machine.tuning.bound - total, held), gain, (0, machine.most))
+    loop = observed(state.whole, sum(demands.values()), total >= _SATURATED)
+    whole, _ = _advanced(machine, loop, min(machine.tuning.bound - total, ceiling), gain, (0, machine.most))
     whole = replace(whole, m=min(whole.m, loop.m)) if held else whole
     return replace(state, loops=loops, whole=whole, saturated=saturated)
 
@@ -432,32 +450,39 @@ def step(
 _HELD = 3
 
 
-def _unheld(error: float, held: int) -> float:
-    return min(error, 0.0) if held else error
-
-
 # Above this share the server is full, and nobody knows how much more is asked of it: an error that ends there would
-# move m for ten seconds after a step to four times. So what is served costs a half in the first such sample, a quarter
-# of that in the second, an eighth of that in the third: twenty times as many visitors are met in three samples, not in
-# five. A sample that ends between two periods of a quota shows less than what was used.
+# move m for ten seconds after a step to four times. So what is served costs at most a half once it is seen all at once,
+# and everybody gets the lowest level then: pages that were sent with all their objects are what a crowd waits for. A
+# sample that ends between two periods of a quota shows less than what was used: 5 of 6. What waits at the door tells
+# at once what the share cannot: no level is right at which the views to come are more than a period's work.
 _SATURATED, _STILL_SATURATED = 0.95, 0.85
+_STILL_FULL = 0.7  # of a part of a sample
 
 
-def is_suddenly_full(machine: Machine, state: MachineState, share: float, elapsed: float) -> bool:
-    """Whether a busy share, over some seconds of a period, says that the server is full, and chance does not."""
-    if share < (_STILL_SATURATED if state.saturated else _SATURATED):
+def is_suddenly_full(machine: Machine, state: MachineState, share: float, elapsed: float, queue: float = 0.0) -> bool:
+    """Whether a busy share, over some seconds of a period, says that the server is full, and chance does not.
+
+    ``queue`` are the connections that it has not accepted yet.
+    """
+    site = machine.sites[0]
+    work = _work(site, state, queue) * site.ladder.share(state.m(site))
+    if share > machine.tuning.bound and work > machine.tuning.period:
+        return True
+    if share < (_STILL_FULL if state.saturated else _SATURATED):
         return False
     noise = max(loop.noise for loop in state.loops.values()) * machine.tuning.period / elapsed
     return bool(state.saturated) or share - machine.tuning.bound > _SIGMAS * math.sqrt(noise) * machine.tuning.bound
 
 
-def _cut(site: Site, before: Loop, after: Loop, saturated: int) -> Loop:
-    share = site.ladder.share(before.m) / 2 ** min(saturated, _MOST_HALVINGS)
-    m = max(site.ladder.m_of(share), 1.0)  # whether anybody is rejected is left to the error
+def _work(site: Site, state: MachineState, queue: float) -> float:  # seconds, for views of the full site
+    return queue * site.ladder.rungs[-1].cost_of(state.cost) if site.ladder.rungs else 0.0
+
+
+def _cut(site: Site, before: Loop, after: Loop, certainty: int, work: float) -> Loop:
+    """Return the loop with what a full server gets; whether anybody is rejected is left to the error."""
+    share = site.ladder.share(before.m) / 2 if certainty == 2 else 0.0
+    m = max(site.ladder.m_of(min(share, 1 / work) if work else share), 1.0)
     return replace(after, m=min(after.m, m), errors=())
-
-
-_MOST_HALVINGS = 8
 
 
 def _limited_by_curve(ladder: Ladder, before: float, after: float, error: float) -> float:

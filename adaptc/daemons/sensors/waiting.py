@@ -113,11 +113,11 @@ PRESSURE = LimitSensor(
 
 # ---- connections that were opened and that no server has accepted yet: ``rx_queue`` of sockets that listen
 #
-# The table is that of the reader's network namespace, and has the sockets of all its servers. Those of this one are
-# known by their inodes, which are among the descriptors of its processes (proc_pid_fd(5)). Sockets that listen come
-# first in the table.
+# The table is that of a network namespace (/proc/PID/net: the server's own, which in a container is not the reader's),
+# and has the sockets of all its servers. Those of this one are known by their inodes, which are among the descriptors
+# of its processes (proc_pid_fd(5)). Sockets that listen come first in the table.
 
-_TABLES = ("net/tcp", "net/tcp6")
+_TABLES = ("tcp", "tcp6")
 _LISTENING, _INODE = "0A", 9
 _HEAD = 1 << 16  # bytes, about 400 sockets
 _MOST_DESCRIPTORS = 4096  # of a process: sockets that listen are opened first
@@ -144,28 +144,39 @@ class ListenQueue:
     proc: Path = PROC
     remark: str = ""
     _own: frozenset[int] = field(default=frozenset())  # inodes
+    _process: str = ""  # whose network namespace is read; "": the reader's
     _readings: int = 0
 
     def read(self) -> int:
         """Return the length now. Raises ``OSError`` and ``ValueError``."""
-        queues: dict[int, int] = {}
-        for name in _TABLES:
-            if (self.proc / name).exists():
-                queues.update(parse_queues(_head(self.proc / name)))
-        is_lost = bool(self._own) and not self._own & queues.keys()
-        if self._readings % _SEARCH_EVERY == 0 or is_lost:
-            self._search(frozenset(queues))
+        is_due, queues = self._readings % _SEARCH_EVERY == 0, self._queues()
+        if is_due or (self._own and not self._own & queues.keys()):
+            queues = self._search()
         self._readings += 1
         return max((length for inode, length in queues.items() if self.remark or inode in self._own), default=0)
 
-    def _search(self, listening: frozenset[int]) -> None:
+    def _queues(self) -> dict[int, int]:
+        queues: dict[int, int] = {}
+        for name in _TABLES:
+            table = self.proc / self._process / "net" / name
+            if table.exists():
+                queues.update(parse_queues(_head(table)))
+        return queues
+
+    def _search(self) -> dict[int, int]:
         """Find the sockets of the server among those that listen: in its parents, which pass them on to workers.
 
-        Where a parent has none (HAProxy's), or may not be looked at, its children are.
+        Where a parent has none (HAProxy's), or may not be looked at, its children are. Returns all queues.
         """
-        found, is_known, hidden = set[int](), False, False
+        found, is_known, hidden, processes = set[int](), False, False, list[int]()
         with suppress(OSError, ValueError):
-            for generation in _generations(self.processes(), self.proc):
+            processes = sorted(self.processes())
+        seen = (str(process) for process in processes if (self.proc / str(process) / "net/tcp").exists())
+        self._process = next(seen, "")
+        queues = self._queues()
+        listening = queues.keys()
+        with suppress(OSError, ValueError):
+            for generation in _generations(processes, self.proc):
                 is_known = True
                 for process in generation:
                     try:
@@ -178,6 +189,7 @@ class ListenQueue:
                     break
         self._own = frozenset(found)
         self.remark = "" if found or (is_known and not hidden) else _ALL_SOCKETS
+        return queues
 
 
 def _generations(processes: Collection[int], proc: Path) -> Iterator[list[int]]:
@@ -215,3 +227,55 @@ LISTEN_QUEUE = LimitSensor(
     "listen_queue", "Connections that wait for the server to accept them.", number(1, 1e6), 1e6,
     open_queue, lambda _before, now, _elapsed: now,
 )  # fmt: skip
+
+
+# ---- work of the server that is pending: it runs, or waits for a CPU
+#
+# Each thread counts the nanoseconds that it ran and that it waited to run (/proc/PID/task/TID/schedstat; Linux,
+# Documentation/scheduler/sched-stats.rst): for other programs of the host, for the hypervisor, for the next period of
+# a quota. A server that is kept from its CPU uses little of it, and its event loop is busy all the time.
+
+_MOST_THREADS = 256  # of a process
+
+
+@dataclass(slots=True)
+class Pending:
+    """How busy the processes of a server are by the clock, not by the CPU time that they got."""
+
+    processes: Callable[[], Collection[int]]
+    proc: Path = PROC
+    _known: dict[int, float] = field(default_factory=dict)  # nanoseconds by process
+    _readings: int = 0
+
+    def share(self, elapsed: float) -> float | None:
+        """Return the share of the last ``elapsed`` seconds in which work was pending; None where nobody tells.
+
+        A process with one thread has none or one piece of work; of threads that share CPUs, a mean number of N at work
+        is a share of N / (N + 1), as in a processor-sharing server. Processes count by what they had to do.
+        """
+        found = list(self._known)
+        if self._readings % _SEARCH_EVERY == 0:
+            with suppress(OSError, ValueError):
+                found = list(self.processes())
+        self._readings += 1
+        before, self._known, busy, weight = self._known, {}, 0.0, 0.0
+        for process in found:
+            with suppress(OSError, ValueError, IndexError):  # it has ended, or the kernel does not count
+                threads, self._known[process] = self._counted(process)
+                if process in before and elapsed > 0:
+                    number = max(0.0, self._known[process] - before[process]) / 1e9 / elapsed
+                    busy += number * (min(number, 1.0) if threads == 1 else number / (number + 1))
+                    weight += number
+        return busy / weight if weight > 0 else None
+
+    def _counted(self, process: int) -> tuple[int, float]:
+        threads, nanoseconds = 0, 0.0
+        for task in islice((self.proc / str(process) / "task").iterdir(), _MOST_THREADS):
+            ran, waited = (task / "schedstat").read_text("ascii").split()[:2]
+            threads, nanoseconds = threads + 1, nanoseconds + int(ran) + int(waited)
+        return threads, nanoseconds
+
+
+def open_pending(group: str, programs: Collection[str]) -> Pending:
+    """Return the sensor of a control group, or of some programs."""
+    return Pending(lambda: processes_in(group) if group else processes_of(programs))

@@ -328,8 +328,15 @@ def _type_directive(media_type: str, extension: str) -> str:
     return f"{media_type} {extension};"
 
 
-def _slow_file_cache(installation: Installation) -> Iterator[Diagnostic]:
-    """Yield the site's own cache of tests of files, if it keeps them for longer than a second."""
+def _slow_reaction(installation: Installation) -> Iterator[Diagnostic]:
+    """Yield the site's own cache of tests of files, if it keeps them for longer than a second; then: one by one.
+
+    An event loop that accepts one connection a turn lets a crowd wait for all requests of those who came before.
+    """
+    directives = installation.setup.directives
+    accepts_all = any(line.name == "multi_accept" and line.args == ("on",) for line in directives)
+    if installation.policy.serve.buckets and directives and not accepts_all:
+        yield diagnose("setup-accepts", Location(installation.setup.file))
     own = [line for line in installation.setup.directives if not installation.is_own(line.file)]
     caches = [line for line in own if line.name == "open_file_cache" and line.args != ("off",)]
     if not caches or caches_tests(installation.policy):
@@ -404,7 +411,7 @@ SERVER = Server(
         modules_missing=_modules_missing,
         extensions=_extensions,
         type_directive=_type_directive,
-        slow_file_cache=_slow_file_cache,
+        slow_reaction=_slow_reaction,
         dropped_headers=_dropped_headers,
     ),
 )
