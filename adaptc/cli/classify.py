@@ -67,9 +67,9 @@ def _run(
 
     run = None if dry_run else RunDirectory.of(output)
     reporter = Reporter("classify", [run] if run else [], say(invocation))
-    with owned(run, "classify", "classifies clients"):
+    with owned(run, "classify", "classifies clients") as keep:
         serve_metrics(reporter, metrics)
-        drive(ClassifyDaemon(settings, reporter, run), settings.interval)
+        drive(ClassifyDaemon(settings, reporter, run), settings.interval, [keep])
     return ExitCode.DONE
 
 

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from adaptc.daemons.control.machine import Machine
     from adaptc.daemons.control.settings import ControlSettings, SiteSettings
     from adaptc.daemons.reporter import Reporter
-    from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.sensors.cpu import CpuSource
     from adaptc.formats.accesslog.parser import LineParser
     from adaptc.serve.capacity.utilization import Cost
@@ -150,7 +149,8 @@ def _run(
     runs = [] if dry_run else [RunDirectory.of(site.output or Path()) for site in sites.values()]
     reporter = Reporter("control", runs, say(invocation))
     with ExitStack() as stack:
-        _own(stack, runs, settings.shadow)
+        lock = "control-shadow" if settings.shadow else "mode"
+        held = [stack.enter_context(owned(run, lock, "sets the mode")) for run in runs]
         serve_metrics(reporter, metrics)
         cpu = cpu_source(settings, servers)
         before = kept(runs[0] if runs else None, "control", time.time())
@@ -176,7 +176,7 @@ def _run(
             record=record,
             purges=_purges(config, sites),
         )
-        drive(ControlDaemon(settings, machine, environment, before), settings.interval / CHECKS)
+        drive(ControlDaemon(settings, machine, environment, before), settings.interval / CHECKS, held)
     return ExitCode.DONE
 
 
@@ -252,11 +252,6 @@ def _meter(site: SiteSettings, parser: LineParser, settings: ControlSettings) ->
     if site.logs:
         return LogMeter(site.logs, parser)
     return StatusMeter(BackgroundPage(StatusPage(site.status_url), settings.interval / 10))
-
-
-def _own(stack: ExitStack, runs: list[RunDirectory], is_shadow: bool) -> None:
-    for run in runs:
-        stack.enter_context(owned(run, "control-shadow" if is_shadow else "mode", "sets the mode"))
 
 
 def _replay(invocation: Invocation, machine: Machine, trace: Path) -> ExitCode:

@@ -87,9 +87,12 @@ def serve_metrics(reporter: Reporter, port: int | None) -> None:
         raise UsageError(f"--metrics {port}: {error.strerror}") from None
 
 
-def owned(run: RunDirectory | None, lock: str, work: str) -> AbstractContextManager[None]:
-    """Hold the lock of a daemon's work, if it writes at all; entering raises ``Busy``."""
-    return run.locked(lock, work) if run else nullcontext()
+def owned(run: RunDirectory | None, lock: str, work: str) -> AbstractContextManager[Callable[[], None]]:
+    """Hold the lock of a daemon's work, if it writes at all; entering raises ``Busy``.
+
+    What it gives holds the lock where the run directory was removed, and is for each step.
+    """
+    return run.locked(lock, work) if run else nullcontext(lambda: None)
 
 
 def started_page(settings: ModeSettings, emitted: str = "") -> BackgroundPage | None:

@@ -92,7 +92,7 @@ def _run(
             raise UsageError("serve.flag is false: levels are served always, and there is nothing to switch")
     reporter = Reporter("switch", [run] if run else [], say(invocation))
     panel = _panel(settings, knobs)
-    with owned(run, "switch-shadow" if settings.shadow else "mode", "sets the mode"):
+    with owned(run, "switch-shadow" if settings.shadow else "mode", "sets the mode") as keep:
         serve_metrics(reporter, metrics)
         if run and not settings.shadow:
             run.clear_buckets()
@@ -107,7 +107,7 @@ def _run(
         environment = Environment(
             panel, run, _lowest(knobs), reporter=reporter, guard=guard, record=record, purges=purges
         )
-        drive(SwitchDaemon(settings, environment, kept(run, "switch", time.time())), settings.interval)
+        drive(SwitchDaemon(settings, environment, kept(run, "switch", time.time())), settings.interval, [keep])
     return ExitCode.DONE
 
 

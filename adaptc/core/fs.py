@@ -16,7 +16,7 @@ import filecmp
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import BinaryIO, NamedTuple, Protocol
 
 from adaptc.core.sync import sync_each
@@ -237,19 +237,36 @@ _LOCK_PAUSE = 0.02  # seconds
 @contextlib.contextmanager
 def lock_file(
     path: str | os.PathLike[str], busy: Exception, mode: int = 0o644, *, patience: float = 0.0
-) -> Iterator[None]:
+) -> Iterator[Callable[[], None]]:
     """Hold a lock file; the kernel releases it however this process ends.
 
-    Raises ``busy`` if another process holds it for longer than ``patience``, in seconds.
+    Raises ``busy`` if another process holds it for longer than ``patience``, in seconds. Yields a function that locks
+    the file anew where somebody has removed it, and raises ``busy`` where another process has locked it since.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+
+    def keep() -> None:
+        nonlocal descriptor
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(path), os.fstat(descriptor)):
+                return
+        try:
+            again = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+        except OSError:  # where it cannot be made nobody else can make it either
+            return
+        if not _lock(again):
+            os.close(again)
+            raise busy
+        os.close(descriptor)
+        descriptor = again
+
     try:
         until = time.monotonic() + patience
         while not _lock(descriptor):
             if time.monotonic() >= until:
                 raise busy
             time.sleep(_LOCK_PAUSE)
-        yield
+        yield keep
     finally:
         os.close(descriptor)
 

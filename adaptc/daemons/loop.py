@@ -11,6 +11,7 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Protocol
 
@@ -25,14 +26,19 @@ class Daemon(Protocol):
         """Leave things as the policy for the end of the daemon says."""
 
 
-def run(daemon: Daemon, interval: float) -> None:
-    """Step every ``interval`` seconds until SIGTERM, SIGINT or SIGHUP. What a step delays is not made up for."""
+def run(daemon: Daemon, interval: float, before_step: Sequence[Callable[[], None]] = ()) -> None:
+    """Step every ``interval`` seconds until SIGTERM, SIGINT or SIGHUP. What a step delays is not made up for.
+
+    What is done ``before_step`` holds the locks, and raises ``Busy`` where another daemon has one.
+    """
     stopping = threading.Event()
     before = _catch(stopping)
     try:
         notify("READY=1")
         due = time.monotonic()
         while not stopping.is_set():
+            for call in before_step:
+                call()
             daemon.step(time.monotonic(), time.time())
             notify("WATCHDOG=1")
             due = max(due + interval, time.monotonic())

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,8 +112,8 @@ class RunDirectory:
         except (FileNotFoundError, ValueError):
             return None
 
-    def locked(self, name: str, work: str) -> AbstractContextManager[None]:
-        """Hold ``NAME.lock``. Raises ``Busy``."""
+    def locked(self, name: str, work: str) -> AbstractContextManager[Callable[[], None]]:
+        """Hold ``NAME.lock``, also where the directory is made anew, as ``lock_file`` says. Raises ``Busy``."""
         busy = Busy(f"another daemon {work} in {self.path}")
         return lock_file(self.path / f"{name}.lock", busy, _READABLE_FILE)
 

@@ -149,7 +149,9 @@ def not_included(installation: Installation) -> Iterator[Diagnostic]:
     """The server reads the emitted files."""
     if installation.setup.refusal is not None or installation.has_pasted:
         return
-    included = {os.path.realpath(line.args[0]) for line in installation.setup.directives if is_include(line)}
+    directives = installation.setup.directives
+    included = {os.path.realpath(line.args[0]) for line in directives if is_include(line)}
+    included |= {os.path.realpath(line.file) for line in directives}  # by a pattern: conf.d/*.conf
     server, texts = installation.rendered[0]
     place = server.paste.file(installation.policy) if server.paste is not None else installation.setup.file
     for emitted in server.files:

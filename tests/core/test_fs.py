@@ -264,3 +264,22 @@ def test_a_lock_file_is_held_by_one_at_a_time(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_paths_are_compared_step_by_step(path: str, directory: str, expected: bool) -> None:
     assert is_inside(path, directory) is expected
+
+
+def test_a_lock_file_that_was_removed_is_locked_anew(tmp_path: Path) -> None:
+    lock, held = tmp_path / "run/lock", OSError("it is held")
+    lock.parent.mkdir()
+    with lock_file(lock, held) as keep:
+        keep()
+        lock.unlink()
+        lock.parent.rmdir()
+        keep()  # there is no place for it
+        lock.parent.mkdir()
+        keep()
+        with pytest.raises(OSError, match="it is held"), lock_file(lock, held):
+            pass
+        lock.unlink()
+        with lock_file(lock, OSError("it is free")), pytest.raises(OSError, match="it is held"):
+            keep()  # somebody was quicker
+    with lock_file(lock, OSError("it is free")):
+        pass

@@ -937,7 +937,7 @@ def test_the_command_runs_until_it_is_told_to_stop(
     (tmp_path / "a.log").write_text("")
     steps: list[float] = []
 
-    def once(daemon: ControlDaemon, interval: float) -> None:
+    def once(daemon: ControlDaemon, interval: float, _locks: object) -> None:
         steps.append(interval)
         daemon.step(1, time.time())
         daemon.stop(time.time())

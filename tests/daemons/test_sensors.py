@@ -318,6 +318,13 @@ def test_the_queue_of_a_real_socket_is_that_of_its_process() -> None:
         foreign.kill()
 
 
+def test_views_wait_in_accepted_connections_whose_requests_are_unread(tmp_path: Path) -> None:
+    processes(tmp_path, p10=(1, 1))
+    opened(tmp_path, 10, 50)
+    tables(tmp_path, i50=3)  # and one connection with unread bytes
+    assert queue_of_nginx(tmp_path).views() == 3.5
+
+
 def test_the_queue_of_a_server_in_a_container_is_that_of_its_network_namespace(tmp_path: Path) -> None:
     processes(tmp_path, p10=(1, 1), p11=(10, 1))
     opened(tmp_path, 10, 50)

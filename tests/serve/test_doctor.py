@@ -167,6 +167,16 @@ def test_what_was_emitted_for_other_settings(site: BuiltSite) -> None:
 
 
 @pytest.mark.servers
+def test_a_file_that_a_link_in_a_folder_of_the_server_includes_is_included(site: BuiltSite) -> None:
+    file, folder = nginx_file(site), site.root / "conf.d"
+    folder.mkdir()
+    (folder / "adaptc.conf").symlink_to(site.output / "serve/nginx-http.conf")
+    text = file.read_text().replace(f'include "{site.output}/serve/nginx-http.conf"', f'include "{folder}/*.conf"')
+    file.write_text(text)
+    assert emit_and_examine(site, file, "nginx") == []
+
+
+@pytest.mark.servers
 def test_a_file_cache_that_remembers_too_long(site: BuiltSite) -> None:
     cache = "open_file_cache max=100;"
     (line,) = emit_and_examine(site, nginx_file(site, http=cache), "nginx")

@@ -25,7 +25,7 @@ from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
 from adaptc.daemons.sensors.status_page import BackgroundPage, Unanswered
-from adaptc.daemons.sensors.waiting import Counter, Pending
+from adaptc.daemons.sensors.waiting import Counter, ListenQueue, Pending
 from adaptc.daemons.trace import Loads
 from adaptc.serve.capacity.utilization import Cost
 
@@ -182,10 +182,12 @@ class ControlDaemon:
         if first is None or now is None or now.source == "host" or self._shadow or len(self._machine.sites) > 1:
             return False
         share = busy_share(first, now, clock - at, self._environment.cpu.cpus) if clock > at else None
+        if share is None or share <= self._settings.bound:
+            return False
         with suppress(OSError, ValueError):  # the sample will tell
-            if "listen_queue" in self._environment.limits:
-                self._queue = self._environment.limits["listen_queue"].read()
-        return share is not None and is_suddenly_full(self._machine, self._state, share, clock - at, self._queue)
+            if isinstance(counter := self._environment.limits.get("listen_queue"), ListenQueue):
+                self._queue = counter.views()
+        return is_suddenly_full(self._machine, self._state, share, clock - at, self._queue)
 
     def _decide(self, loads: Mapping[str, Load], busy: Busy, forced: Mapping[str, Override | None]) -> None:
         """A site under an override keeps its loop: the load is not the one that its m caused."""

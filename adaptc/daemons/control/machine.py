@@ -59,7 +59,7 @@ class Busy:
     and is only a bound from above. ``waiting`` says by what requests are seen to wait, "" where they do not.
     ``latency`` is the seconds that an answer takes. ``queued`` tells that requests wait in this sample alone, which is
     no reason for m to fall, but one not to rise. ``is_full`` tells that the server was full at the end of the sample,
-    in a way that chance does not explain, and ``queue`` how many connections it had not accepted then.
+    in a way that chance does not explain, and ``queue`` how many views waited then.
     """
 
     share: float | None = None
@@ -253,7 +253,8 @@ class Loop:
     """A control loop: m, and the error of the sample before (None: there was none).
 
     ``errors`` are those since m was changed last. ``demand`` is what was asked for in the sample before, as the full
-    site would use, and ``noise`` how much that varies from sample to sample: its relative variance.
+    site would use, and ``noise`` how much that varies from sample to sample: its variance as a multiple of its mean,
+    which for visitors who come at random is the same at any load.
     """
 
     m: float
@@ -299,19 +300,17 @@ _LONGEST = 32  # samples
 
 
 def observed(loop: Loop, demand: float, is_full: bool = False) -> Loop:
-    """Return the loop with what a sample tells of noise: by the lesser of two differences, since a step is one.
-
-    Nobody knows what is asked of a server that ``is_full``.
-    """
+    """Return the loop with what a sample tells of noise, by the lesser of two differences: a step is one of them."""
     if is_full or loop.demand is None or loop.demand + demand <= 0:
-        return replace(loop, demand=None if is_full else demand, change=None)
+        return replace(loop, demand=None if is_full else demand, change=None)  # a full server hides what is asked
     change, noise = abs(2 * (demand - loop.demand) / (demand + loop.demand)), loop.noise
     if loop.change is None:
         return replace(loop, demand=demand, change=change)
-    is_still = max(change, loop.change) ** 2 < _STILL * noise  # what varied was the way to this load
+    demanded = (demand + loop.demand) / 2
+    is_still = max(change, loop.change) ** 2 * demanded < _STILL * noise  # what varied was the way to this load
     weight = max(1 / (loop.samples + 1), _NOISE_WEIGHT, 0.3 * is_still)
     most = _OUTLIER * noise if loop.samples >= _FEW else math.inf
-    noise += weight * (min(_OF_LESSER * min(change, loop.change) ** 2, most) - noise)
+    noise += weight * (min(_OF_LESSER * min(change, loop.change) ** 2 * demanded, most) - noise)
     return replace(loop, demand=demand, change=change, noise=max(noise, _LEAST_NOISE), samples=loop.samples + 1)
 
 
@@ -321,19 +320,20 @@ _OUTLIER = 6.0  # times the variance that is known: a sample without CPU, and th
 _OF_LESSER = 1.1  # the variance of a normal distribution, by the mean square of the lesser of two differences
 
 
-def unexplained(loop: Loop, error: float, level: float) -> tuple[Loop, float]:
+def unexplained(loop: Loop, error: float, level: float, share: float) -> tuple[Loop, float]:
     """Return the loop after a sample, and the error that chance does not explain at this level of U, 0 where it does.
 
-    What is beyond the limit counts of a single sample, half of the limit besides of a longer mean. A sample that shows
-    little may be one in which the server had no CPU: it counts as much as one at the limit, and no single one is a
-    reason to rise.
+    ``share`` is the cost at m. What is beyond the limit counts of a single sample, half of the limit besides of a
+    longer mean. A sample that shows little may be one in which the server had no CPU: it counts as much as one at the
+    limit, and no single one is a reason to rise.
     """
     errors = (*loop.errors, error)[-_LONGEST:]
     before, loop = loop.error, replace(loop, error=error, errors=errors)
-    limit, length = _SIGMAS * math.sqrt(loop.noise) * level, 1
+    variance, length = loop.noise * share / level, 1
+    limit = _SIGMAS * math.sqrt(variance) * level
     while length <= len(errors):
         least = max(_LEAST_ERROR, limit / math.sqrt(length))
-        most = least * (1 + _SKEW * math.sqrt(loop.noise / length))
+        most = least * (1 + _SKEW * math.sqrt(variance / length))
         mean = sum(min(each, max(limit, _LEAST_ERROR)) for each in errors[-length:]) / length
         is_alone = length == 1 and (before is None or before < least)
         if mean < -most or (mean >= least and not is_alone):
@@ -349,8 +349,7 @@ def unexplained(loop: Loop, error: float, level: float) -> tuple[Loop, float]:
 # little while answers take no longer than usual. It needs no costs and no bound. What is usual is a slow average, which
 # falls at once: an overload that lasts must not become what is usual.
 
-_USUAL = 1 / 300
-_GROWTH = 0.05
+_USUAL, _GROWTH = 1 / 300, 0.05
 _LEAST_LATENCY = 0.005  # seconds: less is no wait
 
 
@@ -426,7 +425,8 @@ def step(
         gain = _gain(machine, state, site, used, targets[site.name])
         before = observed(state.loops[site.name], demands[site.name], total >= _SATURATED)
         ends = (least[site.name], site.ladder.most)
-        loop, error = _advanced(machine, before, min(targets[site.name] - used[site.name], ceiling), gain, ends)
+        gap, share = min(targets[site.name] - used[site.name], ceiling), site.ladder.share(before.m)
+        loop, error = _advanced(machine, before, gap, gain, ends, share)
         demand = sum(demands[peer.name] for peer in machine.sites if rank(peer) == rank(site))
         m = _limited_by_curve(site.ladder, before.m, loop.m, error / max(demand, _LEAST))
         loops[site.name] = replace(loop, m=max(min(m, before.m) if held else m, least[site.name]))
@@ -440,7 +440,8 @@ def step(
         loops = {name: _cut(machine.sites[0], state.loops[name], loop, certainty, work) for name, loop in loops.items()}
     gain = sum(site.ladder.gain(state.m(site), max(used[site.name], _LEAST)) for site in machine.sites)
     loop = observed(state.whole, sum(demands.values()), total >= _SATURATED)
-    whole, _ = _advanced(machine, loop, min(machine.tuning.bound - total, ceiling), gain, (0, machine.most))
+    share = total / max(sum(demands.values()), _LEAST)
+    whole, _ = _advanced(machine, loop, min(machine.tuning.bound - total, ceiling), gain, (0, machine.most), share)
     whole = replace(whole, m=min(whole.m, loop.m)) if held else whole
     return replace(state, loops=loops, whole=whole, saturated=saturated)
 
@@ -454,27 +455,24 @@ _HELD = 3
 # move m for ten seconds after a step to four times. So what is served costs at most a half once it is seen all at once,
 # and everybody gets the lowest level then: pages that were sent with all their objects are what a crowd waits for. A
 # sample that ends between two periods of a quota shows less than what was used: 5 of 6. What waits at the door tells
-# at once what the share cannot: no level is right at which the views to come are more than a period's work.
-_SATURATED, _STILL_SATURATED = 0.95, 0.85
-_STILL_FULL = 0.7  # of a part of a sample
+# at once what the share cannot: no level is right at which the views to come are much of a period's work.
+_SATURATED, _STILL_SATURATED, _STILL_FULL = 0.95, 0.85, 0.7  # the last one of a part of a sample
+_CROWD = 20  # views: at the bound so many wait in one of 50,000 moments (M/G/1-PS)
 
 
 def is_suddenly_full(machine: Machine, state: MachineState, share: float, elapsed: float, queue: float = 0.0) -> bool:
-    """Whether a busy share, over some seconds of a period, says that the server is full, and chance does not.
-
-    ``queue`` are the connections that it has not accepted yet.
-    """
+    """Whether a share over some seconds of a period, and the views that wait, are of a server full not by chance."""
     site = machine.sites[0]
-    work = _work(site, state, queue) * site.ladder.share(state.m(site))
-    if share > machine.tuning.bound and work > machine.tuning.period:
+    work, tuning = _work(site, state, queue) * site.ladder.share(state.m(site)), machine.tuning
+    if share > tuning.bound and queue >= _CROWD and work > tuning.period / 2:
         return True
     if share < (_STILL_FULL if state.saturated else _SATURATED):
         return False
-    noise = max(loop.noise for loop in state.loops.values()) * machine.tuning.period / elapsed
-    return bool(state.saturated) or share - machine.tuning.bound > _SIGMAS * math.sqrt(noise) * machine.tuning.bound
+    noise = state.loops[site.name].noise * site.ladder.share(state.m(site)) * machine.tuning.period / elapsed
+    return bool(state.saturated) or share - machine.tuning.bound > _SIGMAS * math.sqrt(noise * machine.tuning.bound)
 
 
-def _work(site: Site, state: MachineState, queue: float) -> float:  # seconds, for views of the full site
+def _work(site: Site, state: MachineState, queue: float) -> float:  # seconds, of full views
     return queue * site.ladder.rungs[-1].cost_of(state.cost) if site.ladder.rungs else 0.0
 
 
@@ -590,11 +588,13 @@ def _learnt(machine: Machine, state: MachineState, loads: Mapping[str, Load], bu
     return replace(state, lessons=lessons, cost=cost)
 
 
-def _advanced(machine: Machine, loop: Loop, error: float, gain: float, ends: tuple[float, int]) -> tuple[Loop, float]:
+def _advanced(
+    machine: Machine, loop: Loop, error: float, gain: float, ends: tuple[float, int], share: float
+) -> tuple[Loop, float]:
     """Return the loop after a sample, and the error by which it has moved, 0 where chance explains the error."""
     gains = tuned(machine.tuning.period, machine.tuning.margin, gain)
     least, most = ends
-    loop, found = unexplained(loop, error, machine.tuning.bound)
+    loop, found = unexplained(loop, error, machine.tuning.bound, share)
     if not found:
         return replace(loop, m=min(max(loop.m, least), float(most))), 0.0
     return replace(advance(replace(loop, error=found), found, gains, float(most), least), error=error), found

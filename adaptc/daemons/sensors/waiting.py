@@ -118,8 +118,8 @@ PRESSURE = LimitSensor(
 # of its processes (proc_pid_fd(5)). Sockets that listen come first in the table.
 
 _TABLES = ("tcp", "tcp6")
-_LISTENING, _INODE = "0A", 9
-_HEAD = 1 << 16  # bytes, about 400 sockets
+_LISTENING, _ESTABLISHED, _INODE = "0A", "01", 9
+_HEAD, _LONG_HEAD = 1 << 16, 1 << 18  # bytes, about 400 and 1,700 sockets
 _MOST_DESCRIPTORS = 4096  # of a process: sockets that listen are opened first
 _SEARCH_EVERY = 5  # readings
 _ALL_SOCKETS = "listen_queue: which sockets are the server's is not known (its processes are not found, or may not be "
@@ -154,6 +154,22 @@ class ListenQueue:
             queues = self._search()
         self._readings += 1
         return max((length for inode, length in queues.items() if self.remark or inode in self._own), default=0)
+
+    def views(self) -> float:
+        """Return how many views wait: connections that are not accepted, and half of those with unread requests.
+
+        A server that accepts all that come (``multi_accept``) has its queue there; some are for parts of pages. Raises
+        ``OSError`` and ``ValueError``.
+        """
+        length, rows = self.read(), list[list[str]]()
+        for name in _TABLES:
+            table = self.proc / self._process / "net" / name
+            if table.exists():
+                rows += [row for line in _head(table, _LONG_HEAD).splitlines()[1:] if len(row := line.split()) > _INODE]
+        listening = (row for row in rows if row[3] == _LISTENING and (self.remark or int(row[_INODE]) in self._own))
+        ports = {row[1].rpartition(":")[2] for row in listening}
+        accepted = (row for row in rows if row[3] == _ESTABLISHED and row[1].rpartition(":")[2] in ports)
+        return length + sum(not row[4].endswith(":00000000") for row in accepted) / 2
 
     def _queues(self) -> dict[int, int]:
         queues: dict[int, int] = {}
@@ -213,9 +229,9 @@ def _sockets(folder: Path) -> Iterator[int]:
                     yield int(target[8:-1])
 
 
-def _head(table: Path) -> str:
+def _head(table: Path, size: int = _HEAD) -> str:
     with table.open("r", encoding="ascii") as file:
-        return file.read(_HEAD).rpartition("\n")[0]
+        return file.read(size).rpartition("\n")[0]
 
 
 def open_queue(group: str, programs: Collection[str]) -> ListenQueue:

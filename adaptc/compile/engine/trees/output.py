@@ -38,7 +38,7 @@ def hold_as_worker(path: str) -> None:
     fcntl.flock(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644), fcntl.LOCK_SH)
 
 
-def output_lock(path: Path) -> AbstractContextManager[None]:
+def output_lock(path: Path) -> AbstractContextManager[object]:
     """Hold the lock file ``path`` of an output directory. Raises ``Busy``."""
     return lock_file(path, Busy(f"another build is writing to {path.parent.parent}"))
 
