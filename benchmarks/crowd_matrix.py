@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import random
@@ -32,6 +33,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import adaptc
 from adaptc.config.config import Config
@@ -51,6 +53,7 @@ LEVELS = ("full", "lossless", "moderate", "extreme", "text")
 GROUPS = Path("/sys/fs/cgroup")
 GROUP = f"adaptc-crowd-{os.getpid()}"
 PERIOD = 40_000  # microseconds of the quota
+SHARES = 262_144  # the server's, against those of other work of the machine: it gets what its quota allows
 VISITORS = 200  # addresses
 PATIENCE = 8.0  # seconds after which a visitor gives up: the view has failed
 MOST_WAITING = 600  # views at once; more visitors find the door closed
@@ -59,11 +62,12 @@ BOUND = 0.58
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row: share of a CPU, phases of (seconds, load as a multiple of the capacity at the full site), and settings.
+    """A row: title, share of a CPU, phases of (seconds, load as a multiple of the capacity at the full site), settings.
 
     A negative load is one in views a second. ``pages`` limits the pages that are viewed, 0 all of them.
     """
 
+    title: str
     share: float
     phases: tuple[tuple[float, float], ...]
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -73,29 +77,49 @@ class Row:
     flush: str = ""
     restarts: bool = False  # the daemon is killed and started again, eight seconds into the last phase
     daemon: str = "control"
+    accepts_all: bool = True  # nginx accepts all connections that wait before it answers: multi_accept
+    is_starved: bool = False  # in the last phase other work of the machine comes before the server
     is_mute: bool = False  # the status page takes connections and does not answer
 
 
 STEP = ((10.0, 0.3), (20.0, 4.0))
+FLASH = ((8.0, 0.3), (20.0, 20.0), (35.0, 0.3))
 ROWS = {
-    "idle1200": Row(1.0, ((75.0, -1200.0),), calibrated=0, pages=-1),
-    "steady3": Row(0.05, ((30.0, 0.3),)),
-    "steady8": Row(0.05, ((30.0, 0.8),)),
-    "constant10": Row(0.05, ((600.0, 1.5),)),
-    "step4": Row(0.05, STEP),
-    "step4-noreject": Row(0.05, STEP, serve={"reject": False}),
-    "step4-uncalibrated": Row(0.05, ((70.0, 0.3), (20.0, 4.0)), calibrated=0),
-    "step4-tenfold": Row(0.05, STEP, calibrated=10),
-    "step4-tenth": Row(0.05, STEP, calibrated=0.1),
-    "step4-buffered": Row(0.05, STEP, flush="buffer=256k flush=5s"),
-    "step4-classes": Row(0.05, STEP, serve={"classes": True, "classes_need_flag": False, "poor_level": "extreme"}),
-    "step4-restart": Row(0.05, STEP, restarts=True),
-    "step4-gradient": Row(0.05, STEP, settings={"policy": "gradient"}, serve={"status": "127.0.0.1:18902"}),
-    "switch-step4": Row(0.05, STEP, daemon="switch", serve={"level": "extreme"}),
-    "switch-step4-mute": Row(0.05, STEP, daemon="switch", serve={"level": "extreme"}, is_mute=True),
-    "flash20": Row(0.03, ((8.0, 0.3), (20.0, 20.0), (35.0, 0.3))),
-    "flash20-moderate": Row(0.03, ((8.0, 0.3), (20.0, 20.0)), serve={"ladder": LEVELS[:3]}),
-}
+    "idle1200": Row(
+        "1,200 requests/s of one page, nothing calibrated, a whole CPU", 1.0, ((75.0, -1200.0),), calibrated=0, pages=-1
+    ),
+    "steady3": Row("0.3 times for 30 s", 0.05, ((30.0, 0.3),)),
+    "steady8": Row("0.8 times for 30 s", 0.05, ((30.0, 0.8),)),
+    "constant10": Row("1.5 times for 10 minutes", 0.05, ((600.0, 1.5),)),
+    "starved": Row(
+        "1.5 times, after 40 s other work comes before the server", 0.05, ((40.0, 1.5), (40.0, 1.5)), is_starved=True
+    ),
+    "step4": Row("4 times", 0.05, STEP),
+    "step4-tenth": Row("4 times, costs a tenth of the truth", 0.05, STEP, calibrated=0.1),
+    "step4-tenfold": Row("4 times, costs ten times the truth", 0.05, STEP, calibrated=10),
+    "step4-noreject": Row("4 times, `reject = false`", 0.05, STEP, serve={"reject": False}),
+    "step4-uncalibrated": Row(
+        "4 times, nothing calibrated, after a minute", 0.05, ((70.0, 0.3), STEP[1]), calibrated=0
+    ),
+    "step4-buffered": Row("4 times, log with `flush=5s`", 0.05, STEP, flush="buffer=256k flush=5s"),
+    "step4-gradient": Row(
+        '4 times, `policy = "gradient"` with `serve.status`', 0.05, STEP,
+        settings={"policy": "gradient"}, serve={"status": "127.0.0.1:18902"},
+    ),
+    "step4-classes": Row(
+        "4 times, classes that need no flag", 0.05, STEP,
+        serve={"classes": True, "classes_need_flag": False, "poor_level": "extreme"},
+    ),
+    "step4-restart": Row("4 times, the daemon killed after 8 s, and started again", 0.05, STEP, restarts=True),
+    "switch-step4": Row("4 times, to `extreme`", 0.05, STEP, daemon="switch", serve={"level": "extreme"}),
+    "switch-step4-mute": Row(
+        "4 times, to `extreme`, the status page never answers", 0.05, STEP,
+        daemon="switch", serve={"level": "extreme"}, is_mute=True,
+    ),
+    "flash20": Row("20 times", 0.03, FLASH),
+    "flash20-accept": Row("20 times, `multi_accept off`", 0.03, FLASH, accepts_all=False),
+    "flash20-moderate": Row("20 times, ladder to `moderate`", 0.03, FLASH[:2], serve={"ladder": LEVELS[:3]}),
+}  # fmt: skip
 
 
 # ---- the server
@@ -112,6 +136,21 @@ class Limited:
         """Give it no more than its share from now on."""
         (GROUPS / "cpu" / GROUP / "cpu.cfs_quota_us").write_text(str(round(self.share * PERIOD)))
 
+    @contextlib.contextmanager
+    def starved(self) -> Iterator[None]:
+        """Let busy loops of the machine come before it."""
+        shares = GROUPS / "cpu" / GROUP / "cpu.shares"
+        command = ["nice", "-n", "39", sys.executable, "-c", "while True: pass"]  # the least of all but the server
+        loops = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
+        shares.write_text("2")
+        try:
+            yield
+        finally:
+            shares.write_text(str(SHARES))
+            for loop in loops:
+                loop.kill()
+                loop.wait()
+
     def cpu(self) -> float:
         """Return the CPU seconds that it used."""
         return int((GROUPS / "cpuacct" / GROUP / "cpuacct.usage").read_text()) / 1e9
@@ -123,7 +162,8 @@ def limited(server: Server, instance: Instance, row: Row, policy_name: str) -> I
     launcher = launcher_of(server)
 
     def configuration(given: Instance, port: int) -> str:
-        text = launcher.configuration(given, port).replace("worker_connections 256", "worker_connections 4096")
+        events = f"worker_connections 4096; multi_accept {'on' if row.accepts_all else 'off'}"
+        text = launcher.configuration(given, port).replace("worker_connections 256", events)
         if server.name == "apache":  # connections that are kept open need no worker, but Apache bounds them by workers
             text = text.replace('"16"', '"64"') + "AsyncRequestWorkerFactor 30\n"
         return (
@@ -137,6 +177,7 @@ def limited(server: Server, instance: Instance, row: Row, policy_name: str) -> I
         group.mkdir(exist_ok=True)
     (groups[0] / "cpu.cfs_period_us").write_text(str(PERIOD))
     (groups[0] / "cpu.cfs_quota_us").write_text("-1")
+    (groups[0] / "cpu.shares").write_text(str(SHARES))
     try:
         with running(replace(server, launcher=replace(launcher, configuration=configuration)), instance) as started:
             _enter([started.process], groups)
@@ -355,14 +396,18 @@ async def _measured(
     daemons = [] if is_plain else [start_daemon(row, config, log, cost)]
     try:
         if daemons:
-            await asyncio.sleep(3)
+            status = Path(config.output) / f"run/{row.daemon}.json"
+            while not status.exists() and daemons[0].poll() is None:
+                await asyncio.sleep(0.1)
+            await asyncio.sleep(2)
         for phase in phases:
             if row.restarts and daemons and phase is phases[-1]:
                 loop = asyncio.get_running_loop()
                 loop.call_later(8, daemons[0].kill)
                 loop.call_later(9, lambda: daemons.append(start_daemon(row, config, log, cost, is_new=False)))
             last = time.time()
-            await crowd.phase(phase, -phase.load if phase.load < 0 else phase.load * capacity, server)
+            with server.starved() if row.is_starved and phase is phases[-1] else contextlib.nullcontext():
+                await crowd.phase(phase, -phase.load if phase.load < 0 else phase.load * capacity, server)
         state = json.loads((Path(config.output) / f"run/{row.daemon}.json").read_text()) if daemons else {}
     finally:
         for daemon in daemons:
@@ -390,11 +435,12 @@ def start_daemon(row: Row, config: Config, log: Path, cost: float, is_new: bool 
     if is_new:
         RunDirectory(run).reset()
         for name in ("control", "switch"):
-            (run / f"{name}-state.json").unlink(missing_ok=True)
+            for file in (f"{name}-state.json", f"{name}.json"):
+                (run / file).unlink(missing_ok=True)
             (run / f"audit-{name}.jsonl").unlink(missing_ok=True)
     settings = {"cgroup": json.dumps(GROUP), "audit_all": "true", **row.settings}
     if row.is_mute:
-        settings["status_url"] = json.dumps(f"http://127.0.0.1:{MUTE.getsockname()[1]}/")
+        settings["status_url"] = json.dumps(f"http://127.0.0.1:{mute().getsockname()[1]}/")
     if row.calibrated and row.daemon == "control":
         milliseconds = 1000 * cost / row.share * row.calibrated
         requests = 8 if row.pages >= 0 else 1
@@ -405,7 +451,10 @@ def start_daemon(row: Row, config: Config, log: Path, cost: float, is_new: bool 
     return subprocess.Popen(command, stderr=(run / f"{row.daemon}.err").open("wb"))
 
 
-MUTE = socket.create_server(("127.0.0.1", 0))  # takes connections, as a kernel does, and never answers
+@functools.cache
+def mute() -> socket.socket:
+    """Return a socket that takes connections, as the kernel does for it, and never answers."""
+    return socket.create_server(("127.0.0.1", 0))
 
 
 def main() -> None:
@@ -433,15 +482,27 @@ def main() -> None:
 
 
 def table(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the rows of docs/daemons.md for records of this program: of each its busiest phase."""
+    """Yield the rows of docs/daemons.md for records of this program: of each its busiest phase, of several the median.
+
+    Of a row with one load it is the last phase, with the range of m from fifteen seconds after its begin on.
+    """
+    found: dict[tuple[str, int, bool], list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+    names = list(ROWS)
     for record in map(json.loads, lines):
-        phase = max(record["phases"], key=lambda phase: phase["views/s"])
-        seconds = sum(ROWS[record["row"]].phases[record["phases"].index(phase)][:1])
+        is_constant = len({phase["load"] for phase in record["phases"]}) == 1
+        busiest = record["phases"][-1] if is_constant else max(record["phases"], key=lambda phase: phase["views/s"])
+        key = (record["server"] == "apache", names.index(record["row"]), record["daemon"])
+        found.setdefault(key, []).append((busiest, record))
+    for (_, number, is_controlled), runs in sorted(found.items()):
+        phase, record = sorted(runs, key=lambda run: run[0]["served/s"])[len(runs) // 2]
+        row, ms = ROWS[names[number]], record["state"].get("m")
+        ms = ms if len({load for _, load in row.phases}) == 1 else None
+        seconds = row.phases[record["phases"].index(phase)][0]
         cells = (
-            f"{record['server']}, {record['row']}", ROWS[record["row"]].daemon if record["daemon"] else "none",
-            f"{phase['views/s']:.0f}", f"{phase['served/s']:.0f}", f"{phase['rejected'] / seconds:.1f}",
+            f"{record['server']}, {row.title}", row.daemon if is_controlled else "none", str(len(runs)),
+            f"{phase['views/s']:,.0f}", f"{phase['served/s']:,.0f}", f"{phase['rejected'] / seconds:.0f}",
             f"{phase['failed'] / seconds:.1f}", f"{phase['p95_s']:.2f} s", f"{phase['p95_late_s']:.2f} s",
-            f"{phase['share']:.2f}",
+            f"{phase['share']:.2f}", f"{ms[0]:.2f} to {ms[1]:.2f}" if ms else "",
         )  # fmt: skip
         yield f"| {' | '.join(cells)} |"
 
