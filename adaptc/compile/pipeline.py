@@ -302,7 +302,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("half-objects", 5, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
     EditPass("strip", 16, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
-    EditPass("third-parties", 2, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
+    EditPass("third-parties", 3, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
         17,

@@ -27,6 +27,8 @@ F = TypeVar("F")
 # Bytes of a request and its response without the body, at the least: header fields as HTTP/2 compresses them. In
 # HTTP/1.1 they are 600 and more. Without them no data URI pays: base64 compresses to the size of the image again.
 REQUEST_BYTES = 100
+# Bytes that a script or a player of another site which waits for visitors is worth, at least: most load others
+WAITING_BYTES = 4096
 
 Options = Mapping[str, Any]
 

@@ -116,6 +116,20 @@ def test_a_level_is_as_the_one_above_where_it_would_be_dearer(site: BuiltSite, m
     assert "lower would make it larger to transfer (" in said[0].message
 
 
+def test_a_small_page_grows_by_less_than_what_waits_for_visitors(tmp_path: Path) -> None:
+    """Files of other sites are no part of a page's weight, but not loading them is worth a small script."""
+    chat = """<script>document.head.append(Object.assign(document.createElement('script'),
+      {src: 'https://widget.intercom.io/widget/a'}))</script>"""
+    player = "<iframe src=https://www.youtube.com/embed/a title='A film' width=560 height=315></iframe>"
+    words = "<p>A visitor reads these words.</p>"
+    site = BuiltSite(tmp_path).write({"chat.html": f"<p>{words}{chat}", "film.html": words + player, "a.html": words})
+    result = site.build(build__levels=["lossless", "moderate"])
+    assert [one.id for one in result.diagnostics] == []
+    assert "adaptc" not in site.read("a.html", "moderate").decode()
+    assert "mousemove" in site.read("chat.html", "moderate").decode()
+    assert "srcdoc" in site.read("film.html", "moderate").decode()
+
+
 def pattern(seed: int) -> bytes:
     """A picture of 5 kB, of which a copy saves less than base64 adds."""
     image, chance, output = Image.new("RGB", (160, 120)), random.Random(seed), BytesIO()

@@ -193,12 +193,18 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
         "links.html": text + "<script>document.links[0].href = 'b.html'</script>",
         "boxes.html": text + "<script>x.style.margin = '99px'</script>",
         "noscript.html": text + "<noscript>No script</noscript><script>0</script>",
+        "key.html": text + "<kbd id=key hidden>K</kbd><script>key.hidden = false</script>",
+        "label.html": text + "<button id=key style=width:9em>Light</button><script>key.textContent = 'System'</script>",
+        "unlabelled.html": text + "<button id=key style=width:9em></button><script>key.textContent = 'System'</script>",
+        "speck.html": text + "<script>document.body.append(document.createElement('canvas'))</script>"
+        "<style>canvas {position: absolute; width: 1px; height: 1px}</style>",
+        "keys.html": f"<main>{text}<kbd id=key hidden>K</kbd></main><script>key.hidden = false</script>",
         "none.html": text,
     }
     site = site_of(tmp_path, pages)
     look(site)
     same = {path for path, seen in evidence(site).items() if seen.is_same_without_scripts}
-    assert same == {"same.html", "noscript.html"}
+    assert same == {"same.html", "noscript.html", "key.html", "label.html", "speck.html"}
 
 
 @pytest.mark.chromium

@@ -1,7 +1,8 @@
 """third-parties: scripts of other sites run once a visitor does something, players and maps load once they are touched.
 
 Only what nobody waits for is held back: scripts that the markup loads with ``async``, and those that other scripts
-insert (``wake.js``). They come when they like, so that the scripts of the page cannot rely on them. A frame shows a
+insert (``wake.js``). They come when they like, so that the scripts of the page cannot rely on them. Of others it is
+known what they define, and that the page does not use it, or not before it is there. A frame shows a
 link in place of a player or a map, which loads it into the frame. All depends on lists of hosts, which are options.
 """
 
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
-from adaptc.compile.view import Options, View
+from adaptc.compile.view import WAITING_BYTES, Options, View
 from adaptc.core.model import Action
 from adaptc.core.urls import host_and_path, host_of, join
 from adaptc.formats.html.edit import Editor
@@ -32,8 +33,6 @@ __all__ = ["hold_third_parties"]
 NAME = "third-parties"
 # The type of a script that is held back, and the attribute with its address; its own type is in TYPE-type
 _TYPE, _ADDRESS = "adaptc-held", "data-held"
-# Bytes that not loading a script or player is worth, at least: few are smaller, and most load others
-_WORTH = 4096
 
 
 def hold_third_parties(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
@@ -54,7 +53,7 @@ def hold_third_parties(editor: Editor, page: PageContext, view: View, options: O
 def _hold_scripts(editor: Editor, page: PageContext, hosts: Collection[str], report: Report) -> None:
     scripts = [each for each in editor.tree.iter_elements("script") if not is_isolated(each, editor.text)]
     held = [each for each in scripts if _is_of(host_of(page.base, each.attr("src") or ""), hosts)]
-    ready = [each for each in held if _comes_when_it_likes(each) and not page.selects("src", each.attr("src") or "")]
+    ready = [each for each in held if _may_wait(each, editor.text, page)]
     for script in held:
         host = host_of(page.base, script.attr("src") or "")
         if script in ready:
@@ -67,13 +66,37 @@ def _hold_scripts(editor: Editor, page: PageContext, hosts: Collection[str], rep
     if ready or inserted:
         waiting = {host_of(page.base, script.attr("src") or "") for script in ready}.union(inserted)
         editor.insert_before(scripts[0], f"<script>{_wake_script(tuple(sorted(waiting)))}</script>")
-        report.absorbed += _WORTH * (len(ready) + len(inserted))
+        report.absorbed += WAITING_BYTES * (len(ready) + len(inserted))
 
 
-def _comes_when_it_likes(script: Element) -> bool:
-    kind = script.attr("type")
+def _may_wait(script: Element, text: str, page: PageContext) -> bool:
+    kind, address = script.attr("type"), script.attr("src") or ""
     is_script = is_javascript_type(kind, script.attr("language")) or is_module_type(kind)
-    return is_script and "async" in script.attrs and "nomodule" not in script.attrs
+    if not is_script or "nomodule" in script.attrs or page.selects("src", address):
+        return False
+    return "async" in script.attrs or _is_unused(_GLOBALS.get(_known_host(host_of(page.base, address))), text, page)
+
+
+# What scripts of other sites define that pages load before other scripts: the name by which pages use it
+_GLOBALS = {
+    "addthis.com": "addthis", "cloudflareinsights.com": "__cfBeacon", "gc.zgo.at": "goatcounter",
+    "plausible.io": "plausible", "scripts.simpleanalyticscdn.com": "sa_event", "stats.wp.com": "_stq",
+    "umami.is": "umami", "usefathom.com": "fathom", "zdassets.com": "zE",
+}  # fmt: skip
+
+
+def _known_host(host: str) -> str | None:
+    return next((known for known in _GLOBALS if _is_of(host, (known,))), None)
+
+
+def _is_unused(name: str | None, text: str, page: PageContext) -> bool:
+    """Whether no script or handler of a page uses a global, or the page has a queue for it (``x = window.x || []``)."""
+    if name is None:
+        return False
+    if re.search(rf"\b{name}\s*=\s*(?:window\.)?{name}\s*\|\|", text):
+        return True
+    codes = (code if isinstance(code, str) else code.decode("utf-8", "replace") for code in page.scripts)
+    return not any(re.search(rf"(?<![\w/-]){name}(?:\s*\(|\??\.)", code) for code in (text, *codes))
 
 
 def _hold(script: Element, editor: Editor) -> None:
@@ -117,7 +140,7 @@ def _hold_frames(editor: Editor, page: PageContext, hosts: Collection[str], repo
             title = fold_space(frame.attr("title") or "") or host
             content = _PLAYER.format(address=attribute_markup("href", _playing(url)), title=text_markup(title))
             editor.set_attribute(frame, "srcdoc", content)
-            report.absorbed += _WORTH
+            report.absorbed += WAITING_BYTES
         verb = "held" if reason is None else KEPT
         report.actions.append(Action(NAME, verb, host, reason or "it loads once it is touched"))
 

@@ -4,7 +4,11 @@
 // and the window, and the click that woke them.
 {
   const hosts = HOSTS
-  const isHeld = ({ hostname }) => hosts.some((host) => hostname === host || hostname.endsWith('.' + host))
+  const isHeld = (script) => {
+    const { hostname } = Object.assign(document.createElement('a'), { href: script.src })
+    return hosts.some((host) => hostname === host || hostname.endsWith('.' + host))
+  }
+  const waits = (node) => !isAwake && node instanceof HTMLScriptElement && node.src && isHeld(node)
   const missed = new Map()
   const signs = ['pointerdown', 'mousemove', 'touchstart', 'wheel', 'scroll', 'keydown', 'focusin']
   const options = { capture: true, passive: true }
@@ -14,7 +18,7 @@
   for (const name of ['appendChild', 'insertBefore']) {
     const insert = Node.prototype[name]
     Node.prototype[name] = function (node, before) {
-      if (!isAwake && node instanceof HTMLScriptElement && node.src && isHeld(new URL(node.src))) {
+      if (waits(node)) {
         held.push(() => insert.call(this, node, before && before.parentNode === this ? before : null))
         return node
       }
@@ -22,11 +26,19 @@
     }
   }
 
+  for (const name of ['append', 'prepend', 'before', 'after']) {
+    const insert = Element.prototype[name]
+    Element.prototype[name] = function (...nodes) {
+      for (const node of nodes.filter(waits)) held.push(() => this.isConnected ? insert.call(this, node) : document.head.append(node))
+      return insert.apply(this, nodes.filter((node) => !waits(node)))
+    }
+  }
+
   const repeatFor = (target) => {
     const listen = target.addEventListener
     target.addEventListener = function (type, listener, ...rest) {
       const event = missed.get(type), script = document.currentScript
-      if (event && listener && script && script.src && isHeld(new URL(script.src))) {
+      if (event && listener && script && script.src && isHeld(script)) {
         setTimeout(() => listener.handleEvent ? listener.handleEvent(event) : listener.call(target, event))
         if (type !== 'click') return
       }

@@ -77,6 +77,28 @@ def test_hydration_waits_only_where_a_browser_shows_the_same_without(is_same: bo
     assert (rewritten.content is None) != is_same
 
 
+@pytest.mark.parametrize(
+    ("is_seen", "words", "code", "reason"),
+    [
+        (True, "<h1>404</h1> Not found", "x()", None),
+        (False, "<h1>404</h1> Not found", "x()", "its HTML holds hardly any text"),
+        (True, "", "x()", "its HTML holds hardly any text"),
+        (True, "<p>Loading...</p>", "x()", "its HTML holds hardly any text"),
+        (True, "<h1>Ships</h1>", "fetch('/ships.json').then(show)", "its HTML holds hardly any text"),
+    ],
+)
+def test_hydration_of_a_short_page_waits_where_a_browser_saw_that_nothing_is_missing(
+    is_seen: bool, words: str, code: str, reason: str | None
+) -> None:
+    text = page(
+        f"<div id=__docusaurus><main>{words}</main></div>", "<script defer src=/assets/js/main.75c38abc.js></script>"
+    )
+    seen = {"index.html": PageEvidence((), is_same_without_scripts=True)} if is_seen else {}
+    files = {"index.html": text, "assets/js/main.75c38abc.js": code + "/*" + "x" * 5000 + "*/"}
+    rewritten = SmallSite(files, evidence=seen).rewrite(steps=DROP, promise="words")
+    assert [each.reason for each in rewritten.actions if each.verb == "kept"] == ([reason] if reason else [])
+
+
 ALPINE = "<div x-data='{open: false}'><button @click='open = !open'>Menu</button><p x-show=open x-cloak>Ships</p></div>"
 ALPINE_HEAD = "<script defer src=/collapse.js></script><script defer src=/npm/alpinejs@3.14/cdn.js></script>"
 

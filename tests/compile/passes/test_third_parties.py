@@ -55,6 +55,29 @@ def test_a_script_that_comes_when_it_likes_is_held() -> None:
     assert text.index("mousemove") < text.index(held)
 
 
+STUB = (
+    "<script>window.plausible = window.plausible || function () { (plausible.q = plausible.q || []).push(arguments) }"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_held"),
+    [
+        ("<script defer src=https://plausible.io/js/script.js></script><p>x", True),
+        (f"<script defer src=https://plausible.io/js/script.js></script>{STUB}; plausible('x')</script>", True),
+        ("<script defer src=https://plausible.io/js/script.js></script><a onclick=\"plausible('x')\">x</a>", False),
+        ("<script defer src=https://plausible.io/js/script.js></script><script src=own.js></script>", False),
+        ("<script src=https://static.zdassets.com/ekr/snippet.js?key=a></script><p>x", True),
+        ("<script src=https://static.zdassets.com/ekr/snippet.js></script><script>zE('hide')</script>", False),
+    ],
+)
+def test_a_script_waits_if_the_page_does_not_use_what_it_is_known_to_define(body: str, is_held: bool) -> None:
+    site = SmallSite({"index.html": HEAD + body, "own.js": "onclick = () => window.plausible('x')"})
+    options = {"hosts": ["plausible.io", "zdassets.com"], "frames": []}
+    result = site.rewrite(steps=(Step(BY_NAME["third-parties"], options),), promise="words")
+    assert [action.verb for action in result.actions] == ["held" if is_held else "kept"]
+
+
 @pytest.mark.parametrize(
     ("body", "kept"),
     [
@@ -80,6 +103,37 @@ def test_a_policy_keeps_the_page_as_it_is() -> None:
 
 
 # What the other site's scripts do: they say when they ran, and what they saw
+WAYS = [
+    "head.append(s)",
+    "head.prepend('text', s)",
+    "scripts[0].before(s)",
+    "scripts[0].after(s)",
+    "head.appendChild(s)",
+]
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_script_inserts_waits_in_whatever_way(chromium: str, way: str) -> None:
+    body = f"""<p>x<script>const s = document.createElement('script'), bad = s.cloneNode()
+    s.src = 'https://chat.example/c.js'; bad.src = 'https://'; document.head.append(bad); document.{way}</script>"""
+    content, asked = rewritten(body).content or b"", list[str]()
+
+    def server(url: str) -> Answer | None:
+        asked.append(url)
+        return Answer(content, "text/html") if url == URL else Answer(b"told = 1", "text/javascript")
+
+    async def act(tab: Tab) -> tuple[bool, object]:
+        before = "https://chat.example/c.js" in asked
+        await tab.send("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": 20, "y": 20})
+        await tab.idle(10)
+        await tab.advance(10)
+        told = await tab.send("Runtime.evaluate", {"expression": "globalThis.told"})
+        return before, told["result"].get("value")
+
+    assert in_tab(chromium, server, act) == (False, 1)
+
+
 TOLD = """(globalThis.told ??= []).push('{name}:' + (document.currentScript.dataset.site ?? ''))
 for (const [target, type] of [[document, 'DOMContentLoaded'], [window, 'load'], [document, 'click']])
   target.addEventListener(type, (event) => told.push('{name} ' + event.type))

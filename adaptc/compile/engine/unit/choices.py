@@ -143,6 +143,11 @@ def as_source(result: UnitResult, reason: str) -> UnitResult:
     return dataclasses.replace(result, diagnostics=diagnostics, demoted=(*result.demoted, result.level))
 
 
+def waiting(result: UnitResult) -> int:
+    """Return how many scripts and frames of other sites a page does not load before a visitor does something."""
+    return sum(action.pass_name == "third-parties" and action.verb == "held" for action in result.actions)
+
+
 # ---- smaller budgets
 
 

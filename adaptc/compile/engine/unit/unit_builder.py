@@ -38,6 +38,7 @@ from adaptc.compile.engine.unit.choices import (
     choose_page,
     harm_in,
     smaller_budgets,
+    waiting,
     with_budget,
 )
 from adaptc.compile.engine.unit.recording_view import Labelling, RecordingView
@@ -48,7 +49,7 @@ from adaptc.compile.page.context import KEPT
 from adaptc.compile.page.page_harm import Matcher
 from adaptc.compile.pipeline import Plan, SidecarPass, levels_above, plan_level
 from adaptc.compile.rewrite import PageResult, Refusal, rewrite_page
-from adaptc.compile.view import Alternates, DerivedFile
+from adaptc.compile.view import WAITING_BYTES, Alternates, DerivedFile
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_chunks
@@ -220,6 +221,7 @@ class UnitBuilder:
         if refusal is not None:
             return as_above(result, higher, refusal.reason, refusal.kind)
         limit, worth = self.asset_weigher.page(higher, view), self.snapshot.settings.request_worth
+        limit = limit.with_more(waiting(result) - waiting(higher), WAITING_BYTES)
         excess = self.asset_weigher.page(result, view).excess(limit, worth)
         if excess is None:
             return result

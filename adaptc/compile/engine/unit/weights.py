@@ -49,6 +49,10 @@ class PageWeight:
         """The bytes of a page in the best coding, for clients without other formats of images."""
         return min(self.sizes[: len(self.sizes) // 2])
 
+    def with_more(self, requests: int, size: int) -> PageWeight:
+        """Return what a page costs that has so many more requests, for files of ``size`` bytes each."""
+        return PageWeight(self.requests + requests, tuple(own + requests * size for own in self.sizes))
+
     def excess(self, other: PageWeight, request_worth: float) -> str | None:
         """Return in words by what this page is dearer, or ``None``.
 

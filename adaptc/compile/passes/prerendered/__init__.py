@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 from adaptc.compile.page.context import KEPT, PageContext, Report
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.passes.prerendered.dependence import (
+    SHORT,
     absence_reason,
     dependence_reason,
     fetching_reason,
     held_facts,
     let_followers_run,
 )
-from adaptc.compile.passes.prerendered.hydration import Hydration, find_framework
+from adaptc.compile.passes.prerendered.hydration import Framework, Hydration, find_framework
 from adaptc.compile.passes.prerendered.loading import load_lazy_images
 from adaptc.compile.passes.prerendered.vitepress import (
     DEPTHS,
@@ -41,8 +42,9 @@ from adaptc.formats.script.minify import minify_script
 if TYPE_CHECKING:
     from turbohtml import Document, Element
 
+    from adaptc.browser.evidence import PageEvidence
+
 NAME = "prerendered"
-_OTHER = "without scripts, a browser does not show the same"
 
 
 def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
@@ -63,19 +65,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     evidence = page.evidence
     if evidence is not None and not evidence.is_same_without_scripts and writes_headings(editor.tree, depths):
         evidence = None  # it will show more than the browser saw without scripts
-    is_other = evidence is not None and not evidence.is_same_without_scripts
-    sheets = screen_sheets(editor.tree, page.base, view)
-    reason = _OTHER if is_other else dependence_reason(_streamed_tree(editor), framework.root, sheets)
-    if not reason and framework.needs.search(editor.text):
-        reason = "scripts run before a visitor uses anything"
-    elif not reason and evidence is None and framework.needs_evidence:
-        reason = "only a browser says what it shows without scripts"
-    elif not reason and evidence is None:
-        reason = absence_reason(_streamed_tree(editor), framework.root, sheets) or fetching_reason(
-            hydration, page, view
-        )
-    if not reason and not page.policy.allows_script(_wake_script()):
-        reason = "its Content-Security-Policy forbids the script that waits for visitors"
+    reason = _reason_to_run(editor, page, view, (framework, hydration), evidence)
     subject = f"hydration by {framework.name}"
     if reason:
         return Report([Action(NAME, KEPT, subject, reason)])
@@ -84,6 +74,32 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     _hold(editor, hydration)
     held = Action(NAME, "held", subject, "it runs once a visitor uses what it serves", len(hydration.scripts))
     return Report([held, *actions], held=files)
+
+
+def _reason_to_run(
+    editor: Editor, page: PageContext, view: View, found: tuple[Framework, Hydration], evidence: PageEvidence | None
+) -> str | None:
+    """Return why the scripts that hydrate a page cannot wait, if so; ``evidence`` is what a browser saw of it."""
+    framework, hydration = found
+    if evidence is not None and not evidence.is_same_without_scripts:
+        return "without scripts, a browser does not show the same"
+    sheets, tree = screen_sheets(editor.tree, page.base, view), _streamed_tree(editor)
+
+    def brought_reason() -> str | None:
+        return absence_reason(tree, framework.root, sheets) or fetching_reason(hydration, page, view)
+
+    reason = dependence_reason(tree, framework.root, sheets)
+    if reason == SHORT and evidence is not None and brought_reason() is None:
+        reason = dependence_reason(tree, framework.root, sheets, least=1)  # as error pages, which a browser saw
+    if reason:
+        return reason
+    if framework.needs.search(editor.text):
+        return "scripts run before a visitor uses anything"
+    if evidence is None:
+        reason = "only a browser says what it shows without scripts" if framework.needs_evidence else brought_reason()
+    if not reason and not page.policy.allows_script(_wake_script()):
+        reason = "its Content-Security-Policy forbids the script that waits for visitors"
+    return reason
 
 
 def _adapt(editor: Editor, roots: Sequence[Element], depths: frozenset[str]) -> Iterator[Action]:

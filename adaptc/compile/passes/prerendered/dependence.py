@@ -199,14 +199,20 @@ _TYPED = frozenset({
 })  # fmt: skip
 
 
-def dependence_reason(tree: Document, selector: str, sheets: Sequence[str]) -> str | None:
-    """Return why the part of a page that ``selector`` selects needs its scripts to be read or sent, if it does."""
+SHORT = "its HTML holds hardly any text"
+
+
+def dependence_reason(tree: Document, selector: str, sheets: Sequence[str], least: int = _LEAST) -> str | None:
+    """Return why the part of a page that ``selector`` selects needs its scripts to be read or sent, if it does.
+
+    The main content has at least ``least`` characters.
+    """
     root = tree.select_one(selector)
     if root is None:
         return "its HTML does not have the element that scripts fill"
     main = _main_content(tree, root)
-    if content_length(main) < _LEAST:
-        return "its HTML holds hardly any text"
+    if content_length(main) < least:
+        return SHORT
     if root.select_one(_UNWRITTEN) is not None or main.select_one(_LOADING) is not None:
         return "a script writes a part of it"
     if main.select_one("canvas") is not None:
