@@ -8,6 +8,7 @@ where a page has others. Pages that preload the file which browsers chose before
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Set
 from dataclasses import replace
 
@@ -19,7 +20,7 @@ from adaptc.compile.view import WOFF2, Asset, DerivedFile, DerivingView, Options
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes
 from adaptc.core.model import OWN_DIRECTORY, Action
-from adaptc.formats.css.fonts import OfferedFont, face_sources, offer_fonts, set_font_display
+from adaptc.formats.css.fonts import ALL_CODES, CodeRanges, OfferedFont, face_sources, offer_fonts, set_font_display
 from adaptc.formats.font import FontGlyphs, embedded_font, font_glyphs
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import preloads
@@ -31,6 +32,7 @@ KEEP = "keep"
 # Bytes of the choice in the sheet, about: what a copy must save
 _MARKUP = 100
 _ENDINGS = (".woff", ".woff2", ".ttf", ".otf")
+_Divided = tuple[frozenset[int], frozenset[int]]
 # What a subset must save, for a rule of its own and for pages of which a script writes other characters
 _LARGEST_PART, _LEAST = 0.75, 2000
 
@@ -83,10 +85,10 @@ class _Fonts:
             self.actions.append(Action(self.name, "set", "font-display", display))
         return shown
 
-    def copies(self, url: str, *, may_split: bool) -> OfferedFont | None:
-        """Return the copies of the font at ``url`` that are worth their bytes."""
+    def copies(self, url: str, within: CodeRanges) -> OfferedFont | None:
+        """Return the copies of the font at ``url``, of a rule for some code points, that are worth their bytes."""
         if url[:5].lower() == "data:":
-            return self._embedded(url, may_split=may_split)
+            return self._embedded(url, within)
         destination = self.view.follow(self.base, url)
         path = destination.path
         if path is None or "#" in destination.target.suffix or not path.lower().endswith(_ENDINGS):
@@ -101,11 +103,11 @@ class _Fonts:
             self.saved += size - file.size
             size, whole = file.size, url_like(url, self.path, file.path, self.view)
         offered = OfferedFont(whole)
-        if self.options["subset"] and may_split and glyphs is not None:
-            offered = self._with_subset(offered, path, url, size, glyphs)
+        if self.options["subset"] and glyphs is not None:
+            offered = self._with_subset(offered, path, url, size, self._divided(glyphs, within))
         return offered if offered != OfferedFont() else None
 
-    def _embedded(self, url: str, *, may_split: bool) -> OfferedFont | None:
+    def _embedded(self, url: str, within: CodeRanges) -> OfferedFont | None:
         """Return what takes the place of a font in the sheet: what the site shows of it, and a file of all, or all."""
         content = embedded_font(url) if self.name == NAME else None
         glyphs = None if content is None else font_glyphs(content)
@@ -115,13 +117,13 @@ class _Fonts:
         file = self.view.derive(self.path, WOFF2, known)
         if isinstance(file, str):
             return None
-        inside, outside = glyphs.characters & (shown := self.view.shown_characters()), glyphs.characters - shown
-        if self.options["subset"] and may_split and outside:
+        inside, outside = self._divided(glyphs, within)
+        if self.options["subset"] and outside:
             part = self.view.derive(self.path, WOFF2, {**known, **self._part(inside)})
             if not isinstance(part, str) and part.size <= _LARGEST_PART * file.size and file.size - part.size >= _LEAST:
                 whole = url_like("x", self.path, file.path, self.view)
                 self._note("split", size - part.size)
-                return OfferedFont(whole, self._data_uri(part), shown, outside, replaces=True)
+                return OfferedFont(whole, self._data_uri(part), self.view.shown_characters(), outside, replaces=True)
         if size - file.size < _MARKUP:
             return None
         self._note("converted", size - file.size)
@@ -138,10 +140,20 @@ class _Fonts:
     def _data_uri(self, font: DerivedFile) -> str:
         return data_uri(self.view.copy_content(font), font.media_type)
 
-    def _with_subset(self, offered: OfferedFont, path: str, url: str, size: int, glyphs: FontGlyphs) -> OfferedFont:
+    def _divided(self, glyphs: FontGlyphs, within: CodeRanges) -> _Divided:
+        """Return the code points of a rule that a font draws: those that the site has, and others.
+
+        There are no others where browsers do not load the font: the site has no character for which the rule is.
+        """
+        shown, firsts = self.view.shown_characters(), [first for first, _ in within]
+        found = ((code, bisect_right(firsts, code) - 1) for code in glyphs.characters)
+        drawn = frozenset(code for code, index in found if index >= 0 and code <= within[index][1])
+        inside = drawn & shown
+        return inside, drawn - shown if inside or within == ALL_CODES else frozenset()
+
+    def _with_subset(self, offered: OfferedFont, path: str, url: str, size: int, divided: _Divided) -> OfferedFont:
         """Add the part of a font that draws the characters of the site, if browsers then load much less."""
-        shown = self.view.shown_characters()
-        inside, outside = glyphs.characters & shown, glyphs.characters - shown
+        inside, outside = divided
         subset = self.view.derive(path, WOFF2, self._part(inside)) if outside else ""
         if isinstance(subset, str) or subset.size > _LARGEST_PART * size or size - subset.size < _LEAST:
             return offered
@@ -149,7 +161,7 @@ class _Fonts:
         self.actions.append(Action(self.name, "split", path, saved))
         self.saved += size - subset.size
         address = url_like(url, self.path, subset.path, self.view)
-        return replace(offered, subset=address, inside=shown, outside=outside)
+        return replace(offered, subset=address, inside=self.view.shown_characters(), outside=outside)
 
 
 def preload_fonts(editor: Editor, page: PageContext, view: DerivingView, _options: Options) -> Report:

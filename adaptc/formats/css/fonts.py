@@ -6,7 +6,8 @@ Icon fonts are kept where text fonts are dropped: without one, a page shows boxe
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, pairwise
@@ -18,9 +19,9 @@ from adaptc.formats.css.rules import Item, declaration_items, sheet_items
 from adaptc.formats.css.scanner import unescape
 
 __all__ = [
-    "OfferedFont", "chosen_source", "drop_fetched_fonts", "drop_font_imports", "drop_fonts", "drop_missing_fonts",
-    "face_sources", "font_face_items", "font_family", "has_private_use", "icon_families", "idle_sources",
-    "is_font_service", "is_icon_service", "offer_fonts", "replace_font_sources", "set_font_display",
+    "ALL_CODES", "CodeRanges", "OfferedFont", "chosen_source", "drop_fetched_fonts", "drop_font_imports", "drop_fonts",
+    "drop_missing_fonts", "face_sources", "font_face_items", "font_family", "has_private_use", "icon_families",
+    "idle_sources", "is_font_service", "is_icon_service", "offer_fonts", "replace_font_sources", "set_font_display",
     "unicode_ranges",
 ]  # fmt: skip
 
@@ -271,7 +272,7 @@ def _chosen_reference(value: str) -> CssReference | None:
 class OfferedFont:
     """Copies of a font as WOFF2 by their URLs: the ``whole``, and a ``subset`` for the code points ``inside``.
 
-    Other code points that the font draws are ``outside``. With ``replaces`` they come in the place of the original.
+    Others of its rule that the font draws are ``outside``. With ``replaces`` they come in the place of the original.
     """
 
     whole: str | None = None
@@ -281,11 +282,16 @@ class OfferedFont:
     replaces: bool = False
 
 
+# First and last code points, in their order, which do not meet
+CodeRanges = tuple[tuple[int, int], ...]
+ALL_CODES: CodeRanges = ((0, 0x10FFFF),)
+
+
 class FontCopies(Protocol):
     """What makes copies of fonts."""
 
-    def __call__(self, url: str, *, may_split: bool) -> OfferedFont | None:
-        """Return the copies of the font at ``url``, with a subset only if its rule may become two."""
+    def __call__(self, url: str, within: CodeRanges) -> OfferedFont | None:
+        """Return the copies of the font at ``url`` for the code points of its rule, with a subset if there are any."""
 
 
 def offer_fonts(text: str, copy: FontCopies) -> str:
@@ -300,7 +306,9 @@ def offer_fonts(text: str, copy: FontCopies) -> str:
         reference = _embedded_reference(face) or _chosen_reference(face.value)
         if reference is None:
             continue
-        font = copy(reference.url, may_split=_may_split(text[face.item.body : face.item.close]))
+        own = _own_range(text, face)
+        within = _ranges(text[own.body : own.close]) if own is not None else ALL_CODES
+        font = copy(reference.url, within)
         if font is None:
             continue
         start = face.place_of(reference)
@@ -308,18 +316,40 @@ def offer_fonts(text: str, copy: FontCopies) -> str:
         pieces.append(text[position : face.item.start])
         whole = _source(font.whole, font)
         if font.subset is not None:
-            inside, outside = unicode_ranges(font.inside, font.outside)
-            subset = _source(font.subset, font)
-            pieces += [_with_range(text, face, place, subset, inside), _with_range(text, face, place, whole, outside)]
+            inside, outside = unicode_ranges(font.inside, font.outside, within)
+            ranged = own or face.item._replace(close=face.item.body)
+            for source, characters in ((_source(font.subset, font), inside), (whole, outside)):
+                value = characters if own is not None else f"unicode-range:{characters};"
+                pieces.append(_replaced(text, face.item, [(*place, source), (ranged.body, ranged.close, value)]))
         else:
             pieces += [text[face.item.start : place[0]], whole, text[place[1] : face.item.end]]
         position = face.item.end
     return "".join([*pieces, text[position:]])
 
 
-def _may_split(body: str) -> bool:
-    """Whether the declarations of an ``@font-face`` are of a font for all characters."""
-    return all(each.name != "unicode-range" for each in declaration_items(body))
+_RANGES = re.compile(rf"\s*{_RANGE.pattern}(?:\s*,\s*{_RANGE.pattern})*\s*", re.IGNORECASE)
+
+
+def _own_range(text: str, face: _Face) -> Item | None:
+    """Return the ``unicode-range`` of a rule, with its place in the sheet; of several the last one counts."""
+    body = face.item.body
+    items = declaration_items(text[body : face.item.close])
+    own = [each for each in items if each.name == "unicode-range"]
+    return own[-1]._replace(body=body + own[-1].body, close=body + own[-1].close) if own else None
+
+
+def _ranges(value: str) -> CodeRanges:
+    """Return the code points of a ``unicode-range``, none if it is not valid."""
+    bounds = sorted(map(_bounds, _RANGE.finditer(value))) if _RANGES.fullmatch(value) else []
+    merged: list[tuple[int, int]] = []
+    for first, last in bounds:
+        if not first <= last < _END:
+            return ()
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = merged[-1][0], max(last, merged[-1][1])
+        else:
+            merged.append((first, last))
+    return tuple(merged)
 
 
 def _source(url: str | None, font: OfferedFont) -> str:
@@ -333,23 +363,32 @@ def _embedded_reference(face: _Face) -> CssReference | None:
     return references[0] if is_only and references[0].url[:5].lower() == "data:" else None
 
 
-def _with_range(text: str, face: _Face, place: tuple[int, int], source: str, characters: str) -> str:
-    """Return a rule for some characters, with another source in the place of what is there."""
-    item, (start, end) = face.item, place
-    parts = (text[item.start : item.body], f"unicode-range:{characters};", text[item.body : start], source)
-    return "".join((*parts, text[end : item.end]))
+def _replaced(text: str, item: Item, changes: Iterable[tuple[int, int, str]]) -> str:
+    """Return a rule with other texts at some of its places."""
+    pieces, position = [], item.start
+    for start, end, new in sorted(changes):
+        pieces += [text[position:start], new]
+        position = end
+    return "".join([*pieces, text[position : item.end]])
 
 
-def unicode_ranges(inside: Set[int], outside: Set[int]) -> tuple[str, str]:
-    """Return two values of ``unicode-range`` that divide Unicode; each other code point is in that of the one before.
+def unicode_ranges(inside: Set[int], outside: Set[int], within: CodeRanges = ALL_CODES) -> tuple[str, str]:
+    """Return two values of ``unicode-range`` that divide ``within``; each other code point is with the one before it.
 
     So a font of the reader's system, which may have more characters, draws what it would without the division.
     """
     runs = [(is_inside, next(codes)) for is_inside, codes in groupby(sorted(inside | outside), key=inside.__contains__)]
     starts = [0, *(start for _, start in runs[1:]), _END]
     ranges: dict[bool, list[str]] = {True: [], False: []}
+    pending = deque(within)
     for (is_inside, _), (start, end) in zip(runs, pairwise(starts), strict=True):
-        ranges[is_inside].append(f"U+{start:X}" if end == start + 1 else f"U+{start:X}-{end - 1:X}")
+        while pending and pending[0][0] < end:
+            first, last = max(pending[0][0], start), min(pending[0][1], end - 1)
+            if first <= last:
+                ranges[is_inside].append(f"U+{first:X}" if first == last else f"U+{first:X}-{last:X}")
+            if pending[0][1] >= end:
+                break
+            pending.popleft()
     return ",".join(ranges[True]), ",".join(ranges[False])
 
 

@@ -99,6 +99,23 @@ def test_hydration_of_a_short_page_waits_where_a_browser_saw_that_nothing_is_mis
     assert [each.reason for each in rewritten.actions if each.verb == "kept"] == ([reason] if reason else [])
 
 
+@pytest.mark.parametrize(
+    ("data", "styles"),
+    [
+        ('{\\"scrollOffset\\":134,\\"x\\":1}', [None, "scroll-margin-top:110px", "color:red;scroll-margin-top:134px"]),
+        ('{\\"scrollOffset\\":\\"header\\"}', [None, None, "color:red"]),
+        ("{}", [None, None, "color:red"]),
+    ],
+)
+def test_a_heading_of_vitepress_stands_below_the_bars_once_a_link_leads_to_it(
+    data: str, styles: list[str | None]
+) -> None:
+    words = "<h1>Start</h1><h2 id=a class=padded>A</h2><h3 id=b style='color:red'>B</h3>"
+    head = f'<style>.padded{{padding-top:24px}}</style><script>window.__VP_SITE_DATA__=JSON.parse("{data}")</script>'
+    tree = parse(adapted(prerendered("VitePress", f"<main class=vp-doc>{words}{ARTICLE}</main>", head=head)))
+    assert [tree.select_one(name).attr("style") for name in ("h1", "h2", "h3")] == styles  # type: ignore[union-attr]
+
+
 ALPINE = "<div x-data='{open: false}'><button @click='open = !open'>Menu</button><p x-show=open x-cloak>Ships</p></div>"
 ALPINE_HEAD = "<script defer src=/collapse.js></script><script defer src=/npm/alpinejs@3.14/cdn.js></script>"
 

@@ -47,17 +47,22 @@ setTimeout(() => {{
   for (const type of ['focus', 'focusin']) document.querySelector('input').addEventListener(type, () => tell(type))
   document.querySelector('[aria-haspopup]').addEventListener('mouseenter', () => tell('over'))
   document.querySelector('.replaced').outerHTML = '<button class=replaced onclick="told.push(\\'new\\')">R</button>'
+  const inner = document.querySelector('x-box').shadowRoot.querySelector('a')
+  inner.addEventListener('click', (event) => tell('inner'))
   document.addEventListener('click', () => {{}})
 }}, 30)
 {FILES["assets/js/main.75c38abc.js"].replace("run", "String")}
 """
-STYLE = "<style>button,a,input,p,span{position:fixed;left:0;width:90px;height:20px;margin:0;font:9px Arial}</style>"
-PLACES = ("#start", "a[href]", "input", ".menu", ".replaced", "p.words")
+STYLE = (
+    "<style>button,a,input,p,span,x-box{position:fixed;left:0;width:90px;height:20px;font:9px Arial}p{margin:0}</style>"
+)
+PLACES = ("#start", "a[href]", "input", ".menu", ".replaced", "p.words", "x-box")
 CONTROLS = (
     "<div style='height:5000px'></div>"
     "<button id=start disabled>S</button><a href=#there>L</a><input aria-expanded=false>"
     "<span class=menu aria-haspopup=menu>M</span>"
     "<button class=replaced>R</button><p class=words role=document tabindex=-1>W</p>"
+    "<x-box><template shadowrootmode=open><a role=button style='display:block' href=https://other.example/>I</a></template></x-box>"
 )
 PAGE = page(
     f"<div id=__docusaurus>{ARTICLE}{CONTROLS}</div><script>globalThis.early = 1</script>",
@@ -109,6 +114,7 @@ async def told_in(tab: Tab) -> list[str]:
         ("#start", "click", "pointerdown mousedown mouseup click"),
         (".replaced", "click", "new"),
         (".menu", "move", "over"),
+        ("x-box", "click", "inner"),
         ("input", "type", "typed ab"),
         ("input", "type", "focus"),
         ("input", "type", "focusin"),

@@ -68,7 +68,7 @@ def test_what_is_no_font_or_woff2_already_stays(content: bytes) -> None:
 )
 def test_the_copy_stands_before_the_file_that_browsers_chose(before: str, after: str | None) -> None:
     sheet = "p{color:red}@font-face{font-family:A;%s}a{b:c}"
-    written = offer_fonts(sheet % before, lambda _url, may_split: OfferedFont("new")).replace("url(new)", 'url("new")')
+    written = offer_fonts(sheet % before, lambda _url, _within: OfferedFont("new")).replace("url(new)", 'url("new")')
     assert written == sheet % (after or before)
 
 
@@ -221,6 +221,8 @@ def test_preformatted_text_needs_no_other_part_of_a_font() -> None:
 def test_ranges_are_as_few_as_possible() -> None:
     assert unicode_ranges({0x20, 0x41, 0x43}, {0x42, 0x3B1, 0x3B2}) == ("U+0-41,U+43-3B0", "U+42,U+3B1-10FFFF")
     assert unicode_ranges({0x41}, set()) == ("U+0-10FFFF", "")
+    within = ((0x20, 0x2F), (0x41, 0x42), (0x44, 0x44), (0x400, 0x4FF))
+    assert unicode_ranges({0x41, 0x431}, {0x42, 0x430}, within) == ("U+20-2F,U+41,U+431-4FF", "U+42,U+44,U+400-430")
 
 
 FACE = "@font-face{font-family:C;src:url(../fonts/c.ttf)}p{font-family:C}"
@@ -280,7 +282,8 @@ def test_a_font_in_the_sheet_is_what_the_site_shows_of_it(flavor: str | None, tm
     [
         (f"url({embedded(TRUETYPE)});unicode-range:U+0-FFFF", True),
         (f"url('{embedded(icon_font('woff'), 'application/font-woff')}') format('woff');unicode-range:U+0-FFFF", True),
-        (f"url({embedded(icon_font('woff2'))});unicode-range:U+0-FFFF", False),
+        (f"url({embedded(icon_font('woff2'))});unicode-range:U+0-FFFF", True),
+        (f"url({embedded(icon_font('woff2'))});unicode-range:U+41-42", False),
         (f"url({embedded(TRUETYPE[:5000])})", False),
         (f"url({embedded(TRUETYPE)}),url(x.svg)", False),
         (f"local(A),url({embedded(TRUETYPE)})", False),
@@ -299,11 +302,25 @@ def test_a_font_in_the_sheet_is_woff2_where_it_is_the_only_choice(
         assert sheet.count("data:") == 1 and 'format("woff2");unicode-range' in sheet
 
 
-def test_a_rule_for_some_characters_stays_one(tmp_path: Path) -> None:
-    face = "@font-face{font-family:C;src:url(../fonts/c.ttf);unicode-range:U+0-FFFF}"
+@pytest.mark.parametrize(
+    ("ranges", "parts"),
+    [
+        ("U+0-FFFF", ["U+0-42F,U+431,U+2010-FFFF", "U+430,U+432-200F"]),
+        ("u+04??, U+20", ["U+20,U+400-42F,U+431", "U+430,U+432-4FF"]),
+        ("U+430-44F", ["U+431", "U+430,U+432-44F"]),
+        ("U+432-44F", ["U+432-44F"]),  # browsers do not load it
+        ("U+0-FFFFFF", ["U+0-FFFFFF"]),
+        ("U+5-2,U+400-500", ["U+5-2,U+400-500"]),
+        ("none", ["none"]),
+    ],
+)
+def test_a_rule_for_some_characters_is_divided_within_them(ranges: str, parts: list[str], tmp_path: Path) -> None:
+    face = f"@font-face{{font-family:C;unicode-range:{ranges};src:url(../fonts/c.ttf)}}"
     site = BuiltSite(tmp_path).write(CYRILLIC | {"css/a.css": face + LONG})
     site.built(build__levels=["full", "web"])
-    assert site.read("css/a.css", "web").decode().count("@font-face") == 1
+    sheet = site.read("css/a.css", "web").decode()
+    found = re.findall(r"@font-face\{font-family:C;unicode-range:([^;]+);src:url\(../_adaptc/", sheet)
+    assert [each.lower() for each in found] == [each.replace(", ", ",").lower() for each in parts]
 
 
 def test_icons_count_where_pages_have_their_classes(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from adaptc.compile.passes.prerendered.hydration import Framework, Hydration, fi
 from adaptc.compile.passes.prerendered.loading import load_lazy_images
 from adaptc.compile.passes.prerendered.vitepress import (
     DEPTHS,
+    keep_scroll_offset,
     label_switch,
     write_bar,
     write_outline,
@@ -70,6 +71,8 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     if reason:
         return Report([Action(NAME, KEPT, subject, reason)])
     files = frozenset(path for url in hydration.urls() if (path := view.follow(page.base, url).path) is not None)
+    if framework.name == "VitePress":
+        keep_scroll_offset(editor, screen_sheets(editor.tree, page.base, view))
     actions = list(_adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1], depths))
     _hold(editor, hydration)
     held = Action(NAME, "held", subject, "it runs once a visitor uses what it serves", len(hydration.scripts))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from adaptc.compile.passes.prerendered.hydration import inline_code
 from adaptc.core.facts import FactKind
+from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup, class_names
 from adaptc.formats.html.visible_text import fold_space
@@ -32,6 +33,25 @@ def write_bar(editor: Editor) -> None:
     if added:
         editor.set_attribute(bar, "class", " ".join([*have, *added]))
 
+
+# ---- Where a heading stands that a link leads to: below the bars, as far as a script says
+
+_OFFSET = re.compile(r"""\bscrollOffset\\*["']?:\s*(\d{1,4})\b""")
+
+
+def keep_scroll_offset(editor: Editor, sheets: Sequence[str]) -> None:
+    """Have browsers scroll to a heading as the script does that waits: its text to the site's ``scrollOffset``."""
+    found = next(filter(None, map(_OFFSET.search, inline_code(editor.tree))), None)
+    headings = editor.tree.select(".vp-doc :is(h1, h2, h3, h4, h5, h6)[id]") if found else []
+    cascade = Cascade(editor.tree, sheets, frozenset({"padding-top"})) if headings else None
+    for heading in headings if cascade and found else ():
+        padding = re.fullmatch(r"(\d{1,4})px", cascade.value(heading, "padding-top", _WIDE))
+        margin = int(found[1]) - (int(padding[1]) if padding else 0)
+        style = heading.attr("style")
+        editor.set_attribute(heading, "style", f"{style};" * bool(style) + f"scroll-margin-top:{margin}px")
+
+
+_WIDE = 1280
 
 # ---- The switch of the theme, which a script labels: its state in the markup is that of a light page
 

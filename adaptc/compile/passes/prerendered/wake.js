@@ -22,10 +22,15 @@
     return link && (link.matches('summary') || link.href && !link.matches('[role=button],[role=tab],[aria-expanded],[aria-haspopup],[aria-controls]') &&
       !/^\s*(?:#?\s*$|javascript:)/.test(link.getAttribute('href')))
   }
-  const placeOf = (node) => node.parentElement ? [...placeOf(node.parentElement), [...node.parentElement.children].indexOf(node)] : []
+  // From the root down: which child, and -1 for a step into a shadow root
+  const placeOf = (node) => {
+    const parent = node.parentNode
+    return node instanceof ShadowRoot ? [...placeOf(node.host), -1] : !parent || parent === document ? [] : [...placeOf(parent), [...parent.children].indexOf(node)]
+  }
   // What hydration replaced is found where it was
   const find = ({ target, place }) =>
-    target.isConnected ? target : place.reduce((node, index) => node && node.children[index], document.documentElement)
+    target.isConnected ? target : place.reduce((node, index) => node && (index < 0 ? node.shadowRoot : node.children[index]), document.documentElement)
+  const focusedIn = (root) => root.activeElement?.shadowRoot ? focusedIn(root.activeElement.shadowRoot) : root.activeElement
   const keep = (event, target, isStopped) => {
     // Before the click a button must stay enabled, and one that is pressed may only begin to scroll
     if (/down$|up$/.test(event.type) && event.type !== 'keydown') {
@@ -37,7 +42,7 @@
   }
 
   const hear = (event) => {
-    const { type, target, key } = event
+    const { type, key } = event, [target] = event.composedPath()
     if (!event.isTrusted || !(target instanceof Element)) return
     const isField = target.matches(field)
     if (type === 'keydown') restore(edited.get(target), target)
@@ -92,7 +97,7 @@
     }
     return listen.call(target, type, listener, options)
   }
-  const isHeard = (node) => node && (listening.has(node) || isHeard(node.parentNode))
+  const isHeard = (node) => node && (listening.has(node) || isHeard(node instanceof ShadowRoot ? node.host : node.parentNode))
   const isReady = (node) => !node || !node.disabled && isHeard(node)
   // Routers begin at the top of the page, where the visitor no longer is
   const scrolls = [...['scroll', 'scrollTo', 'scrollBy'].map((name) => [window, name]), [Element.prototype, 'scrollIntoView']]
@@ -111,7 +116,7 @@
       node.value = ''
       setValue(node, value)
     }
-    for (const type of ['input', 'change']) node.dispatchEvent(new Event(type, { bubbles: true }))
+    for (const type of ['input', 'change']) node.dispatchEvent(new Event(type, { bubbles: true, composed: type === 'input' }))
   }
   const repeat = (entry) => {
     const { event } = entry, node = find(entry), send = (type, of = event) => node.dispatchEvent(new event.constructor(type, of))
@@ -122,7 +127,7 @@
   }
 
   const run = async () => {
-    const focused = document.activeElement, focus = { target: focused, place: placeOf(focused) }
+    const focused = focusedIn(document), focus = { target: focused, place: placeOf(focused) }
     for (const link of all('link[rel=TYPE]')) link.rel = link.getAttribute('OWN')
     for (const node of all('li[OWN],ul[OWN]')) node.remove()
     for (const node of all('span[OWN]')) node.parentNode.replaceChildren(...node.childNodes)
@@ -147,7 +152,7 @@
       edited.forEach(restore)
     }
     // React may hydrate a part, and run effects of routers, when its first event comes: one to which nobody answers
-    for (const entry of done) find(entry)?.dispatchEvent(new Event('touchcancel', { bubbles: true }))
+    for (const entry of done) find(entry)?.dispatchEvent(new Event('touchcancel', { bubbles: true, composed: true }))
     if (done.length) await wait()
     observer.disconnect()
     for (const type of types) if (type !== 'keydown') removeEventListener(type, hear, true)
@@ -156,13 +161,13 @@
     // Who was disabled or replaced lost the focus
     if (document.activeElement === document.body && focused !== document.body) find(focus)?.focus({ preventScroll: true })
     // Who listens is told of a field that got it before
-    else if (entered && entered === document.activeElement) {
-      for (const bubbles of [false, true]) entered.dispatchEvent(new FocusEvent(bubbles ? 'focusin' : 'focus', { bubbles }))
+    else if (entered && entered === focusedIn(document)) {
+      for (const bubbles of [false, true]) entered.dispatchEvent(new FocusEvent(bubbles ? 'focusin' : 'focus', { bubbles, composed: true }))
     }
     edited.forEach(tell)
     done.forEach(repeat)
     for (const end = now() + 2000; typed && now() < end; await wait()) {
-      if (!document.activeElement.matches(field)) continue
+      if (!focusedIn(document).matches(field)) continue
       document.execCommand('insertText', false, typed)
       typed = ''
     }
