@@ -74,7 +74,7 @@ def _may_wait(script: Element, text: str, page: PageContext) -> bool:
     is_script = is_javascript_type(kind, script.attr("language")) or is_module_type(kind)
     if not is_script or "nomodule" in script.attrs or page.selects("src", address):
         return False
-    return "async" in script.attrs or _is_unused(_GLOBALS.get(_known_host(host_of(page.base, address))), text, page)
+    return "async" in script.attrs or _is_unused(_global_of(host_of(page.base, address)), text, page)
 
 
 # What scripts of other sites define that pages load before other scripts: the name by which pages use it
@@ -85,8 +85,8 @@ _GLOBALS = {
 }  # fmt: skip
 
 
-def _known_host(host: str) -> str | None:
-    return next((known for known in _GLOBALS if _is_of(host, (known,))), None)
+def _global_of(host: str) -> str | None:
+    return next((name for known, name in _GLOBALS.items() if _is_of(host, (known,))), None)
 
 
 def _is_unused(name: str | None, text: str, page: PageContext) -> bool:
@@ -96,7 +96,9 @@ def _is_unused(name: str | None, text: str, page: PageContext) -> bool:
     if re.search(rf"\b{name}\s*=\s*(?:window\.)?{name}\s*\|\|", text):
         return True
     codes = (code if isinstance(code, str) else code.decode("utf-8", "replace") for code in page.scripts)
-    return not any(re.search(rf"(?<![\w/-]){name}(?:\s*\(|\??\.)", code) for code in (text, *codes))
+    if re.search(rf"(?<![\w/-]){name}(?:\s*\(|\??\.)", text):
+        return False
+    return not any(re.search(rf"(?<![/-])\b{name}\b(?!\.(?:com|io|is)\b)", code) for code in codes)
 
 
 def _hold(script: Element, editor: Editor) -> None:

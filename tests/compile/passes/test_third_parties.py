@@ -69,6 +69,7 @@ STUB = (
         ("<script defer src=https://plausible.io/js/script.js></script><script src=own.js></script>", False),
         ("<script src=https://static.zdassets.com/ekr/snippet.js?key=a></script><p>x", True),
         ("<script src=https://static.zdassets.com/ekr/snippet.js></script><script>zE('hide')</script>", False),
+        ("<script src=https://static.zdassets.com/ekr/snippet.js></script><script>onclick = window.zE</script>", False),
     ],
 )
 def test_a_script_waits_if_the_page_does_not_use_what_it_is_known_to_define(body: str, is_held: bool) -> None:

@@ -42,9 +42,11 @@ _OFFSET = re.compile(r"""\bscrollOffset\\*["']?:\s*(\d{1,4})\b""")
 def keep_scroll_offset(editor: Editor, sheets: Sequence[str]) -> None:
     """Have browsers scroll to a heading as the script does that waits: its text to the site's ``scrollOffset``."""
     found = next(filter(None, map(_OFFSET.search, inline_code(editor.tree))), None)
-    headings = editor.tree.select(".vp-doc :is(h1, h2, h3, h4, h5, h6)[id]") if found else []
-    cascade = Cascade(editor.tree, sheets, frozenset({"padding-top"})) if headings else None
-    for heading in headings if cascade and found else ():
+    headings = editor.tree.select(".vp-doc :is(h1, h2, h3, h4, h5, h6)[id]")
+    if found is None or not headings:
+        return
+    cascade = Cascade(editor.tree, sheets, frozenset({"padding-top"}))
+    for heading in headings:
         padding = re.fullmatch(r"(\d{1,4})px", cascade.value(heading, "padding-top", _WIDE))
         margin = int(found[1]) - (int(padding[1]) if padding else 0)
         style = heading.attr("style")
