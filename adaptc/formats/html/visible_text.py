@@ -122,6 +122,8 @@ def unseen_elements(root: Node, tags: frozenset[str] = UNSEEN) -> set[Element]:
 
 
 _MAY_BE_HIDDEN = '[hidden], dialog, [aria-hidden], [style*="none" i], [style*="hidden" i]'  # but for classes
+
+
 def is_opened_natively(dialog: Element) -> bool:
     """Whether a button of the page opens a dialogue without a script (``commandfor``), as it does a popover."""
     name, root = dialog.attr("id"), next((each for each in dialog.ancestors if isinstance(each, Document)), None)
