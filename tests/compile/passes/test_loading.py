@@ -35,7 +35,7 @@ def run(pages: SmallSite, *steps: tuple[str, dict[str, object]]) -> str:
     chosen = tuple(Step(BY_NAME[name], options) for name, options in steps)
     saving = "<!--" + "".join(f"{number} " for number in range(400)) + "-->"
     pages.contents["index.html"] += saving.encode()
-    markup = Step(BY_NAME["markup"], {"comments": "drop"})
+    markup = Step(BY_NAME["markup"], {"comments": "drop", "doctype": "keep"})
     pages = SmallSite(pages.contents, evidence=pages.evidence)
     content = pages.rewrite(steps=(*chosen, markup)).content
     return re.sub(r"_adaptc/[0-9a-f]{16}", "COPY", (content or b"").decode())
