@@ -115,14 +115,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put first what waits most: a browser for pages to come to rest, then real servers.
+    """Have one worker begin with what waits for a browser, and the next one with what waits for real servers.
 
-    Each worker begins with the tests of a part of this order and takes from others when it has done its own. So one of
-    them starts the browser and waits, the others work meanwhile, and no long test is left for the end.
+    Each begins with its part of this order, and takes from others when it has done that. So there is work for the
+    processors while these two wait, and no long test is left for the end.
     """
-    items.sort(
-        key=lambda item: ("chromium" not in getattr(item, "fixturenames", ()), not item.get_closest_marker("servers"))
-    )
+    kinds: dict[str, list[pytest.Item]] = {"browser": [], "servers": [], "": []}
+    for item in items:
+        has_browser = "chromium" in getattr(item, "fixturenames", ())
+        kinds["browser" if has_browser else "servers" if item.get_closest_marker("servers") else ""].append(item)
+    part = len(items) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    before = max(0, part - len(kinds["browser"])) if part < len(items) else 0
+    items[:] = [*kinds["browser"], *kinds[""][:before], *kinds["servers"], *kinds[""][before:]]
 
 
 def pytest_collection_finish() -> None:
