@@ -114,14 +114,19 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         verdict(f"not installed: {' '.join(missing)}")
 
 
+# Directories of tests that start programs
+LONG = frozenset({"builds", "docs", "serve", "workflow"})
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Have one worker begin with what waits for a browser, and the next one with what waits for real servers.
 
     Each begins with its part of this order, and takes from others when it has done that. So there is work for the
-    processors while these two wait, and no long test is left for the end.
+    processors while these two wait; and tests that start programs come before those of functions, so that no long one
+    is left for the end.
     """
     kinds: dict[str, list[pytest.Item]] = {"browser": [], "servers": [], "": []}
-    for item in items:
+    for item in sorted(items, key=lambda item: item.path.parent.name not in LONG):
         has_browser = "chromium" in getattr(item, "fixturenames", ())
         kinds["browser" if has_browser else "servers" if item.get_closest_marker("servers") else ""].append(item)
     part = len(items) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
