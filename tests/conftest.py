@@ -131,7 +131,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         kinds["browser" if has_browser else "servers" if item.get_closest_marker("servers") else ""].append(item)
     part = len(items) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     before = max(0, part - len(kinds["browser"])) if part < len(items) else 0
-    items[:] = [*kinds["browser"], *kinds[""][:before], *kinds["servers"], *kinds[""][before:]]
+    # The matrices of verify-server, which wait longest, are the last by name
+    items[:] = [*kinds["browser"], *kinds[""][:before], *reversed(kinds["servers"]), *kinds[""][before:]]
 
 
 def pytest_collection_finish() -> None:
