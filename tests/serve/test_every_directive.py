@@ -468,6 +468,11 @@ def test_nobody_gets_from_the_trees_what_apache_refuses(tmp_path: Path, monkeypa
     assert len(cases()) > 400
     with web.apache(tmp_path / "plain", site.docroot, "") as server:
         plain = dict(zip(paths, statuses(server, paths), strict=True))
+        # In the hook of its log a server breaks down right before an answer is sent, or right after
+        answering = {path.rpartition("/")[0] for path in paths if plain[path]}
+        for _ in range(3):
+            silent = [path for path in paths if not plain[path] and path.rpartition("/")[0] in answering]
+            plain |= zip(silent, statuses(server, silent), strict=True)
     with ServedSite(site, "apache", {}).start(flag=False) as server:
         adapted = dict(zip(paths, statuses(server, paths), strict=True))
     more = [path for path in paths if plain[path] != adapted[path] and 0 < adapted[path] < 400]
