@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from adaptc.daemons.control.machine import Machine
     from adaptc.daemons.control.settings import ControlSettings, SiteSettings
     from adaptc.daemons.reporter import Reporter
+    from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.sensors.cpu import CpuSource
     from adaptc.formats.accesslog.parser import LineParser
     from adaptc.serve.capacity.utilization import Cost
@@ -149,8 +150,7 @@ def _run(
     runs = [] if dry_run else [RunDirectory.of(site.output or Path()) for site in sites.values()]
     reporter = Reporter("control", runs, say(invocation))
     with ExitStack() as stack:
-        lock = "control-shadow" if settings.shadow else "mode"
-        held = [stack.enter_context(owned(run, lock, "sets the mode")) for run in runs]
+        held = _owned(stack, runs, settings.shadow)
         serve_metrics(reporter, metrics)
         cpu = cpu_source(settings, servers)
         before = kept(runs[0] if runs else None, "control", time.time())
@@ -162,14 +162,12 @@ def _run(
             if guard:
                 guard.close()
             return ExitCode.SERVER
-        endpoints = _endpoints(settings, sites, dry_run)  # after the canary, whose requests are no load
-        probe = None if any(site.status_url for site in sites.values()) else started_page(settings, _status(sites))
         environment = Environment(
-            endpoints,
+            _endpoints(settings, sites, dry_run),  # after the canary, whose requests are no load
             cpu,
             opened_limits(settings, settings.limits, servers),
             origin,
-            probe,
+            None if any(site.status_url for site in sites.values()) else started_page(settings, _status(sites)),
             open_pending(settings.cgroup, programs_of(settings, servers)),
             reporter=reporter,
             guard=guard,
@@ -178,6 +176,12 @@ def _run(
         )
         drive(ControlDaemon(settings, machine, environment, before), settings.interval / CHECKS, held)
     return ExitCode.DONE
+
+
+def _owned(stack: ExitStack, runs: Sequence[RunDirectory], is_shadow: bool) -> list[Callable[[], None]]:
+    """Hold the locks of what is written; return what holds them where a directory was removed."""
+    lock = "control-shadow" if is_shadow else "mode"
+    return [stack.enter_context(owned(run, lock, "sets the mode")) for run in runs]
 
 
 def _failing_canary(

@@ -213,8 +213,8 @@ def _commands(docroot: Path, output: Path | None, surroundings: Surroundings) ->
 
     root, here = docroot.resolve(), _HERE.resolve()
     is_here = here.is_relative_to(root)
-    beside = os.path.join(os.path.relpath(root.parent), root.name) if is_here else ""
-    place = output or (Path(f"{beside}-{USUAL_OUTPUT}") if is_here else Path(USUAL_OUTPUT))
+    next_to = os.path.join(os.path.relpath(root.parent), root.name) if is_here else ""
+    place = output or (Path(f"{next_to}-{USUAL_OUTPUT}") if is_here else Path(USUAL_OUTPUT))
     option = "" if place == Path(USUAL_OUTPUT) else f" -o {shlex.quote(str(place))}"
     return first_commands(
         shlex.quote(_relative(docroot)),
@@ -223,7 +223,7 @@ def _commands(docroot: Path, output: Path | None, surroundings: Surroundings) ->
         has_browser=find_chromium("") is not None and find_spec("playwright") is not None,
         finds=lambda name: bool(shutil.which(name)),
         is_built=output is not None,
-        adapted=shlex.quote(f"{beside}-adapted") if is_here else "adapted",
+        adapted=shlex.quote(f"{next_to}-adapted") if is_here else "adapted",
     )
 
 

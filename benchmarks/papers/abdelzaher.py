@@ -7,7 +7,7 @@ import statistics
 import subprocess
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from adaptc.daemons.control.machine import Loop, advance, tuned
+from adaptc.daemons.control.control_loop import Loop, advance, tuned
 from adaptc.serve.capacity.utilization import Estimator, learn
 from benchmarks.papers.blocks import Block, Chart, Claim, Published, Series, Table
 from benchmarks.papers.control_loads import SCENARIOS

@@ -12,20 +12,17 @@ from itertools import pairwise
 import pytest
 
 from adaptc.daemons.control.bucket_ladder import Ladder, bucket_levels, ladder_from
+from adaptc.daemons.control.control_loop import Gains, Loop, advance, tuned
 from adaptc.daemons.control.machine import (
     Busy,
-    Gains,
     Lessons,
     Load,
-    Loop,
     Machine,
     MachineState,
     Site,
     Tuning,
-    advance,
     is_suddenly_full,
     step,
-    tuned,
 )
 from adaptc.serve.capacity.rungs import Rung
 from adaptc.serve.capacity.utilization import CapacityExceeded, Cost, Estimator, Guarantee, learn

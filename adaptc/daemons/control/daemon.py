@@ -15,8 +15,9 @@ from functools import partial
 from typing import Any
 
 from adaptc.daemons.control.bucket_ladder import BUCKETS, REJECT, bucket_levels, write_buckets
+from adaptc.daemons.control.control_loop import Loop
 from adaptc.daemons.control.load_meter import LoadUnknown, Meter, Silent
-from adaptc.daemons.control.machine import Busy, Load, Loop, Machine, Site, is_suddenly_full, step
+from adaptc.daemons.control.machine import Busy, Load, Machine, Site, is_suddenly_full, step
 from adaptc.daemons.control.settings import ControlSettings
 from adaptc.daemons.mode import FRESH, ModeEnvironment, keep
 from adaptc.daemons.reporter import Figures, figures_of, label
@@ -148,7 +149,8 @@ class ControlDaemon:
         if loads is not None:
             known = [seconds for seconds in (asked, _latency(loads)) if seconds is not None]
             waiting = self._waits(cpu, silent or is_mute, levels)
-            queued = self._is_kept_waiting(elapsed) | self._is_queued(asked, is_mute, silent, levels)
+            is_kept_waiting = self._is_kept_waiting(elapsed)
+            queued = self._is_queued(asked, is_mute, silent, levels) or is_kept_waiting
             busy = Busy(cpu, own, waiting, max(known, default=None), queued, self._is_full, self._queue)
             self._environment.append(Loads(clock, loads, busy.share, busy.is_own).record())
             self._decide(loads, busy, forced)

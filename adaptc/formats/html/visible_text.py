@@ -111,6 +111,10 @@ def is_hidden(element: Element) -> bool:
     return "class" in attrs and _is_hidden_class(element)
 
 
+# What ``is_hidden`` may say yes to, but for classes
+_MAY_BE_HIDDEN = '[hidden], dialog, [aria-hidden], [style*="none" i], [style*="hidden" i]'
+
+
 def unseen_elements(root: Node, tags: frozenset[str] = UNSEEN) -> set[Element]:
     """Return the elements below a node that have one of these ``tags`` or are hidden (``is_hidden``).
 
@@ -121,16 +125,16 @@ def unseen_elements(root: Node, tags: frozenset[str] = UNSEEN) -> set[Element]:
     return hidden.union(root.iter_elements(tuple(tags)))
 
 
-_MAY_BE_HIDDEN = '[hidden], dialog, [aria-hidden], [style*="none" i], [style*="hidden" i]'  # but for classes
-
-
 def is_opened_natively(dialog: Element) -> bool:
     """Whether a button of the page opens a dialogue without a script (``commandfor``), as it does a popover."""
     name, root = dialog.attr("id"), next((each for each in dialog.ancestors if isinstance(each, Document)), None)
-    return bool(name) and root is not None and any(each.attr("commandfor") == name for each in root.select(_INVOKERS))
+    return bool(name) and root is not None and name in _invoked(root)
 
 
-_INVOKERS = "button[commandfor][command]"
+@lru_cache(maxsize=2)
+def _invoked(root: Document) -> frozenset[str | None]:
+    """Return the ids that buttons of a page name; passes that write a page anew remove none of these before."""
+    return frozenset(each.attr("commandfor") for each in root.select("button[commandfor][command]"))
 
 
 # What the slot of an advertisement is called over it, in the languages of large sites

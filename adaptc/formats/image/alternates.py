@@ -13,9 +13,8 @@ from adaptc.core.model import FORMATS, Effort
 from adaptc.core.shortage import raise_shortage
 from adaptc.formats.image import png
 from adaptc.formats.image.lossy import AVIF, WEBP, Encoder, lossy
-from adaptc.formats.image.probe import BROKEN, LIMIT_PIXELS, ImageFacts, open_image, probe
+from adaptc.formats.image.probe import BROKEN, LIMIT_PIXELS, ImageFacts, Refusal, open_image, probe
 from adaptc.formats.image.recompress import Target
-from adaptc.formats.image.refusal import Refusal
 from adaptc.formats.image.vips import to_pillow, vips
 
 if TYPE_CHECKING:

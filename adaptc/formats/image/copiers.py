@@ -12,9 +12,8 @@ from adaptc.core.model import Effort
 from adaptc.formats.image.alternates import ENCODERS, EXACT_ENCODERS
 from adaptc.formats.image.halve import ImageCopy, halve, halve_exactly, recompress_hard, scaled_size
 from adaptc.formats.image.lossy import lossy
-from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
+from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, Refusal, probe, unchanged
 from adaptc.formats.image.recompress import Target, recompress
-from adaptc.formats.image.refusal import Refusal, unchanged
 from adaptc.formats.image.score import Reference, sample_rows
 from adaptc.formats.image.vips import decode_upright, resize_to_srgb, to_pillow
 

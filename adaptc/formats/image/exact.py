@@ -6,8 +6,7 @@ from typing import Any
 
 from adaptc.core.model import Effort
 from adaptc.formats.image import jpeg, png
-from adaptc.formats.image.probe import read_exif
-from adaptc.formats.image.refusal import Refusal, broken, unchanged
+from adaptc.formats.image.probe import Refusal, broken, read_exif, unchanged
 
 # oxipng's filter trials and DEFLATE level by effort. Measured on 90 real PNGs (44 kB on average), share saved
 # and milliseconds an image: level 1 with libdeflate 5 11.8 %, 5; level 2 14.3 %, 52; level 4 15.0 %, 104;

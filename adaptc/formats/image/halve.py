@@ -25,8 +25,16 @@ from adaptc.formats.image.degrade import (
 )
 from adaptc.formats.image.exact import jpeg_refusal
 from adaptc.formats.image.lossy import OTHER_COLOURS
-from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, density_exif, probe, read_exif
-from adaptc.formats.image.refusal import Refusal, broken, unchanged
+from adaptc.formats.image.probe import (
+    LIMIT_PIXELS,
+    ImageFacts,
+    Refusal,
+    broken,
+    density_exif,
+    probe,
+    read_exif,
+    unchanged,
+)
 from adaptc.formats.image.score import HARD, HARD_QUALITIES, MODERATE, QUALITIES, TEXT_SCALE, sample_rows
 from adaptc.formats.image.vips import decode_frames, decode_upright, resize_frames, resize_to_srgb, to_pillow, vips
 

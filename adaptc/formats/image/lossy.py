@@ -13,8 +13,7 @@ from adaptc.core.facts import BoundedCache
 from adaptc.core.model import Effort
 from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.exact import exact_png, jpeg_refusal
-from adaptc.formats.image.probe import ImageFacts, orientation_exif, read_exif
-from adaptc.formats.image.refusal import Refusal, broken, unchanged
+from adaptc.formats.image.probe import ImageFacts, Refusal, broken, orientation_exif, read_exif, unchanged
 from adaptc.formats.image.score import Reference, sample_rows
 from adaptc.formats.image.vips import (
     decode_srgb,

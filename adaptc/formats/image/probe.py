@@ -1,5 +1,7 @@
 """Headers of images: what an image is, without decoding it, so that its size is known and limited before that.
 
+An image that is broken or too large, or had better stay as it is, gives a ``Refusal``.
+
 Pillow reads headers and EXIF. It is imported when first used, and limited to the formats of the web.
 """
 
@@ -14,12 +16,43 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from adaptc.core import media
+from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.shortage import Shortage, raise_shortage
 from adaptc.formats.image import jpeg, png
-from adaptc.formats.image.refusal import Refusal, broken
 
 if TYPE_CHECKING:
     from PIL import Image
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why an image stays as it is: a kind of ``diagnostics.KINDS`` and the fields of its message."""
+
+    kind: str
+    fields: tuple[tuple[str, str | int], ...]
+
+    def diagnostic(self, path: str) -> Diagnostic:
+        """Return the diagnostic for the file ``path``."""
+        return diagnose(self.kind, Location(path), **dict(self.fields))
+
+    @property
+    def reason(self) -> str:
+        """The message without a location."""
+        return diagnose(self.kind, None, **dict(self.fields)).message
+
+
+def broken(media_type: str, problem: object) -> Refusal:
+    """Return the refusal of an image that cannot be read. Raises ``Shortage`` if memory was short."""
+    if isinstance(problem, Exception):
+        raise_shortage(problem)
+    first_line = (str(problem).strip() or "no reason given").splitlines()[0]
+    return Refusal("image-broken", (("media_type", media_type), ("problem", first_line)))
+
+
+def unchanged(reason: str) -> Refusal:
+    """Return the refusal of an image that can be read but had better stay as it is."""
+    return Refusal("image-unchanged", (("reason", reason),))
+
 
 # What Pillow raises on broken input. A bug of ours would be another type (TypeError, KeyError,
 # AttributeError).

@@ -17,8 +17,7 @@ from adaptc.formats.image import jpeg
 from adaptc.formats.image.exact import exact_jpeg, exact_png, keeps_jpeg_colours, keeps_png_colours
 from adaptc.formats.image.lossy import ENCODERS, Encoder, lossy
 from adaptc.formats.image.png import read_unfiltered
-from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
-from adaptc.formats.image.refusal import Refusal, broken
+from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, Refusal, broken, probe
 from adaptc.formats.image.vips import from_pillow, load, load_once, vips
 
 Target = Literal["exact"] | float

@@ -13,8 +13,8 @@ from adaptc.formats.image import vips
 from adaptc.formats.image.alternates import alternates, exact_webp
 from adaptc.formats.image.copiers import convert
 from adaptc.formats.image.halve import ImageCopy, halve
+from adaptc.formats.image.probe import Refusal
 from adaptc.formats.image.recompress import recompress
-from adaptc.formats.image.refusal import Refusal
 
 
 def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:

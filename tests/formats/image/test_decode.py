@@ -12,8 +12,8 @@ from PIL import Image
 
 from adaptc.formats.image import png
 from adaptc.formats.image.png import read_unfiltered
+from adaptc.formats.image.probe import Refusal
 from adaptc.formats.image.recompress import jpeg_damage, same_pixels
-from adaptc.formats.image.refusal import Refusal
 
 PNG = "image/png"
 PLAIN = ["L", "LA", "RGB", "RGBA", "P"]

@@ -22,7 +22,7 @@ from adaptc.formats.image.halve import (
     scaled_size,
     slack,
 )
-from adaptc.formats.image.refusal import Refusal
+from adaptc.formats.image.probe import Refusal
 from adaptc.formats.image.score import HARD, MODERATE, TEXT_SCALE, sample_rows
 
 

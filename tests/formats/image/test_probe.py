@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image, ImageCms
 
-from adaptc.formats.image.probe import ImageFacts, probe, read_exif
-from adaptc.formats.image.refusal import Refusal
+from adaptc.formats.image.probe import ImageFacts, Refusal, probe, read_exif
 
 
 def encoded(image: Image.Image, kind: str, **options: Any) -> bytes:

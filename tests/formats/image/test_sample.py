@@ -14,8 +14,7 @@ from tests.samples.drawn import encoded
 
 from adaptc.core.model import Effort
 from adaptc.formats.image.lossy import JPEG, PNG, WEBP, Encoder, Search, lossy
-from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, probe
-from adaptc.formats.image.refusal import Refusal
+from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, Refusal, probe
 from adaptc.formats.image.score import Reference
 from adaptc.formats.image.vips import to_pillow
 

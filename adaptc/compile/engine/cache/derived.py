@@ -123,7 +123,7 @@ class ImageCopier:
         if kind == WOFF2:
             return self._make_font(key, content, options)
         from adaptc.formats.image.copiers import COPIERS
-        from adaptc.formats.image.refusal import Refusal
+        from adaptc.formats.image.probe import Refusal
 
         image = COPIERS[kind](content, **options)
         if isinstance(image, Refusal):

@@ -392,7 +392,7 @@ class _Reader:
         links = sum(len(group.links) for group in frame.menu)
         page = Page(
             page_start(self.tree, self.text, language), head_markup(self.tree, self.text, main), "",
-            body_tag(self.tree, self.text),
+            body_tag(self.tree, self.linked),
             site, notice_for("off", "", "", words), {name: text_markup(word) for name, word in words.items()},
             menu=tuple(frame.menu), is_long=links > _OPEN_LINKS or len(frame.menu) > 1, search=search,
             breadcrumb=tuple(frame.breadcrumb), contents=tuple(frame.contents),

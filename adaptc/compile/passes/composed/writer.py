@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
@@ -261,10 +261,10 @@ def _description(tree: Document, main: str) -> str:
     return f"<meta name=description {attribute_markup('content', short)}>"
 
 
-def body_tag(tree: Document, source: str) -> str:
-    """Return the tag of the body, with its id if a link of the page leads there: to the top."""
+def body_tag(tree: Document, linked: Container[str | None]) -> str:
+    """Return the tag of the body, with its id if that is ``linked``: a link of the page leads to the top."""
     body = tree.select_one("body")
-    is_linked = body is not None and body.attr("id") in linked_ids(source)
+    is_linked = body is not None and body.attr("id") in linked
     identity = attributes_markup(body, ("id",)) if body is not None and is_linked else ""
     return f"<body{identity}{_root_language(body)}>"
 
@@ -317,7 +317,6 @@ def page_title(tree: Document) -> str:
     return fold_space(title.text) if title is not None else ""
 
 
-@lru_cache(maxsize=4)
 def linked_ids(source: str) -> frozenset[str]:
     """Return the ids to which links of a page lead."""
     return frozenset(_FRAGMENT.findall(source))
