@@ -111,6 +111,7 @@ _MANY_MAPS = 0.1
 @click.argument("docroot", metavar="SITE", type=_FOLDER)
 @click.argument("dest", metavar="[PUBLIC]", type=_FOLDER, default="public")
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="What is kept for the next run.  [default: opt]")
+@click.option("--level", default=WEB, metavar="NAME", show_default=True, help="The level to publish.")
 @click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes.")
 @click.option("--base-url", metavar="URL", help="The URL under which SITE is published.")
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]")
@@ -124,6 +125,7 @@ def web(
     docroot: Path,
     dest: Path,
     output: Path | None,
+    level: str,
     effort: str | None,
     base_url: str | None,
     jobs: int | None,
@@ -141,35 +143,35 @@ def web(
     build_settings = {"build.effort": effort, "build.jobs": jobs}
     settings = {"docroot": docroot, "output": output, "site.base_url": base_url, **build_settings}
     given = invocation.load(settings)
-    levels = _levels(given)
+    levels = _levels(given, level)
     chosen = {"build.levels": levels, "browser.pages": _pages(given, browser)}
-    if levels == [FULL, WEB]:  # such hosts encode themselves; one coding says what is sent
+    if levels == [FULL, level]:  # such hosts encode themselves; one coding says what is sent
         chosen |= {"codings.gz": False, "codings.zst": False}
     config = with_mirror(invocation.load({**settings, **chosen}))
     refuse_destination(config, dest)
     with watching(invocation) as progress:
         built = build(config, progress, requires_pages=True, isolated=False)
-        done = export_site(config, WEB, dest, "none", progress)
-        paints = _paints(config, progress) if config.browser.pages else ()
+        done = export_site(config, level, dest, "none", progress)
+        paints = _paints(config, level, progress) if config.browser.pages else ()
     said = (*built.diagnostics, *done.diagnostics)
     if invocation.format == "json":
-        print_json(
-            {**_record(done, WEB), "diagnostics": diagnostic_records(said), **_saved_record(built.figures, paints)}
-        )
+        saved = _saved_record(_sides(built.figures, level), paints)
+        print_json({**_record(done, level), "diagnostics": diagnostic_records(said), **saved})
     else:
         print_diagnostics(said, invocation)
-        print_text(table(list(_saved_rows(built.figures, done, paints)), right=(1, 2, 3)), invocation)
-        print_text("".join(f"\n{line}" for line in _next_steps(config, done)), invocation)
+        rows = _saved_rows(built.figures.docroot_bytes, _sides(built.figures, level), done, paints)
+        print_text(table(list(rows), right=(1, 2, 3)), invocation)
+        print_text("".join(f"\n{line}" for line in _next_steps(config, level, done)), invocation)
     return exit_code(said)
 
 
-def _levels(config: Config) -> list[str]:
-    """Return the levels to build: full, to compare with, and web; and those that the output or the file has already."""
+def _levels(config: Config, level: str) -> list[str]:
+    """Return the levels to build: full, to compare with, ``level``, and those that output or file have already."""
     from adaptc.config.config import Config as Defaults
     from adaptc.config.config_file import read_last_build
 
     is_known = config.build.levels != Defaults().build.levels or read_last_build(config.output) is not None
-    return list(dict.fromkeys([FULL, WEB, *(config.build.levels if is_known else ())]))
+    return list(dict.fromkeys([FULL, level, *(config.build.levels if is_known else ())]))
 
 
 def _pages(config: Config, browser: bool | None) -> int | str:
@@ -182,28 +184,31 @@ def _pages(config: Config, browser: bool | None) -> int | str:
     return config.browser.pages or (_LOOKED_AT if wanted else 0)
 
 
-def _paints(config: Config, progress: Progress) -> tuple[PagePaint, ...]:
+def _paints(config: Config, level: str, progress: Progress) -> tuple[PagePaint, ...]:
     """Return how soon a phone shows the home page before and after; nothing where that cannot be measured."""
     from adaptc.core.diagnostics import UsageError
     from adaptc.workflow.prove import measure
 
     try:
-        return measure(config, WEB, _LINE, progress)
+        return measure(config, level, _LINE, progress)
     except UsageError:  # no browser, or it fails: the build has said so
         return ()
 
 
-def _sides(figures: SiteFigures) -> tuple[LevelFigures, LevelFigures]:
-    by_name = {level.level: level for level in figures.levels}
-    return by_name[FULL], by_name[WEB]
+_Sides = tuple["LevelFigures", "LevelFigures"]
 
 
-def _saved_rows(figures: SiteFigures, done: Export, paints: tuple[PagePaint, ...]) -> Iterator[list[str]]:
+def _sides(figures: SiteFigures, level: str) -> _Sides:
+    by_name = {each.level: each for each in figures.levels}
+    return by_name[FULL], by_name[level]
+
+
+def _saved_rows(size: int, sides: _Sides, done: Export, paints: tuple[PagePaint, ...]) -> Iterator[list[str]]:
     from adaptc.core.quantities import written_bytes, written_count, written_milliseconds
 
-    before, after = _sides(figures)
+    before, after = sides
     yield ["", "before", "after", "saved"]
-    yield _row("all files, copies to choose from included", (figures.docroot_bytes, done.size), written_bytes)
+    yield _row("all files, copies to choose from included", (size, done.size), written_bytes)
     sent = (before.transfer_per_page, after.transfer_per_page)
     yield _row("a page with what it loads, as sent", sent, written_bytes)
     yield _row("requests of a page", (before.requests_per_page, after.requests_per_page), written_count)
@@ -220,9 +225,9 @@ def _row(name: str, values: tuple[float, float], written: Callable[[float], str]
     return [name, written(before), written(after), written_saving(after, before)]
 
 
-def _saved_record(figures: SiteFigures, paints: tuple[PagePaint, ...]) -> dict[str, Any]:
+def _saved_record(sides: _Sides, paints: tuple[PagePaint, ...]) -> dict[str, Any]:
     names = ("requests_per_page", "identity_per_page", "transfer_per_page")
-    before, after = ({name: getattr(level, name) for name in names} for level in _sides(figures))
+    before, after = ({name: getattr(side, name) for name in names} for side in sides)
     for each, side in zip(paints, (before, after), strict=False):
         side["largest_paint"] = each.paint.largest if each.paint else None
     return {"before": before, "after": after, "line": _LINE if paints else None}
@@ -245,20 +250,20 @@ def _lighter(config: Config, done: Export) -> Iterator[str]:
 
     app = find_app(config.docroot, config.site.index) if config.docroot is not None else None
     if app is not None and app.is_rendered:
-        names = (config.docroot, config.output, f"{done.destination}-light")
-        site, output, dest = (shlex.quote(str(each)) for each in names)
+        names = (config.docroot, f"{done.destination}-light", config.output)
+        site, dest, output = (shlex.quote(str(each)) for each in names)
         yield f"{app}, and it looks a little plainer. To try that:"
-        yield f"  adaptc build {site} -o {output} --level full --level unhydrated"
-        yield f"  adaptc export unhydrated {dest} {site} -o {output} --encodings none"
+        yield f"  adaptc web {site} {dest} --level unhydrated -o {output}"
 
 
-def _next_steps(config: Config, done: Export) -> Iterator[str]:
+def _next_steps(config: Config, level: str, done: Export) -> Iterator[str]:
     output = config.output
     yield f"Publish {done.destination} in the place of {config.docroot}; keep {output} for the next run, unpublished."
     yield from _source_maps(config, done)
-    yield from _lighter(config, done)
+    if level == WEB:
+        yield from _lighter(config, done)
     yield f"What was done to each page: {output}/report.html. Both side by side: adaptc preview -o {output}"
     if config.browser.pages:
-        yield f"To prove in a browser that pages are the same: adaptc prove -o {output} --level {WEB}"
-    else:
+        yield f"To prove in a browser that pages keep what {level} promises: adaptc prove -o {output} --level {level}"
+    elif level == WEB:
         yield "With Chromium (--browser), images are offered as small as they are shown."

@@ -445,9 +445,17 @@ def test_one_command_names_the_level_that_saves_most_of_a_rendered_site(tmp_path
     assert ended.returncode == 0, ended.stderr
     said = ended.stdout
     assert "Docusaurus, prerendered: at level unhydrated the scripts that hydrate its pages wait for visitors" in said
-    for words in (line.split()[1:] for line in said.splitlines() if line.startswith("  adaptc ")):
-        assert run(site, *words[1:], name=words[0]).returncode == 0
-    assert (tmp_path / "public-light/index.html").is_file()
+    (words,) = (line.split()[1:] for line in said.splitlines() if line.startswith("  adaptc "))
+    lighter = run(site, *words[1:], "--no-browser", name=words[0])
+    assert lighter.returncode == 0, lighter.stderr
+    assert "data-later" in (tmp_path / "public-light/index.html").read_text()
+
+
+def test_one_command_builds_no_level_that_there_is_not(tmp_path: Path) -> None:
+    ended = run_web(BuiltSite(tmp_path).write(FILES), "site", "--level", "wbe")
+    assert ended.returncode == 2
+    assert "wbe" in ended.stderr
+    assert not (tmp_path / "public").exists()
 
 
 def test_one_command_does_again_what_changed_only(tmp_path: Path) -> None:
