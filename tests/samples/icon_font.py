@@ -19,7 +19,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz_"
 def _glyph(generator: random.Random) -> Any:
     pen = TTGlyphPen(None)
     pen.moveTo((0, 0))
-    for _ in range(30):
+    for _ in range(15):
         pen.lineTo((generator.randrange(1000), generator.randrange(1000)))
     pen.closePath()
     return pen.glyph()

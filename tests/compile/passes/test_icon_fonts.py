@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from typing import Any
 
 import pytest
 
@@ -17,10 +18,12 @@ FACE = "@font-face{font-family:F;src:url(f.woff2) format('woff2')}"
 HEAD = f"<!doctype html><meta charset=utf-8><title>T</title><style>{FACE}.i{{font-family:F}}</style>"
 
 
-def glyphs_of(body: str, *, head: str = HEAD, largest: int = 8192, **files: str | bytes) -> FontGlyphs | None:
+def glyphs_of(
+    body: str, *, head: str = HEAD, largest: int = 8192, first: int = HOME, **files: str | bytes
+) -> FontGlyphs | None:
     """Return what the font in the rewritten page draws, ``None`` if it is still a file."""
     named = {name.replace("_", "."): content for name, content in files.items()}
-    site = SmallSite({"index.html": head + body, "f.woff2": icon_font(), **named})
+    site = SmallSite({"index.html": head + body, "f.woff2": icon_font(first=first), **named})
     done = site.rewrite(steps=(Step(BY_NAME["icon-fonts"], {"largest": largest}),), promise="words")
     match = re.search(rb"url\(data:font/woff2;base64,([\w+/=]+)\)", done.content or b"")
     return None if match is None else font_glyphs(base64.b64decode(match[1]))
@@ -71,12 +74,12 @@ def test_a_composed_word_keeps_all_that_begin_so() -> None:
             {},
         ),
         ("<p class=i>&#xf000;", {"largest": 100}),
-        ("<p class=i>&#xf000;", {"f_woff2": icon_font(first=0x400)}),
+        ("<p class=i>&#xf000;", {"first": 0x400}),
         ("<p class=i>&#xf000;", {"f_woff2": b"broken"}),
         ("<p class=i>&#xf000;<meta http-equiv=Content-Security-Policy content='font-src https:'>", {}),
     ],
 )
-def test_a_font_stays_that_is_used_throughout_or_not_understood(body: str, options: dict[str, object]) -> None:
+def test_a_font_stays_that_is_used_throughout_or_not_understood(body: str, options: dict[str, Any]) -> None:
     assert glyphs_of(body, **options) is None
 
 
