@@ -320,26 +320,26 @@ def test_a_cluster_builds_the_same(site: BuiltSite, cluster: Cluster, has_store:
     assert site.trees() == built_here(site)
 
 
-def test_a_worker_that_is_killed_costs_time_only(site: BuiltSite, tmp_path: Path) -> None:
+def test_a_worker_that_is_killed_costs_time_only(site: BuiltSite, cluster: Cluster) -> None:
     pytest.importorskip("fsspec")
-    with dask_cluster(tmp_path / "cluster") as cluster:
-        first = cluster.programs[1]
+    killed = cluster.add_worker()
+    cluster.await_workers()
 
-        class Killer(Silent):
-            def advance(self, units: int, size: int, saved: int) -> None:
-                first.kill()
+    class Killer(Silent):
+        def advance(self, units: int, size: int, saved: int) -> None:
+            killed.kill()
 
-        config = site.config(
-            build__levels=LEVELS, build__scheduler=cluster.address, build__remote_cache=f"file://{site.root}/shared"
-        )
-        adaptc.build(config, Killer())
-        assert first.wait() == -9
+    config = site.config(
+        build__levels=LEVELS, build__scheduler=cluster.address, build__remote_cache=f"file://{site.root}/shared"
+    )
+    adaptc.build(config, Killer())
+    assert killed.wait() == -9
     assert site.trees() == built_here(site)
 
 
 def test_a_scheduler_that_ends_in_a_build(site: BuiltSite, tmp_path: Path) -> None:
     dask = pytest.importorskip("dask")
-    with dask_cluster(tmp_path / "cluster") as cluster:
+    with dask_cluster(tmp_path / "cluster", workers=1) as cluster:
 
         class Killer(Silent):
             def advance(self, units: int, size: int, saved: int) -> None:

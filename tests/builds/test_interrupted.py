@@ -13,6 +13,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ def text(seed: object, count: int) -> str:
     return " ".join(chosen.choice(WORDS) + str(chosen.randrange(100)) for _ in range(count))
 
 
+@cache
 def version(number: int) -> dict[str, str | bytes]:
     """Files of the docroot: every third page, and the sheet that all pages take in, differ between versions."""
     pages = {f"p{page // 10}/{page}.html": _page(page, number if page % 3 == 0 else 0) for page in range(PAGES)}

@@ -429,8 +429,15 @@ def test_without_a_browser_the_build_goes_on_and_the_next_one_looks(
 def test_a_page_that_leaves_or_hangs_costs_itself_its_evidence(
     chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptc.browser.tab._ANSWER", 3.0)
-    monkeypatch.setattr("adaptc.browser.tab._LOAD", 4.0)
+    opened = Tab.open
+
+    async def briefly_patient(tab: Tab, url: str) -> None:
+        """The page that hangs takes a whole processor as long as it is waited for: two seconds at a time."""
+        tab.pace = 0.1 if url.endswith("loop.html") else tab.pace
+        await opened(tab, url)
+
+    monkeypatch.setattr(Tab, "open", briefly_patient)
+    monkeypatch.setattr("adaptc.browser.tab._LOAD", 4.0)  # a page that leaves while it loads is never loaded
     site = site_of(
         tmp_path,
         {

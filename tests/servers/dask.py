@@ -39,6 +39,13 @@ class Cluster:
         common = ("--no-nanny", "--nthreads", "1", "--local-directory", str(self.root), "--host", "127.0.0.1")
         return self.start("worker", self.address, *common, *options)
 
+    def await_workers(self) -> None:
+        """Wait until all workers that run have joined the scheduler."""
+        logs = [self.root / f"{number}.log" for number in range(2, self._made + 1)]
+        wait_until(
+            lambda: all("Registered to" in log.read_text() for log in logs), lambda: [log.read_text() for log in logs]
+        )
+
     def end(self) -> None:
         """Kill what was started."""
         for process in self.programs:
