@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cache, partial
-from importlib import import_module
+from importlib import import_module, resources
 from importlib.util import cache_from_source
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,15 @@ def sandboxed(**options: Any) -> Environment:
     What a template may not do raises ``jinja2.TemplateError``.
     """
     return _kind()(**options)
+
+
+def shipped_template(name: str) -> tuple[str, str, None] | None:
+    """Return the text of a shipped template and its file, None for an unknown one: what Jinja expects of a loader."""
+    file = resources.files("adaptc.templates") / name
+    try:
+        return file.read_text("utf-8"), str(file), None
+    except FileNotFoundError:
+        return None
 
 
 @cache

@@ -12,7 +12,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from itertools import islice
 from pathlib import Path
 from shlex import quote
@@ -21,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from adaptc.core import quantities
 from adaptc.core.diagnostics import Severity, printable
 from adaptc.core.quantities import written_bytes, written_plural, written_share
-from adaptc.core.sandbox import sandboxed
+from adaptc.core.sandbox import sandboxed, shipped_template
 from adaptc.core.version import VERSION
 from adaptc.formats.html.document import Irreversible, parse_bare, read_page
 from adaptc.formats.html.visible_text import fold_space
@@ -111,7 +110,7 @@ def template_environment(templates: Path | None) -> Environment:
 
     own = [FileSystemLoader(templates)] if templates else []
     environment = sandboxed(
-        loader=ChoiceLoader([*own, FunctionLoader(_shipped)]),
+        loader=ChoiceLoader([*own, FunctionLoader(shipped_template)]),
         autoescape=True,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -131,15 +130,6 @@ def template_environment(templates: Path | None) -> Environment:
         severity_counts=severity_counts,
     )
     return environment
-
-
-def _shipped(name: str) -> tuple[str, str, None] | None:
-    """Return the text of a shipped template and its file, None for an unknown one: what Jinja expects of a loader."""
-    file = resources.files("adaptc.templates") / name
-    try:
-        return file.read_text("utf-8"), str(file), None
-    except FileNotFoundError:
-        return None
 
 
 def template_source(environment: Environment, name: str) -> Any:

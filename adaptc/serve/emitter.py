@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from adaptc.config.config import ACTIONS, Config
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, printable
 from adaptc.core.fs import refuse_outward, write_atomic
 from adaptc.core.model import CODINGS, DICTIONARY_TOKEN, IDENTITY, MEDIA_TYPES, MOST_SLASHES, OWN_DIRECTORY, TOKENS
-from adaptc.core.sandbox import sandboxed
+from adaptc.core.sandbox import sandboxed, shipped_template
 from adaptc.serve import state_directory
 from adaptc.serve.patterns import (
     ACCEPT_CH,
@@ -194,7 +193,7 @@ def _environment(server: Server, policy: Policy) -> Environment:
 
     own = [FileSystemLoader(os.fspath(policy.serve.templates))] if policy.serve.templates else []
     environment = sandboxed(
-        loader=ChoiceLoader([*own, FunctionLoader(_shipped)]),
+        loader=ChoiceLoader([*own, FunctionLoader(shipped_template)]),
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -204,11 +203,6 @@ def _environment(server: Server, policy: Policy) -> Environment:
     environment.filters |= server.filters(policy)
     environment.tests |= server.tests
     return environment
-
-
-def _shipped(name: str) -> str | None:
-    file = resources.files("adaptc.templates").joinpath(name)
-    return file.read_text("utf-8") if file.is_file() else None
 
 
 def lua_string(text: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 from jinja2 import DictLoader, FileSystemLoader
 
 from adaptc.core import sandbox
-from adaptc.core.sandbox import sandboxed
+from adaptc.core.sandbox import sandboxed, shipped_template
 
 
 def rendered(text: str, filters: dict[str, object] | None = None, **options: object) -> str:
@@ -87,6 +87,15 @@ def test_a_shipped_template_is_compiled_once_for_all_processes(
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     assert shown_by_a_new_process(tmp_path, monkeypatch) == ("two", 1)
     assert not file.exists()
+
+
+def test_templates_that_are_shipped_have_files_so_that_their_code_is_kept() -> None:
+    for name in ("report.html.j2", "nginx-server.conf.j2"):
+        template = shipped_template(name)
+        assert template is not None
+        assert Path(template[1]).read_text("utf-8") == template[0]
+        assert sandbox._is_shipped(template[1])
+    assert shipped_template("none.j2") is None
 
 
 def test_the_code_of_other_templates_is_not_kept(tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pkgutil
+import sys
 import tempfile
 from importlib import resources
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from jinja2 import Environment
 
 from tests.places import DOCS
 from tests.servers import web
@@ -21,6 +23,7 @@ from tests.sites.built import BuiltSite
 from adaptc.cli.main import run
 from adaptc.config.config import ACCESS, FRESHNESS, SERVERS, Config, ServeConfig, SiteConfig
 from adaptc.config.rulebook import Level
+from adaptc.core import sandbox
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve import servers as servers_of_adaptc
 from adaptc.serve import state_directory
@@ -202,6 +205,17 @@ def test_a_template_of_the_user_replaces_the_shipped_one(tmp_path: Path) -> None
     texts = render(NGINX, policy(tmp_path, templates=tmp_path, name="mine"))
     assert texts["nginx-http.conf"] == "# for ad_mine\n"
     assert "location" in texts["nginx-server.conf"]
+
+
+def test_a_new_process_finds_the_templates_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "kept"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    texts = []
+    for compiles in (Environment.compile, lambda *_: pytest.fail("a template was compiled")):
+        monkeypatch.setattr(sandbox, "_CODES", {})
+        monkeypatch.setattr(Environment, "compile", compiles)
+        texts.append(render(NGINX, policy(tmp_path)))
+    assert texts[0] == texts[1]
 
 
 def test_a_wrong_template_is_told(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from adaptc.core.model import (
     DICTIONARY_TOKEN,
@@ -50,6 +51,7 @@ class Accepted:
     refused: frozenset[str]
 
 
+@lru_cache(maxsize=256)
 def read_accept_encoding(header: str | None) -> Accepted:
     """Return the codings in a header (RFC 9110, section 12.5.3); ``*`` decides for those that are not named."""
     weights = dict(_weights(header or ""))
