@@ -124,6 +124,19 @@ def test_every_format_of_a_check_is_documented_and_no_other() -> None:
     assert f"may be {', '.join(wanted[:-1])} or {wanted[-1]}." in manual("adaptc-check")
 
 
+# ---- what contributors read first
+
+
+def test_what_the_tour_says_is_somewhere_is_there() -> None:
+    part = text("docs/architecture.md").partition("### Where it is\n")[2].partition("\n## ")[0]
+    found = 0
+    for names, path in re.findall(r"((?:`\w+`[^`|]*?)+)\bin `([\w/]+\.py)`", part):
+        for name in re.findall(r"`(\w+)`", names):
+            assert re.search(rf"^ *(?:def|class) {name}\b", text(f"adaptc/{path}"), re.MULTILINE), (path, name)
+            found += 1
+    assert found >= 9, "of the questions: a sheet, a rel, a unit's row"
+
+
 # ---- recipes for contributors
 
 # What one may come to add, and the heading under which it stands
