@@ -11,6 +11,7 @@ import pytest
 
 from tests.servers.crawl import Answer, Resource, serving
 from tests.sites.crawl_case import Case, check, crawl
+from tests.waiting import PATIENCE
 
 from adaptc.cli.crawl_run import _line
 from adaptc.crawl.crawl import CrawlProgress
@@ -131,13 +132,13 @@ def test_a_crawl_that_nobody_bounded_ends_after_so_many_decoded_bytes(tmp_path: 
 def test_a_crawl_ends_in_time_even_while_a_server_goes_on_sending(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    slow = Answer(b"y" * 1000, delay=20)
+    slow = Answer(b"y" * 1000, delay=PATIENCE)
     with serving({"/": "<a href=a>a</a><a href=b>b</a>", "/a": "a", "/b": slow}) as server:
         begun = time.monotonic()
-        outcome = crawl(server, tmp_path / "m", "--max-time 2")
-        assert time.monotonic() - begun < 15
+        outcome = crawl(server, tmp_path / "m", "--max-time 4")
+        assert time.monotonic() - begun < slow.delay
     assert outcome.files() == {"index.html", "a"}
-    assert "; --max-time 2 is over. See " in capsys.readouterr().out
+    assert "; --max-time 4 is over. See " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("asked", "delay"), [("5", 5.0), ("1000000", 60.0), ("-3", 0.0)])

@@ -12,6 +12,7 @@ import pytest
 from tests.places import NEWSROOM
 from tests.servers.crawl import Answer, Resource, redirect, serving
 from tests.sites.crawl_case import crawl
+from tests.waiting import PATIENCE
 
 from adaptc.core import media
 
@@ -51,7 +52,7 @@ def newsroom() -> dict[str, Resource]:
 
 def by_wget(wget: str, output: Path, options: str, urls: list[str]) -> dict[str, bytes]:
     command = [wget, "-q", "-r", "-P", str(output), "--no-config", *options.split(), *urls]
-    subprocess.run(command, check=False, timeout=60, env={"PATH": os.environ["PATH"], "HOME": str(output.parent)})
+    subprocess.run(command, check=False, timeout=PATIENCE, env={"PATH": os.environ["PATH"], "HOME": str(output.parent)})
     return files_of(output)
 
 
@@ -150,6 +151,6 @@ def test_names(options: str, wget: str, tmp_path: Path) -> None:
 def test_exit_codes(site: dict[str, Resource], options: str, code: int, wget: str, tmp_path: Path) -> None:
     with serving(site) as server:
         command = [wget, "-q", "-r", "-P", str(tmp_path / "w"), *options.split(), f"{server.base}/"]
-        by = subprocess.run(command, check=False, timeout=60, capture_output=True).returncode
+        by = subprocess.run(command, check=False, timeout=PATIENCE, capture_output=True).returncode
         ours = crawl(server, tmp_path / "a", options).code
     assert (by, ours) == (code, code)

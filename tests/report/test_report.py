@@ -13,6 +13,7 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from tests.samples.report_figures import PATHS, found, ledger_of, level, pages_of, render_report, site
+from tests.waiting import PATIENCE
 
 from adaptc.core.model import Action
 from adaptc.report import page_table
@@ -268,7 +269,7 @@ def in_browser(chromium: str, folder, text: str) -> dict:
         f"--user-data-dir={folder / 'profile'}",
         "--dump-dom",
     )
-    run = subprocess.run([chromium, *options, page.as_uri()], capture_output=True, timeout=60, check=True)
+    run = subprocess.run([chromium, *options, page.as_uri()], capture_output=True, timeout=PATIENCE, check=True)
     return json.loads(parsed(run.stdout.decode()).css_first("title").text())
 
 
@@ -294,7 +295,9 @@ def test_the_policy_lets_the_reports_script_run(chromium, tmp_path):
         "--dump-dom",
     )
     logging = ("--enable-logging=stderr",)
-    run = subprocess.run([chromium, *options, *logging, page.as_uri()], capture_output=True, timeout=60, check=True)
+    run = subprocess.run(
+        [chromium, *options, *logging, page.as_uri()], capture_output=True, timeout=PATIENCE, check=True
+    )
     assert b"CONSOLE" not in run.stderr
     assert b'aria-expanded="false"' in run.stdout
 

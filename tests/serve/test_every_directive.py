@@ -17,6 +17,7 @@ import pytest
 from tests.servers import web
 from tests.sites.built import BuiltSite
 from tests.sites.served import ServedSite
+from tests.waiting import PATIENCE
 
 # What Debian enables, and what .htaccess files of sites use most
 MODULES = """
@@ -443,7 +444,7 @@ def files_of(directory: str) -> Mapping[str, str]:
 
 def statuses(server: web.Server, paths: list[str]) -> Iterator[int]:
     """Yield the status of each path, 0 where the server breaks down, by one connection as long as it is kept."""
-    with closing(http.client.HTTPConnection(server.address, server.port, timeout=60)) as connection:
+    with closing(http.client.HTTPConnection(server.address, server.port, timeout=PATIENCE)) as connection:
         for path in paths:
             try:
                 connection.request("GET", path, headers={"Accept-Encoding": "br"})
