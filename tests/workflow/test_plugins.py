@@ -20,6 +20,14 @@ WORDS = "A heron stands in the shallow water and waits. " * 40
 PAGE = (
     "<!DOCTYPE html>\n<html lang=en>\n  <title>{0}</title>\n  <link rel=stylesheet href=style.css>\n  <p>{0}  " + WORDS
 )
+THEME = """<!DOCTYPE html>
+<html lang=en>
+  <head><title>{{ config.site_name }}</title></head>
+  <body>
+{{ page.content }}
+  </body>
+</html>
+"""
 SHEET = ".used  {  color : #ff0000 ; }\n" * 40
 
 
@@ -140,7 +148,9 @@ def test_mkdocs(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     (folder / "docs").mkdir(parents=True)
     (folder / "docs/index.md").write_text(f"# Herons\n\n{WORDS}\n")
-    own = "site_name: Herons\nsite_url: https://user.example/herons/\n"
+    (folder / "theme").mkdir()
+    (folder / "theme/main.html").write_text(THEME)  # that of MkDocs has a megabyte of fonts, scripts and sheets
+    own = "site_name: Herons\nsite_url: https://user.example/herons/\ntheme: {name: null, custom_dir: theme}\n"
     (folder / "mkdocs.yml").write_text(own + "plugins: [{adaptc: {enabled: false}}]\n")
     assert "a page takes" not in generate(folder, "mkdocs", "build", "-d", "plain")
     (folder / "mkdocs.yml").write_text(own + "plugins: [adaptc]\n")
