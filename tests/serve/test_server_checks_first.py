@@ -27,6 +27,7 @@ pytestmark = pytest.mark.servers
 
 NAMES = ("index.html", "page.html", "note.txt", "style.css")
 PAGE = "<!DOCTYPE html>\n<title>x</title>\n" + "<p>secret  words of {}</p>\n\n" * 40
+SHEET = ".secret-{} { color: #ff0000; margin: 0 }\n" * 40
 CREDENTIALS = "user:$apr1$x1x1x1x1$cjghRMLxBVrDwlE5zabeB0\n"
 RIGHT = "Basic " + base64.b64encode(b"user:right").decode()
 WRONG = "Basic " + base64.b64encode(b"user:wrong").decode()
@@ -54,12 +55,18 @@ TARGETS = (
 
 
 def site_of(root: Path, directories: Iterable[str]) -> BuiltSite:
-    files = {f"{directory}/{name}": PAGE.replace("{}", directory) for directory in directories for name in NAMES}
+    files = {
+        f"{directory}/{name}": (SHEET if name == "style.css" else PAGE).replace("{}", directory)
+        for directory in directories
+        for name in NAMES
+    }
     return BuiltSite(root).write({"index.html": PAGE, "403.html": PAGE, **files})
 
 
 def replies(server: Server, directories: Iterable[str]) -> Iterator[tuple[str, Reply]]:
     for directory, target, name in itertools.product(directories, TARGETS, NAMES):
+        if name != NAMES[0] and "{n}" not in target:
+            continue
         path = target.format(d=directory, n=name, e=f"{ord(directory[0]):02x}{directory[1:]}")
         for method, fields in REQUESTS if target == TARGETS[0] else REQUESTS[:1]:
             reply = server.get(path, method, **fields)
