@@ -14,7 +14,7 @@ const fileFor = (event, rules) => {
   const path = request.uri.slice(settings.root.length)
   const name = mayBePage(path) ? nameOfPage(path, false) : mayBeObject(path, chosen.level) && path
   if (!name || settings.absent[chosen.level].includes(name)) return null
-  return { uri: `${settings.root}_adaptc/levels/${chosen.level}/${name}`, fields: fieldsOf(chosen) }
+  return { uri: `${settings.root}_adaptc/levels/${chosen.level}/${name}`, fields: fieldsOf(chosen, request.uri) }
 }
 async function handler(event) {
   const isAnswer = event.context.eventType === "viewer-response"

@@ -43,5 +43,11 @@ const levelOf = (method, pathname, rules, client, country, told) => {
   }
   return rank(chosen.level) < 0 ? null : chosen
 }
-const fieldsOf = (chosen) =>
-  Object.assign({ "cache-control": "private, no-cache" }, chosen.isForAll ? settings.shared : {}, { "x-adapt": chosen.level })
+const fieldsOf = (chosen, pathname) => {
+  const fields = Object.assign({ "cache-control": "private, no-cache" }, chosen.isForAll ? settings.shared : {})
+  const page = settings.name + (new RegExp(`^${settings.page}$`).test(pathname) ? pathname : settings.other)
+  Object.keys(chosen.isForAll ? settings.labels : {}).forEach((field) => {
+    fields[field] = `${settings.name}-${chosen.level}${settings.labels[field]}${page}`
+  })
+  return Object.assign(fields, { "x-adapt": chosen.level })
+}

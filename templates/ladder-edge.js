@@ -19,7 +19,7 @@ const answerOf = async (request, { rules, client, country, ask }) => {
   if (!isAnswer || (!isPage && /^text\/html\b/.test(type))) return null
   const headers = new Headers(found.headers)
   if (isPage && type) headers.set("content-type", type.replace("text/plain", "text/html"))
-  for (const [field, value] of Object.entries(fieldsOf(chosen))) headers.set(field, value)
+  for (const [field, value] of Object.entries(fieldsOf(chosen, pathname))) headers.set(field, value)
   return new Response(found.status === 304 ? null : found.body, { status: found.status, headers })
 }
 ADAPTER

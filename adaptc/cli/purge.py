@@ -27,7 +27,7 @@ def purge(
     nginx, Fastly, Cloudflare, or a command. Builds purge what they changed, and adaptc switch and control purge the
     levels that nobody gets any more.
     """
-    from adaptc.serve.purge import Purge, cache_of, purge_within, site_of
+    from adaptc.serve.purge import Purge, cache_of, labels_of, purge_within, site_of
     from adaptc.serve.state_directory import read_knobs
 
     config = invocation.load({"output": output})
@@ -44,9 +44,10 @@ def purge(
         if knobs is not None and level not in knobs.levels:
             raise UsageError(f"there is no level {level} in what was emitted{nearest(level, knobs.levels)}")
     site = site_of(config.site.base_url, config.url_prefix)
-    labels = tuple(f"{knobs.name}-{level}" for level in levels) if knobs is not None else ()
     whole = tuple(url if "://" in url else site.removesuffix(config.url_prefix) + f"/{url.lstrip('/')}" for url in urls)
-    problems = purge_within(config.serve.purge, Purge(site, labels, whole), 60.0)
+    labels = tuple(f"{knobs.name}-{level}" for level in levels) if knobs is not None else ()
+    wanted = Purge(site, labels + labels_of(config, whole), whole)
+    problems = purge_within(config.serve.purge, wanted, 60.0)
     if invocation.format == "json":
         print_json({"caches": config.serve.purge, "problems": problems})
     for problem in problems:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -25,7 +25,7 @@ from adaptc.config.rulebook import Level, load_levels
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, dictionary_coding, dictionary_path, name_of_dictionary
-from adaptc.core.urls import NOWHERE, is_at_or_below, quote_path
+from adaptc.core.urls import NOWHERE, is_at_or_below, quote_path, unquote_path
 from adaptc.serve.capacity.rungs import ladder_names
 from adaptc.site.apache_configuration import repeated_directives
 from adaptc.site.host_files import inherited_fields
@@ -37,7 +37,11 @@ IDLE = "idle"  # the flag is not set, and the client's class alone counts
 NO_ACTION = "none"  # a client that asked for something unknown
 PRIVATE = "private, no-cache"  # Cache-Control of a degraded answer that no shared cache may hold
 STALE_IF_ERROR = 86400  # seconds
-LABELS = ("Surrogate-Key", "Cache-Tag")  # fields with the label of an answer: Fastly, Varnish; Cloudflare, Akamai
+# Fields with the labels of an answer, and what separates them: Fastly, Varnish; Cloudflare, CloudFront
+LABELS = {"Surrogate-Key": " ", "Cache-Tag": ","}
+# Paths that a label holds after the name of the site: Akamai takes no other characters, CloudFront 256, Fastly and
+# Cloudflare 1,024. What has another path shares one label: no server below has a function that encodes or hashes it.
+PAGE_PATH, PAGE_LENGTH, OTHER_PAGES = r"/[A-Za-z0-9_.~/+-]{0,200}", 201, "~other"
 STATE_DIRECTORY = "run"
 CONF_DIRECTORY = "serve"
 # Copies of these do not exist; the rules name the paths only in case that some appear, so not all need be there.
@@ -254,6 +258,16 @@ class Policy:
                     yield level, asked, name, self.tree(level, asked or name)
 
 
+def page_label(name: str, path: str) -> str:
+    """Return the label of the answers at a decoded URL path, at all levels, of the site called ``name``."""
+    return name + (path if re.fullmatch(PAGE_PATH, path) else OTHER_PAGES)
+
+
+def page_labels(name: str, urls: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels of the answers at URLs of the site called ``name``: with any query, at any level."""
+    return tuple(dict.fromkeys(page_label(name, unquote_path(urlsplit(url).path)) for url in urls))
+
+
 def lifetimes(seconds: int) -> tuple[int, int]:
     """Return for how many of ``seconds`` a shared answer is fresh, and for how many more it is sent while a cache asks.
 
@@ -350,7 +364,7 @@ def make_policy(config: Config, built: Built, levels: Mapping[str, Level]) -> Po
     names = tuple(name for name in levels if name in built.levels)
     _refuse(config, names)
     prefix = config.url_prefix
-    title = serve.name or _title(config, built)
+    title = title_of(config, built.docroot)
     output = os.path.abspath(serve.output or config.output)
     faithful = tuple(name for name in names if levels[name].promise == "same")
     same = tuple(name for name in faithful if levels[name].number is not None)
@@ -401,10 +415,11 @@ def identifier(title: str) -> str:
     return f"ad_{slug}_{digits}" if slug else f"ad_{digits}"
 
 
-def _title(config: Config, built: Built) -> str:
-    """Return the host of the site; one that was made up names no site."""
+def title_of(config: Config, docroot: str) -> str:
+    """Return ``serve.name``, else the host of the site; one that was made up names no site."""
     host = urlsplit(config.site.base_url or "").hostname
-    return (None if host == urlsplit(NOWHERE).hostname else host) or Path(built.docroot).name or "site"
+    host = None if host == urlsplit(NOWHERE).hostname else host
+    return config.serve.name or host or Path(docroot).name or "site"
 
 
 def _indexes(config: Config, built: Built) -> tuple[str, ...]:

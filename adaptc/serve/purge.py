@@ -28,7 +28,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.core.urls import NOWHERE, quote_path
 
 if TYPE_CHECKING:
-    from adaptc.config.config import ServeConfig
+    from adaptc.config.config import Config, ServeConfig
     from adaptc.serve.state_directory import Knobs
 
 PAUSES = (0.0, 1.0, 5.0)  # seconds before each try
@@ -44,7 +44,7 @@ class PurgeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """What to purge: labels of levels, or URLs, or, without both, everything below the URL ``site``."""
+    """What to purge: labels of levels and pages, and URLs; without both, everything below the URL ``site``."""
 
     site: str
     labels: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class Varnish:
 
     def _expressions(self, wanted: Purge) -> Iterator[tuple[str, str, str]]:
         for label in wanted.labels:
-            yield "obj.http.Surrogate-Key", "==", label
+            yield "obj.http.Surrogate-Key", "~", f"(^|[[:space:]]){_pattern(label)}([[:space:]]|$)"
         for url in wanted.urls:
             yield "obj.http.X-Adaptc-Url", "~", rf"^{_pattern(_path(url))}([?]|$)"
         if not (wanted.labels or wanted.urls):
@@ -129,11 +129,10 @@ class NginxFiles:
         if key is None:
             return False
         stored = _path(key[1].decode("utf-8", "replace"))
-        if wanted.labels:
-            label = re.search(rb"\r\n(?:Surrogate-Key|Cache-Tag): ([^\r\n]*)", head, re.IGNORECASE)
-            return label is not None and label[1].decode("latin-1") in wanted.labels
-        if wanted.urls:
-            return stored in paths
+        if wanted.labels or wanted.urls:
+            fields = re.findall(rb"\r\n(?:Surrogate-Key|Cache-Tag): ([^\r\n]*)", head, re.IGNORECASE)
+            labels = re.split("[ ,]+", b" ".join(fields).decode("latin-1"))
+            return stored in paths or not set(wanted.labels).isdisjoint(labels)
         return stored.startswith(_path(wanted.site).rstrip("/") + "/")
 
 
@@ -149,8 +148,8 @@ class Fastly:
         """Purge by keys, by URLs, or everything of the service."""
         fields = {"Fastly-Key": self.token, "Accept": "application/json"}
         base = f"{self.api}/service/{self.service}"
-        if wanted.labels:
-            _ask("POST", f"{base}/purge", fields | {"Surrogate-Key": " ".join(wanted.labels)})
+        for part in _parts(wanted.labels):
+            _ask("POST", f"{base}/purge", fields | {"Surrogate-Key": " ".join(part)})
         for url in wanted.urls:
             _ask("POST", f"{self.api}/purge/{url.partition('://')[2]}", fields)
         if not (wanted.labels or wanted.urls):
@@ -270,6 +269,15 @@ def urls_of(site: str, paths: Collection[str], indexes: Collection[str]) -> tupl
             urls[f"{site}/{quote_path(f'{folder}/' if folder else '')}"] = None
         urls[f"{site}/{quote_path(path)}"] = None
     return tuple(urls)
+
+
+def labels_of(config: Config, urls: Collection[str]) -> tuple[str, ...]:
+    """Return the labels of pages at these URLs, as the emitted configuration says them; none but for shared caches."""
+    from adaptc.serve.policy import page_labels
+    from adaptc.serve.state_directory import read_knobs
+
+    knobs = read_knobs(config.output) if config.serve.shared_seconds else None
+    return page_labels(knobs.name, urls) if knobs is not None else ()
 
 
 def site_of(base_url: str | None, prefix: str) -> str:

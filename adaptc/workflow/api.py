@@ -178,12 +178,12 @@ PURGING = 10.0  # seconds that a build waits for caches
 
 def _purged(config: Config, report: BuildReport) -> Iterator[Diagnostic]:
     """Purge what was built; the whole site where files are gone, or for very many. Yield the problems."""
-    from adaptc.serve.purge import MOST_URLS, Purge, purge_within, site_of, urls_of
+    from adaptc.serve.purge import MOST_URLS, Purge, labels_of, purge_within, site_of, urls_of
 
     site, paths = site_of(config.site.base_url, config.url_prefix), {path for _, path in report.reasons}
     is_whole = report.removed > 0 or len(paths) > MOST_URLS
     urls = () if is_whole else urls_of(site, paths, config.site.index)
-    for problem in purge_within(config.serve.purge, Purge(site, urls=urls), PURGING):
+    for problem in purge_within(config.serve.purge, Purge(site, labels_of(config, urls), urls), PURGING):
         yield diagnose("purge-failed", problem=problem)
 
 

@@ -17,6 +17,8 @@ from tests.sites.served import POORER, ServedSite, serving
 from tests.waiting import wait_until
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.serve.emitter import emit
+from adaptc.serve.policy import page_labels
 from adaptc.serve.purge import Cloudflare, Fastly, Purge, Purges, cache_of, purge, purge_within, urls_of
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n<title>A page</title>\n" + "<p>words</p>\n\n" * 99
@@ -53,6 +55,8 @@ def purges(served: ServedSite, server: web.Server, named: str) -> None:
     assert are_new() == [False, True, False]
     assert purge(named, Purge("", labels=("ad_other-poorer",))) == ""
     assert are_new() == [False, True, False]
+    assert purge(named, Purge("", labels=page_labels("ad_site", ["/index.html"]))) == ""
+    assert are_new() == [True, True, False]
     assert purge(named, Purge("", labels=("ad_site-poorer",))) == ""
     assert are_new() == [True, True, True]
     replace_copies(served)
@@ -149,6 +153,18 @@ def test_what_cloudflare_is_asked(stand_in: StandIn) -> None:
         cloudflare.purge(Purge(SITE))
 
 
+def test_labels_of_pages_hold_what_all_caches_take() -> None:
+    urls = [
+        f"{SITE}/docs/",
+        f"{SITE}/a%2Db?x=1",
+        f"{SITE}/a%20b",
+        f"{SITE}/a,b",
+        f"{SITE}/%0D%0A",
+        f"{SITE}/{'a' * 201}",
+    ]
+    assert page_labels("ad_site", urls) == ("ad_site/docs/", "ad_site/a-b", "ad_site~other")
+
+
 def test_a_failure_is_tried_again_and_told(stand_in: StandIn) -> None:
     pauses: list[float] = []
     stand_in.statuses = [503, 500]
@@ -197,6 +213,13 @@ def test_a_build_purges_what_it_changed(tmp_path: Path) -> None:
     site.write({"news/index.html": PAGE.replace("words", "news")}).build(**settings)
     assert (tmp_path / "noted").read_text() == (
         "cdn url https://example.org/docs/news/ https://example.org/docs/news/index.html\n"
+    )
+    (tmp_path / "noted").unlink()
+    settings |= {"serve__shared_seconds": 60, "serve__name": "site"}
+    emit(site.config(**settings), ["nginx"])
+    site.write({"a.html": PAGE.replace("words", "others")}).build(**settings)
+    assert (tmp_path / "noted").read_text() == (
+        "cdn label ad_site/docs/a.html\ncdn url https://example.org/docs/a.html\n"
     )
     (tmp_path / "noted").unlink()
     site.remove("a.html")

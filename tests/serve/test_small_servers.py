@@ -193,8 +193,15 @@ def test_shared_caches_may_hold_a_degraded_answer(served: ServedSite) -> None:
             "max-age=0, s-maxage=30, stale-while-revalidate=24, must-revalidate",
         )
         assert fields["cdn-cache-control"] == "max-age=30, stale-while-revalidate=24, stale-if-error=86400"
-        assert fields["cache-tag"] == fields["surrogate-key"]
-        assert fields["cache-tag"].endswith("-poorer")
+        level, page = fields["surrogate-key"].split()
+        assert fields["cache-tag"] == f"{level},{page}"
+        assert level == page.replace("/", "-poorer")
+        other = page.replace("/", "~other")
+        for path in ("/a%20b", f"/{'a' * 201}"):
+            assert server.get(path).headers.get("surrogate-key") in (
+                None,
+                other,
+            )  # lighttpd says it of what is missing, too
         assert "x-adaptc-none" not in fields
         own = served.site.output / "poorer" / "id" / "_adaptc" / "0a1b.css"
         own.parent.mkdir(parents=True)

@@ -7,6 +7,7 @@ import hashlib
 import http.server
 import json
 import os
+import re
 import shutil
 import subprocess
 import threading
@@ -506,14 +507,17 @@ def test_what_the_edge_decides(site: BuiltSite, browser: Browser) -> None:
                 const request = new Request(new URL(path, location), {{ headers }})
                 const answer = await answerOf(request, {{ rules, client, country, ask: (name) => fetch(name) }})
                 const field = (name) => answer && answer.headers.get(name)
-                got.push([field("x-adapt") || "", field("content-type"), field("cache-control")])
+                got.push([field("x-adapt") || "", field("content-type"), field("cache-control"), field("cache-tag")])
             }}
             return got
         }})()"""
         got = visitor.wait(run)
+    labels = [row.pop() for row in got]
     assert [level for level, *_ in got] == [row[-1] for row in DECISIONS]
     assert got[1] == ["extreme", "text/html", "max-age=0, s-maxage=30, stale-while-revalidate=24, must-revalidate"]
     assert got[4][1] == "text/css"
+    assert re.fullmatch(r"(ad_\w+)-extreme,\1/.*", labels[1])
+    assert {label for row, label in zip(got, labels, strict=True) if row[2] == "private, no-cache"} == {None}
     assert {row[2] for row, wanted in zip(got, DECISIONS, strict=True) if wanted[4] and row[0]} == {"private, no-cache"}
 
 

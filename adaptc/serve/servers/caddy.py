@@ -12,7 +12,7 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import DICTIONARY_TOKEN, IDENTITY, TOKENS
 from adaptc.core.urls import hashed_path, plain_path
 from adaptc.serve.patterns import held_directories, token_pattern
-from adaptc.serve.policy import LABELS, Policy
+from adaptc.serve.policy import Policy
 from adaptc.serve.server import EmittedFile, Instance, Launcher, Server, always
 from adaptc.serve.state_directory import BUCKETS
 
@@ -46,7 +46,7 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "sharing": "{adaptc_sharing}" if policy.serve.classes and policy.shared_fields else "",
         "buckets": BUCKETS,
         "keys": KEYS,
-        "extra": [*(name for name in policy.shared_fields if name != "Cache-Control"), *LABELS],
+        "extra": [name for name in policy.shared_fields if name != "Cache-Control"],
         "index_paths": " ".join(argument(PATH + index) for index in policy.indexes),
         "tokens": {**TOKENS, DICTIONARY_TOKEN: DICTIONARY_TOKEN},
         "directories": {IDENTITY: IDENTITY, **{coding: f"{{adaptc_{coding}}}" for coding in (*held, *policy.codings)}},

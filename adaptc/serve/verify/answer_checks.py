@@ -11,9 +11,9 @@ from pathlib import Path
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.media import HTML
 from adaptc.core.model import MEDIA_TYPES, TOKENS, is_dictionary, is_negotiable, token_of
-from adaptc.core.urls import quote_path
+from adaptc.core.urls import quote_path, unquote_path
 from adaptc.formats.codings import CodingError, decode
-from adaptc.serve.policy import LABELS, PRIVATE, Policy
+from adaptc.serve.policy import LABELS, PRIVATE, Policy, page_label
 from adaptc.serve.server import Launcher
 from adaptc.serve.verify.cases import pattern_of_versions
 from adaptc.serve.verify.http_client import Response
@@ -243,12 +243,12 @@ class AnswerChecker:
         if version.level in self.policy.degraded:
             is_anybodys = "X-Server-Actions" not in case.request.headers and case.requested in (None, "normal")
             fields = {} if self.is_cached else self.policy.shared_fields
-            labels = dict.fromkeys(LABELS if fields else (), self.policy.label(version.level))
-            wanted = dict.fromkeys([*fields, *labels], "") | {"Cache-Control": PRIVATE}
-            if is_anybodys:
-                wanted |= {**fields, **labels}
+            wanted = dict.fromkeys(fields, "") | {"Cache-Control": PRIVATE} | (fields if is_anybodys else {})
+            level = self.policy.label(version.level) if fields and is_anybodys else ""
         else:
-            wanted = {} if baseline is None else {"Cache-Control": old}
+            wanted, level = {} if baseline is None else {"Cache-Control": old}, ""
+        if self.policy.shared_fields and not self.is_cached:
+            yield from self._labels(case, response, level)
         for name, value in wanted.items():
             # of two values the stricter one counts (RFC 9111, section 4.2.1)
             either = (value, f"{old}, {value}") if name == "Cache-Control" else (value,)
@@ -257,6 +257,15 @@ class AnswerChecker:
         has_date = self.launcher is not None and self.launcher.sends_dates
         if version.level != ORIGINAL and "last-modified" in response.headers and not has_date:
             yield wrong_header(case, "Last-Modified", response.header("last-modified"), NONE)
+
+    def _labels(self, case: Case, response: Response, level: str) -> Iterator[Diagnostic]:
+        """Yield a fault where the labels of level and page are not named; that of an index page may be its own."""
+        paths = (f"{self.policy.prefix}/{case.path}", unquote_path(case.request.target.partition("?")[0]))
+        pages = [page_label(self.policy.name, path) for path in paths]
+        for name, separator in LABELS.items():
+            wanted = [f"{level}{separator if level else ''}{page}" for page in pages]
+            if response.header(name) not in wanted:
+                yield wrong_header(case, name, response.header(name), wanted[0])
 
     def _versions(self, case: Case, response: Response, version: Version) -> Iterator[Diagnostic]:
         """Yield a fault where a style sheet or script is not said to be a dictionary of its later versions."""

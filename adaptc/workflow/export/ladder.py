@@ -30,7 +30,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.model import CODINGS, IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.urls import SiteAddress, is_at_or_below, quote_path
 from adaptc.report.manifest import Manifest
-from adaptc.serve.policy import shared_fields
+from adaptc.serve.policy import LABELS, OTHER_PAGES, PAGE_PATH, identifier, shared_fields, title_of
 from adaptc.site.header_rules import addresses_of
 from adaptc.site.host_files import read_headers, splat_pattern
 from adaptc.workflow.api import build_spec
@@ -199,13 +199,21 @@ def _choice(config: Config, manifest: Manifest, ladder: Ladder) -> dict[str, obj
 
 
 def edge_script(
-    config: Config, manifest: Manifest, ladder: Ladder, edge: str, present: Mapping[str, set[str]]
+    config: Config, manifest: Manifest, ladder: Ladder, edge: str, present: Mapping[str, set[str]], name: str
 ) -> bytes:
-    """Return the script that the host ``edge`` runs for each request; ``present`` are the files by level."""
+    """Return the script that the host ``edge`` runs for each request; ``present`` are the files by level.
+
+    ``name`` is that of the site in labels.
+    """
+    shared = shared_fields(config.serve.shared_seconds)
     settings = _choice(config, manifest, ladder) | {
         "names": ladder.names,
         "root": f"{quote_path(config.url_prefix)}/",
-        "shared": {name.lower(): value for name, value in shared_fields(config.serve.shared_seconds).items()},
+        "shared": {name.lower(): value for name, value in shared.items()},
+        "labels": {name.lower(): separator for name, separator in LABELS.items()} if shared else {},
+        "name": name,
+        "page": PAGE_PATH,
+        "other": OTHER_PAGES,
     }
     if edge in _BLIND:
         settings |= {"suffix": "", "absent": _absent(manifest, ladder, present)}
@@ -306,7 +314,8 @@ class LadderItems:
         if edge is not None:
             rows = self._rungs(ladder, "" if edge in _BLIND else _PAGE_SUFFIX)
             present = {level: {rung.name for rung in of_level} for level, of_level in rows.items()}
-            script = self._file(EDGES[edge], edge_script(self.config, self.manifest, ladder, edge, present))
+            name = identifier(title_of(self.config, os.fspath(self.docroot.resolve())))
+            script = self._file(EDGES[edge], edge_script(self.config, self.manifest, ladder, edge, present, name))
             return [*items, *self._of_levels(items, rows), *(self._file(*route) for route in routes), script], []
         pages, diagnostics = self._registered([item for item in items if item.is_page], root)
         others = [item for item in items if not item.is_page]
