@@ -92,8 +92,7 @@ class Launcher:
     seconds after which a change of the state directory has effect. ``omits`` tells which paths the server cannot
     adapt. With ``has_plain_ranges`` parts of files are those of the identity, whatever codings a client accepts.
     With ``ignores_if_match`` it answers as if there were no If-Match, as caches may (RFC 9110, section 13.1.1). With
-    ``keeps_coding`` answers without a body name the coding of the file, with ``sends_dates`` copies have the date of
-    the original.
+    ``keeps_coding`` answers without a body name the coding of the file.
     """
 
     configuration: Callable[[Instance, int], str]
@@ -104,7 +103,6 @@ class Launcher:
     has_plain_ranges: bool = False
     ignores_if_match: bool = False
     keeps_coding: bool = False
-    sends_dates: bool = False
 
 
 def no_diagnostics(_installation: Installation) -> Iterator[Diagnostic]:

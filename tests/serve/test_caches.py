@@ -13,7 +13,7 @@ import pytest
 from tests.servers import web
 from tests.servers.web import Reply, Server
 from tests.sites.built import BuiltSite
-from tests.sites.served import POORER, ServedSite, decoded
+from tests.sites.served import POORER, ServedSite, decoded, started
 from tests.waiting import wait_until
 
 from adaptc.core.diagnostics import UsageError
@@ -207,6 +207,25 @@ def test_what_breaks_caches_does_not_break_this_one(served: ServedSite) -> None:
         for target in ("/?a=1", "/?a=2", "/a%20b.html", "/a%20b.html?x=%20"):
             name = "a b.html" if "b.html" in target else "index.html"
             assert proxy.get(target, accept_encoding="br").body == served.site.read(name, level="poorer", coding="br")
+
+
+SETS_COOKIE = {
+    "nginx": 'add_header Set-Cookie "s=1";',
+    "apache": 'Header set Set-Cookie "s=1"',
+    "caddy": 'header Set-Cookie "s=1"',
+    "lighttpd": 'server.modules += ("mod_setenv")\nsetenv.add-response-header = ("Set-Cookie" => "s=1")',
+}
+
+
+@pytest.mark.servers
+@pytest.mark.parametrize("kind", SETS_COOKIE)
+def test_what_sets_a_cookie_is_private(kind: str, tmp_path: Path) -> None:
+    served = ServedSite(BuiltSite(tmp_path).write({"index.html": PAGE}), kind, POORER)
+    with started(served, SETS_COOKIE[kind], flag=False, level="poorer", shared_seconds=60) as server:
+        fields = server.get("/").headers
+        assert (fields["x-adapt"], fields["set-cookie"]) == ("poorer/id", "s=1")
+        assert fields["cache-control"] == "private, no-cache"
+        assert not {"cdn-cache-control", "surrogate-control"} & fields.keys()
 
 
 @pytest.mark.servers

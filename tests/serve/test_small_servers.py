@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import email.utils
-import os
 import re
 import subprocess
 import time
@@ -134,6 +132,7 @@ def test_hostile_names(served: ServedSite) -> None:
 def test_conditions_ranges_and_other_methods(served: ServedSite) -> None:
     with running(served, flag=False) as server:
         full = server.get("/", accept_encoding="br")
+        assert "last-modified" not in full.headers  # a cache would answer a client that has the original by its date
         tag = full.headers["etag"]
         assert server.get("/", accept_encoding="br", if_none_match=tag).status == 304
         assert server.get("/", if_none_match=tag).status == 200
@@ -144,11 +143,8 @@ def test_conditions_ranges_and_other_methods(served: ServedSite) -> None:
             part = server.get("/", accept_encoding="br", range="bytes=0-9")
             assert (part.status, part.body) == (206, served.site.read("index.html")[:10])
             assert "content-encoding" not in part.headers
-            assert "last-modified" not in full.headers
         else:  # lighttpd knows no ranges of encoded files
             assert (part.status, part.body) == (200, full.body)
-            moment = os.stat(served.site.docroot / "index.html").st_mtime
-            assert full.headers["last-modified"] == email.utils.formatdate(moment, usegmt=True)
         beyond = server.get("/", accept_encoding="br", range="bytes=999999-")
         assert (beyond.status, "content-encoding" in beyond.headers) in ((416, False), (200, True))
         head = server.get("/", method="HEAD", accept_encoding="br")

@@ -85,13 +85,25 @@ class ServedSite:
 
 
 @contextmanager
+def started(served: ServedSite, before: str = "", **settings: Any) -> Iterator[Server]:
+    """Run the server of ``served``, of any kind, with what is emitted for it after the lines ``before``."""
+    if served.kind in ("nginx", "apache"):
+        with served.start(before, **settings) as server:
+            yield server
+        return
+    served.emitted(**settings)
+    conf = served.site.output / "serve"
+    line = {"caddy": f"import {conf}/Caddyfile", "lighttpd": f'include "{conf}/lighttpd.conf"'}[served.kind]
+    with getattr(web, served.kind)(served.site.root / "front", served.site.docroot, f"{before}\n{line}") as server:
+        yield server
+
+
+@contextmanager
 def serving(served: ServedSite, front: str, **settings: Any) -> Iterator[Server]:
     """Run a server, or a reverse proxy in front of that of ``served``, with what is emitted for it."""
-    conf, root = served.site.output / "serve", served.site.root / "front"
+    root = served.site.root / "front"
     if front in ("caddy", "lighttpd"):
-        served.emitted(**settings)
-        line = {"caddy": f"import {conf}/Caddyfile", "lighttpd": f'include "{conf}/lighttpd.conf"'}[front]
-        with getattr(web, front)(root, served.site.docroot, line) as server:
+        with started(served, **settings) as server:
             yield server
         return
     settings = {"reverse_proxy": front, "shared_seconds": 3600, **settings}

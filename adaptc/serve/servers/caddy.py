@@ -43,7 +43,7 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "by_address": policy.serve.buckets or policy.serve.classes,
         "chooses": policy.serve.buckets or policy.serve.classes,
         "tree": tree,
-        "sharing": "{adaptc_sharing}" if policy.serve.classes and policy.shared_fields else "",
+        "sharing": (" {adaptc_sharing}" * policy.serve.classes + "{adaptc_cookie}") if policy.shared_fields else "",
         "buckets": BUCKETS,
         "keys": KEYS,
         "extra": [name for name in policy.shared_fields if name != "Cache-Control"],

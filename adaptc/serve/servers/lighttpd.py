@@ -63,6 +63,5 @@ SERVER = Server(
         command=_command,
         settling=lambda _policy: 2.2,  # server.stat-cache-engine = "simple", as it is unless told otherwise
         ignores_if_match=True,
-        sends_dates=True,
     ),
 )

@@ -243,7 +243,7 @@ class AnswerChecker:
         if version.level in self.policy.degraded:
             is_anybodys = "X-Server-Actions" not in case.request.headers and case.requested in (None, "normal")
             fields = {} if self.is_cached else self.policy.shared_fields
-            wanted = dict.fromkeys(fields, "") | {"Cache-Control": PRIVATE} | (fields if is_anybodys else {})
+            wanted = dict.fromkeys(fields, "") | {"Cache-Control": PRIVATE} | dict(fields if is_anybodys else {})
             level = self.policy.label(version.level) if fields and is_anybodys else ""
         else:
             wanted, level = {} if baseline is None else {"Cache-Control": old}, ""
@@ -254,8 +254,7 @@ class AnswerChecker:
             either = (value, f"{old}, {value}") if name == "Cache-Control" else (value,)
             if response.header(name) not in either:
                 yield wrong_header(case, name, response.header(name), value or NONE)
-        has_date = self.launcher is not None and self.launcher.sends_dates
-        if version.level != ORIGINAL and "last-modified" in response.headers and not has_date:
+        if version.level != ORIGINAL and "last-modified" in response.headers:
             yield wrong_header(case, "Last-Modified", response.header("last-modified"), NONE)
 
     def _labels(self, case: Case, response: Response, level: str) -> Iterator[Diagnostic]:

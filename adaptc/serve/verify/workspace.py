@@ -136,7 +136,7 @@ def workspace_for(config: Config, server: Server, origin: Server | None = None) 
 def _in_front_of(server: Server, origin: Server) -> Server:
     """Return a reverse proxy with what is expected of it because of its origin server."""
     launcher, behind = launcher_of(server), launcher_of(origin)
-    expected = replace(launcher, omits=behind.omits, settling=behind.settling, sends_dates=behind.sends_dates)
+    expected = replace(launcher, omits=behind.omits, settling=behind.settling)
     if not server.is_cache:
         expected = replace(
             expected,
