@@ -67,7 +67,59 @@ CADDY = (
 )
 
 
-@pytest.mark.parametrize("line", [CLOUDFLARE, FASTLY, CADDY], ids=["Cloudflare", "Fastly", "Caddy"])
+# As the documentation of each has them, shortened
+CLOUDFRONT_JSON = (
+    '{"date":"2000-10-10","time":"20:55:36","x-edge-location":"MAD53-P3","sc-bytes":"2326","c-ip":"127.0.0.1",'
+    '"cs-method":"GET","cs(Host)":"d111.cloudfront.net","cs-uri-stem":"/docs/","sc-status":"200","cs(Referer)":"-",'
+    '"cs(User-Agent)":"curl/8","cs-uri-query":"a=1","time-taken":"0.078"}'
+)
+AKAMAI = (
+    '{"version":"5","cp":"123456","reqId":"1239f220","reqTimeSec":"971211336.000","bytes":"2326","cliIP":"127.0.0.1",'
+    '"statusCode":"200","proto":"HTTP/2","reqHost":"example.org","reqMethod":"GET","reqPath":"docs/","reqPort":"443",'
+    '"rspContentLen":"5000","UA":"curl/8","queryStr":"a=1","referer":"-","turnAroundTimeMSec":"11"}'
+)
+VERCEL = (
+    '{"id":"1573817250283254651097202070","source":"static","host":"x.vercel.app","timestamp":971211336000,'
+    '"path":"/docs/","proxy":{"timestamp":971211336000,"method":"GET","scheme":"https","host":"example.org",'
+    '"path":"/docs/?a=1","userAgent":["curl/8"],"statusCode":200,"clientIp":"127.0.0.1","responseByteSize":2326,'
+    '"region":"sfo1"}}'
+)
+NETLIFY = (
+    '{"account_id":"5c","client_ip":"127.0.0.1","content_type":"text/html","country":"IN","deploy_id":"6a",'
+    '"duration":15,"log_type":"traffic","method":"GET","referrer":"","request_id":"01","request_size":120,'
+    '"response_size":2326,"site_id":"3b","status_code":200,"timestamp":"2000-10-10T20:55:36.000Z",'
+    '"url":"https://example.org/docs/?a=1","user_agent":"curl/8"}'
+)
+GOOGLE = (
+    '{"httpRequest":{"requestMethod":"GET","requestUrl":"https://example.org/docs/","requestSize":"97","status":200,'
+    '"responseSize":"2326","userAgent":"curl/8","remoteIp":"127.0.0.1","cacheHit":true},'
+    '"timestamp":"2000-10-10T20:55:36.000000Z"}'
+)
+AZURE = (
+    '{"time":"2000-10-10T20:55:36.0000000Z","category":"FrontDoorAccessLog","properties":{"httpMethod":"GET",'
+    '"requestUri":"https://example.org:443/docs/?a=1","responseBytes":"2326","userAgent":"curl/8",'
+    '"clientIp":"127.0.0.1","httpStatusCode":"200","referer":""}}'
+)
+TRAEFIK = (
+    '{"ClientHost":"127.0.0.1","DownstreamContentSize":2326,"DownstreamStatus":200,"Duration":700,'
+    '"RequestMethod":"GET","RequestPath":"/docs/?a=1","StartUTC":"2000-10-10T20:55:36Z","level":"info","msg":"",'
+    '"request_User-Agent":"curl/8","time":"2000-10-10T20:55:37Z"}'
+)
+OBJECTS = {
+    "Cloudflare": CLOUDFLARE,
+    "Fastly": FASTLY,
+    "Caddy": CADDY,
+    "CloudFront": CLOUDFRONT_JSON,
+    "Akamai": AKAMAI,
+    "Vercel": VERCEL,
+    "Netlify": NETLIFY,
+    "Google": GOOGLE,
+    "Azure": AZURE,
+    "Traefik": TRAEFIK,
+}
+
+
+@pytest.mark.parametrize("line", OBJECTS.values(), ids=OBJECTS)
 def test_objects_of_json_are_known_by_the_names_of_their_members(line: str) -> None:
     assert parsed(line) == Entry("127.0.0.1", TIME, "GET", "/docs/", 200, 2326, "", "curl/8")
     assert compile_format().request(line) == parsed(line)[:6]
@@ -89,6 +141,38 @@ def test_a_standard_log_of_cloudfront(tmp_path: Path) -> None:
     tally = LogTally()
     assert len(list(read_log(str(tmp_path / "log"), compile_format(), tally))) == 1
     assert (tally.skipped, tally.diagnostics) == (0, [])
+
+
+def test_a_log_of_cloudfront_names_its_fields(tmp_path: Path) -> None:
+    fields = "timestamp(ms) c-ip sc-status cs-method cs-uri-stem cs(User-Agent)"
+    line = "971211336000\t127.0.0.1\t200\tGET\t/docs/\tcurl/8"
+    (tmp_path / "log").write_text(f"#Version: 1.0\n#Fields: {fields}\n{line}\n")
+    for name in ("auto", "cloudfront"):
+        compile_format.cache_clear()
+        (entry,) = read_log(str(tmp_path / "log"), compile_format(name), LogTally())
+        assert entry == Entry("127.0.0.1", TIME, "GET", "/docs/", 200, 0, "", "curl/8")
+    compile_format.cache_clear()
+
+
+BUNNY = "HIT|200|971211336000|2326|390|127.0.0.1|-|https://example.org/docs/?a=1|WA|curl/8|322b688bd63fb63f|DE"
+HAPROXY = (
+    "Oct 10 20:55:36 localhost haproxy[14389]: 127.0.0.1:33317 [10/Oct/2000:20:55:36.000] http-in static/srv1 "
+    '10/0/30/69/109 200 2326 - - ---- 1/1/1/1/0 0/0 {1wt.eu} {} "GET /docs/?a=1 HTTP/1.1"'
+)
+
+
+def test_lines_of_bunny_and_of_haproxy() -> None:
+    expected = ("127.0.0.1", TIME, "GET", "/docs/", 200, 2326)
+    for name, line in (("bunny", BUNNY), ("haproxy", HAPROXY)):
+        for text in ("auto", name):
+            found = compile_format(text).request(line)
+            assert found == parsed(line, text)[:6]
+            assert found == (expected if name == "haproxy" else (*expected[:2], "", *expected[3:]))
+    plain = HAPROXY.partition("]: ")[2]
+    assert parsed(plain)[:6] == expected
+    assert parsed(plain.replace("127.0.0.1:", "::ffff:127.0.0.1:")).client == "::ffff:127.0.0.1"
+    assert parsed(plain.replace("109 200 2326", "109 -1 +0").replace("GET /docs/?a=1 HTTP/1.1", "<BADREQ>")).path == ""
+    assert parsed(plain.removesuffix(' HTTP/1.1"')).path == "/docs/"
 
 
 @pytest.mark.parametrize(
@@ -182,7 +266,7 @@ def test_an_offset_may_be_east() -> None:
 
 @pytest.mark.parametrize("text", ["commn", "", "no fields"])
 def test_what_is_no_format(text: str) -> None:
-    with pytest.raises(UsageError, match="a log format is one of auto, common, combined, vhost_combined, or"):
+    with pytest.raises(UsageError, match=r"a log format is one of auto, common, combined, .*, bunny, haproxy, or"):
         compile_format(text)
 
 
@@ -229,6 +313,7 @@ def test_a_user_may_have_blanks_and_a_request_no_protocol() -> None:
 def test_long_lines_that_almost_fit_are_refused_in_linear_time() -> None:
     assert compile_format().parse('h - - [x] "GET /' + "\\x41 " * 50_000) is None
     assert compile_format().parse("h - " + "- [" * 50_000) is None
+    assert compile_format().parse("haproxy: a:1 [" * 20_000) is None
 
 
 # ---- files

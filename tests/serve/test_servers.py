@@ -542,16 +542,16 @@ def test_locations_of_the_site_include_what_they_want(served: ServedSite) -> Non
 
 def test_the_log_shows_what_was_served(ladder: ServedSite) -> None:
     log = ladder.site.root / "access.log"
-    name = ladder.emitted(classes=True).policy.name
+    name = ladder.emitted(classes=True, buckets=True).policy.name
     own = f'CustomLog "{log}" {name}' if ladder.kind == "apache" else f'access_log "{log}" {name};'
-    with ladder.start(after=own, flag=False, classes=True) as server:
+    with ladder.start(after=own, flag=False, classes=True, buckets=True) as server:
         # A line follows its answer, in the server's own time: one request waits for the line of the one before.
         server.get("/index.html", accept_encoding="br", x_server_actions=".poorer")
         _await_lines(log, 1)
         server.get("/nothing")
         _await_lines(log, 2)
     lines = log.read_text().splitlines()
-    fields = r'.*" at=\d+\.\d{3} took=[\d.]+(?:us|s) served=(\S+) class=(\S+)'
+    fields = r'.*" at=\d+\.\d{3} took=[\d.]+(?:us|s) served=(\S+) class=(\S+) bucket=[0-9a-f]{2}'
     matches = [re.fullmatch(fields, line) for line in lines]
     assert [match and match.groups() for match in matches] == [("poorer/br", "normal"), ("-", "normal")]
 

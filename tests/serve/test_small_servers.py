@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -24,6 +26,8 @@ from adaptc.core.diagnostics import UsageError
 from adaptc.formats.accesslog.parser import compile_format
 from adaptc.serve import state_directory
 from adaptc.serve.emitter import emit, lua_string
+from adaptc.serve.server import Instance
+from adaptc.serve.servers import server_named
 
 LINES = "<p>words</p>\n\n" * 99
 PAGE = f"<!DOCTYPE html>\n<html lang=en>\n<head><title>A page</title></head>\n<body>\n{LINES}</body></html>"
@@ -347,12 +351,12 @@ def test_awkward_places_pass_the_servers_own_tests(tmp_path: Path) -> None:
 
 
 @pytest.mark.servers
-def test_logs_say_the_level_and_the_class(lighttpd: ServedSite) -> None:
-    """The formats of docs/serving.md for lighttpd and Varnish are read as those of Apache and nginx are."""
+def test_logs_say_the_level_the_class_and_the_bucket(lighttpd: ServedSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The formats of docs/serving.md for lighttpd, Varnish and HAProxy are read as those of Apache and nginx are."""
     text = (DOCS / "serving.md").read_text()
     (ours,) = re.findall(r"^accesslog\.format = .*$", text, re.MULTILINE)
     (format_of_varnish,) = re.findall(r"^varnishncsa -F '(.*)'$", text, re.MULTILINE)
-    settings = {"classes": True, "poor_level": "poorer", "flag": False}
+    settings = {"classes": True, "buckets": True, "poor_level": "poorer", "flag": False, "name": "example"}
     lighttpd.emitted(**settings)
     log, conf = lighttpd.site.root / "access.log", lighttpd.site.output / "serve"
     snippet = f'{SNIPPETS["lighttpd"].format(conf)}\nserver.modules += ( "mod_accesslog" )\n'
@@ -366,6 +370,26 @@ def test_logs_say_the_level_and_the_class(lighttpd: ServedSite) -> None:
         command = ["varnishncsa", "-n", behind.site.root / "front/work", "-d", "-F", format_of_varnish]
         wait_until(lambda: " HTTP/1.1" in subprocess.run(command, capture_output=True, text=True, check=True).stdout)
         assert_tells(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.settimeout(PATIENCE)
+        lines = re.findall(r"^(?:capture request header|log-format) .*$", text, re.MULTILINE)
+        lines.append(f"log 127.0.0.1:{listener.getsockname()[1]} len 4096 format raw local0")
+        haproxy = server_named("haproxy")
+        assert haproxy.launcher is not None
+        written = haproxy.launcher.configuration
+
+        def configuration(instance: Instance, port: int) -> str:
+            return written(instance, port).replace("frontend site\n", "\n".join(["frontend site", *lines, ""]))
+
+        logging = replace(haproxy, launcher=replace(haproxy.launcher, configuration=configuration))
+        monkeypatch.setattr("tests.sites.served.server_named", lambda _name: logging)
+        with serving(ServedSite(lighttpd.site, "apache", POORER), "haproxy", **settings) as proxy:
+            proxy.get("/", save_data="on")
+            received = [listener.recv(4096).decode()]
+            while "served=poorer" not in received[-1]:  # the first ones are those that wait for it to start
+                received.append(listener.recv(4096).decode())
+        assert_tells(received[-1])
 
 
 def assert_tells(log: str) -> None:
@@ -373,7 +397,7 @@ def assert_tells(log: str) -> None:
     entry = compile_format().parse(line)
     assert entry is not None
     assert (entry.path, entry.status, entry.method) == ("/", 200, "GET")
-    told = re.search(r"(?: at=(\d+))? took=(\d+)us served=(\S+) class=(\S+)$", line)
+    told = re.search(r"(?: at=(\d+)\S*)? took=(\d+)(?:us)? served=(\S+) class=(\S+) bucket=[0-9a-f]{2}$", line)
     assert told is not None, line
     assert (told[3], told[4]) == ("poorer/id", "poor")
     assert abs(float(told[1] or entry.time or 0) - time.time()) < PATIENCE

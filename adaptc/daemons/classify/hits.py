@@ -58,7 +58,9 @@ def hits(
 
 
 # The fields as ``emit`` writes them; those of an operator's own format may stand in any order.
-_EMITTED = re.compile(r" at=([^ ]*+) took=[^ ]*+ served=([^ /]*+)[^ ]*+ class=[^ ]*+(?: rtt=([^ ]*+))?")
+_EMITTED = re.compile(
+    r" at=([^ ]*+) took=[^ ]*+ served=([^ /]*+)[^ ]*+ class=[^ ]*+(?: bucket=[^ ]*+)?(?: rtt=([^ ]*+))?"
+)
 _FIELD = re.compile(r" (at|served|rtt)=([^ /]*+)")
 
 

@@ -20,8 +20,9 @@ from adaptc.formats.accesslog.parser import LineParser
 
 BATCH = 64 << 20  # bytes of a log in one sample; a server that writes more has other problems
 _REJECTED = 503
-# How the emitted log formats say how long an answer took: us of Apache, seconds of nginx
-_TOOK = re.compile(r" took=(\d+(?:\.\d+)?)(us|s)\b")
+# How the emitted log formats say how long an answer took
+_TOOK = re.compile(r" took=(\d+(?:\.\d+)?)(us|s|)(?![^ ])")
+_UNITS = {"us": 1e6, "": 1e3, "s": 1.0}  # HAProxy's format cannot say its unit
 # A log that is written in batches (nginx: buffer, flush) is silent between them: silence means nothing for as many
 # usual batches, and at most for so many seconds.
 _BATCHES, _LONGEST_SILENCE = 2.5, 30.0
@@ -113,7 +114,7 @@ class LogMeter:
                     took = _TOOK.search(line)
                     if took is not None:
                         total.timed += 1
-                        total.seconds += float(took[1]) / (1e6 if took[2] == "us" else 1)
+                        total.seconds += float(took[1]) / _UNITS[took[2]]
         except OSError as error:
             raise LoadUnknown(f"log {follower.path} cannot be read ({error.strerror})") from error
 

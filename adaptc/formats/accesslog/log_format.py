@@ -52,29 +52,46 @@ NICKNAMES = {
     "vhost_combined": '%v:%p %h %l %u %t "%r" %>s %O "%{Referer}i" "%{User-Agent}i"',
 }
 
-# Standard logs of CloudFront: fields separated by tabs, and lines that begin with # (W3C extended log file format)
-CLOUDFRONT = "cloudfront"
+# Logs of CDNs with a separator: CloudFront's standard logs (W3C extended log file format, whose line #Fields may name
+# other fields) and those of Bunny, by the names that W3C's format would give them
+SEPARATED = {
+    "cloudfront": (
+        "\t",
+        "date time - sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) -",
+    ),
+    "bunny": ("|", "- sc-status timestamp(ms) sc-bytes - c-ip cs(Referer) cs-uri-stem - cs(User-Agent) - -"),
+}
+_W3C_MEANINGS = {
+    "date+time": Meaning.TIME,
+    "timestamp": Meaning.TIME,
+    "timestamp(ms)": Meaning.TIME,
+    "sc-bytes": Meaning.SIZE,
+    "c-ip": Meaning.CLIENT,
+    "cs-method": Meaning.METHOD,
+    "cs-uri-stem": Meaning.TARGET,
+    "sc-status": Meaning.STATUS,
+    "cs(Referer)": Meaning.REFERRER,
+    "cs(User-Agent)": Meaning.USER_AGENT,
+}
 
 
-def cloudfront_pieces() -> Iterator[Piece]:
-    """Yield the pieces of a standard log of CloudFront (version 1.0, whose fields later versions begin with)."""
-    fields = (
-        ("date time", Meaning.TIME),
-        ("x-edge-location", Meaning.OTHER),
-        ("sc-bytes", Meaning.SIZE),
-        ("c-ip", Meaning.CLIENT),
-        ("cs-method", Meaning.METHOD),
-        ("cs(Host)", Meaning.OTHER),
-        ("cs-uri-stem", Meaning.TARGET),
-        ("sc-status", Meaning.STATUS),
-        ("cs(Referer)", Meaning.REFERRER),
-        ("cs(User-Agent)", Meaning.USER_AGENT),
-    )
-    for source, meaning in fields:
-        yield Field(source, meaning, "%Y-%m-%d\t%H:%M:%S" if meaning is Meaning.TIME else "")
-        yield "\t"
-    yield Field("rest", Meaning.OTHER)
+def separated_pieces(separator: str, names: str) -> Iterator[Piece]:
+    """Yield the pieces of a line with these fields (``names`` in one text); a last one ``-`` takes what follows."""
+    clocks = {"date+time": f"%Y-%m-%d{separator}%H:%M:%S", "timestamp": "sec", "timestamp(ms)": "msec"}
+    for number, name in enumerate(names.replace("date time", "date+time").split()):
+        if number:
+            yield separator
+        yield Field(name, _W3C_MEANINGS.get(name, Meaning.OTHER), clocks.get(name, ""))
 
+
+# HAProxy's `option httplog`, with what syslog puts before it; its time has no zone, and the request may be cut
+HAPROXY = "haproxy"
+HAPROXY_CLOCK = "%d/%b/%Y:%H:%M:%S.%f"
+HAPROXY_PATTERN = (
+    r"(?:.{0,200}?\bhaproxy(?:\[\d{1,9}\])?: )?(?P<client>[^ ]{1,60}):\d{1,5} \[(?P<time>[^\]]{1,40})\] "
+    r"[^ ]++ [^ ]++ [-+\d/]++ (?P<status>-1|\d{1,3}) \+?(?P<size>\d{1,18}) "
+    r'[^"]*+"(?:(?P<method>[^ "]++) (?P<target>[^ "]++)(?: [^"]*+)?|[^"]*+)"?(?P<referrer>)(?P<user_agent>)'
+)
 
 _APACHE_MEANINGS = {
     "h": Meaning.CLIENT,
@@ -240,7 +257,8 @@ class PatternBuilder:
             address = _text(stops + ", ")
             return f"(?P<{group}>{address})(?:, ?{address})*+"
         if meaning is Meaning.TIME:
-            text = _time_pattern(self.clock, text, stops)
+            # a user may be any text, so that a time may be looked for at each bracket of a line
+            text = _time_pattern(self.clock, text.replace("*+", "{0,80}+"), stops)
         return f"(?P<{group}>{_NUMBERS.get(meaning, text)})"
 
     def _request(self, text: str, stops: str) -> str:

@@ -14,18 +14,21 @@ from typing import NamedTuple
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.urls import unquote_path
 from adaptc.formats.accesslog.log_format import (
-    CLOUDFRONT,
     GROUPS,
+    HAPROXY,
+    HAPROXY_CLOCK,
+    HAPROXY_PATTERN,
     NICKNAMES,
+    SEPARATED,
     VARIABLE,
     PatternBuilder,
     Piece,
     apache_pieces,
-    cloudfront_pieces,
     nginx_pieces,
+    separated_pieces,
 )
 
-# Common or combined, and whatever follows, an object of JSON, or CloudFront's fields, line by line
+# Common or combined, and whatever follows, or a line of a CDN or a proxy, line by line
 AUTO = "auto"
 _REQUEST = GROUPS[:6]
 _TAIL = ' "%{Referer}i" "%{User-Agent}i"'
@@ -52,7 +55,7 @@ class Entry(NamedTuple):
 class LineParser:
     """Parses the lines of one format; ``format`` is its name or format string."""
 
-    __slots__ = ("_clock", "_match", "_missing", "_path", "format")
+    __slots__ = ("_clock", "_fields", "_match", "_missing", "_path", "format")
 
     def __init__(
         self, text: str, pattern: str, missing: Sequence[str], notation: str, path: Callable[[str], str]
@@ -63,6 +66,7 @@ class LineParser:
         self._match = re.compile(pattern, re.DOTALL | re.ASCII).fullmatch
         self._clock = clock(notation) if notation else _no_time
         self._path = path
+        self._fields: LineParser | None = None  # for the fields that the log itself names
 
     def lacks(self, *groups: str) -> bool:
         """Whether the format is without one of ``log_format.GROUPS``."""
@@ -102,12 +106,17 @@ class LineParser:
         )
 
     def _other(self, line: str) -> Entry | None:
-        """Return the entry of a line of a CDN, or of Caddy, whose format is known without being named."""
+        """Return the entry of a line whose format is known without being named, or named by a line before."""
+        if line.startswith("#Fields: ") and "cs-uri-stem" in line and self.format in (AUTO, "cloudfront"):
+            self._fields = _parser("", list(separated_pieces("\t", line.partition(" ")[2])))
+        elif self._fields is not None and (entry := self._fields.parse(line)) is not None:
+            return entry
         if self.format != AUTO:
             return None
         if line.startswith("{"):
             return _json_entry(line)
-        return compile_format(CLOUDFRONT).parse(line) if "\t" in line else None
+        name = "cloudfront" if "\t" in line else "bunny" if line.count("|") > 9 else HAPROXY
+        return compile_format(name).parse(line)
 
 
 def _no_time(_: str) -> None:
@@ -128,21 +137,23 @@ def _value(text: str | None) -> str:
 def compile_format(text: str = AUTO) -> LineParser:
     r"""Return the parser of a log format.
 
-    ``text`` is ``auto`` (line by line common or combined, JSON of a CDN or of Caddy, or CloudFront's), ``common``,
-    ``combined``, ``vhost_combined``, ``cloudfront``, or a format string of Apache's LogFormat or nginx's log_format.
-    Raises ``UsageError`` for anything else.
+    ``text`` is ``auto`` (line by line common or combined, JSON of a CDN or a proxy, or any of those that follow),
+    ``common``, ``combined``, ``vhost_combined``, ``cloudfront``, ``bunny``, ``haproxy`` (``option httplog``), or a
+    format string of Apache's LogFormat or nginx's log_format. Raises ``UsageError`` for anything else.
     """
     if text == AUTO:
         return _parser(text, list(apache_pieces(NICKNAMES["common"])), list(apache_pieces(_TAIL)))
-    if text == CLOUDFRONT:
-        return _parser(text, list(cloudfront_pieces()))
+    if text in SEPARATED:
+        return _parser(text, list(separated_pieces(*SEPARATED[text])))
+    if text == HAPROXY:
+        return LineParser(text, HAPROXY_PATTERN, GROUPS[6:], HAPROXY_CLOCK, served_path)
     if text in NICKNAMES:
         return _parser(text, list(apache_pieces(NICKNAMES[text])))
     if VARIABLE.search(text) and "%" not in text:
         return _parser(text, list(nginx_pieces(text)))
     if "%" in text:
         return _parser(text, list(apache_pieces(text)))
-    names = ", ".join((AUTO, *NICKNAMES))
+    names = ", ".join((AUTO, *NICKNAMES, *SEPARATED, HAPROXY))
     raise UsageError(f"a log format is one of {names}, or a format string of Apache or nginx")
 
 
@@ -156,21 +167,29 @@ def _parser(text: str, pieces: Sequence[Piece], optional: Sequence[Piece] = ()) 
     return LineParser(text, pattern, missing, builder.clock, unescape if builder.has_decoded_path else served_path)
 
 
-# ---- Lines that are objects of JSON: Logpush of Cloudflare, the default format of Fastly, access logs of Caddy
+# ---- Lines that are objects of JSON: logs of Cloudflare, Fastly, CloudFront, Akamai, Google, Azure, Vercel, Netlify,
+# Caddy and Traefik
 #
-# The names of members by the fields of an entry, the first that is there counts. Caddy has those of the request in an
+# The names of members by the fields of an entry, the first that is there counts. Some have those of the request in an
 # object of their own, and header fields as lists.
 
-_MEMBERS = (
-    ("ClientIP", "client_ip", "remote_ip", "remote_addr"),
-    ("EdgeStartTimestamp", "EdgeEndTimestamp", "timestamp", "ts", "time_iso8601", "time", "msec"),
-    ("ClientRequestMethod", "request_method", "method"),
-    ("ClientRequestURI", "ClientRequestPath", "request_uri", "uri", "url"),
-    ("EdgeResponseStatus", "response_status", "status"),
-    ("EdgeResponseBytes", "response_body_size", "body_bytes_sent", "bytes_sent", "size"),
-    ("ClientRequestReferer", "request_referer", "http_referer", "Referer"),
-    ("ClientRequestUserAgent", "request_user_agent", "http_user_agent", "User-Agent"),
+_MEMBERS = tuple(
+    names.split()
+    for names in (
+        "ClientIP client_ip remote_ip remote_addr c-ip cliIP remoteIp clientIp clientIP ClientHost",
+        "EdgeStartTimestamp EdgeEndTimestamp timestamp ts time_iso8601 StartUTC time reqTimeSec timestamp(ms) msec",
+        "ClientRequestMethod request_method cs-method reqMethod requestMethod httpMethod RequestMethod method",
+        "ClientRequestURI ClientRequestPath request_uri cs-uri-stem reqPath requestUrl requestUri RequestPath "
+        "uri url path",
+        "EdgeResponseStatus response_status sc-status statusCode status_code httpStatusCode DownstreamStatus status",
+        "EdgeResponseBytes response_body_size body_bytes_sent bytes_sent sc-bytes responseSize responseBytes "
+        "response_size responseByteSize DownstreamContentSize size bytes",
+        "ClientRequestReferer request_referer http_referer cs(Referer) request_Referer Referer referer referrer",
+        "ClientRequestUserAgent request_user_agent http_user_agent cs(User-Agent) request_User-Agent User-Agent "
+        "userAgent user_agent UA",
+    )
 )
+_OBJECTS = ("request", "httpRequest", "proxy", "properties", "message")
 
 
 def _json_entry(line: str) -> Entry | None:
@@ -178,8 +197,7 @@ def _json_entry(line: str) -> Entry | None:
         read = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    request = read.get("request")
-    inner = request if isinstance(request, dict) else {}
+    inner = {key: value for name in _OBJECTS if isinstance(part := read.get(name), dict) for key, value in part.items()}
     headers = inner.get("headers")
     members = {**(headers if isinstance(headers, dict) else {}), **inner, **read}
     found = [next((members[name] for name in names if name in members), None) for names in _MEMBERS]
@@ -188,12 +206,15 @@ def _json_entry(line: str) -> Entry | None:
     )
     if not isinstance(target, str) or _whole(status) is None:
         return None
-    path = served_path(target)
+    if "cs-uri-stem" in members and "date" in members:
+        time = f"{members['date']}T{time}"
+    if target and target is members.get("reqPath") and not target.startswith("/"):
+        target = f"/{target}"
     return Entry(
         _text(client),
         _moment(time),
         _text(method),
-        path,
+        served_path(target),
         _whole(status) or 0,
         _whole(size) or 0,
         _text(referrer),
@@ -214,9 +235,9 @@ def _whole(value: object) -> int | None:
 
 
 def _moment(value: object) -> float | None:
-    """Read a time: ISO 8601, or a number since 1970 in seconds, or thousandths, millionths or billionths of them."""
+    """Read a time: ISO 8601, common, or since 1970 in seconds, or thousandths, millionths or billionths of them."""
     if isinstance(value, str) and not re.fullmatch(r"\d+(?:\.\d+)?", value, re.ASCII):
-        return iso_time(value)
+        return iso_time(value) or common_time(value.strip("[]"))
     if isinstance(value, bool) or not isinstance(value, str | int | float) or len(str(value)) > 30:
         return None
     number = float(value)

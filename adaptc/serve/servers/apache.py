@@ -102,7 +102,8 @@ def _repeated(policy: Policy) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 def _kept(policy: Policy) -> list[str]:
     """Return the variables that the second pass of a request needs in addition to what is served."""
-    return [*(["class"] if policy.serve.classes else []), *(["versions"] if policy.version_levels else [])]
+    kept = {"class": policy.serve.classes, "bucket": policy.serve.buckets, "versions": policy.version_levels}
+    return [name for name, is_kept in kept.items() if is_kept]
 
 
 def modules(policy: Policy) -> Iterator[str]:
@@ -132,7 +133,8 @@ def _class_map(policy: Policy, level: str) -> str:
 
 def _log_format(policy: Policy) -> str:
     name = policy.name
-    return f'LogFormat "{_LOG} served=%{{{name}_served}}e class=%{{{name}_class}}e" {name}'
+    told = " ".join(f"{key}=%{{{name}_{key}}}e" for key in ("served", "class", "bucket"))
+    return f'LogFormat "{_LOG} {told}" {name}'
 
 
 def argument(text: str, dollar: str = "") -> str:

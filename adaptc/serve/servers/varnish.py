@@ -13,7 +13,7 @@ from typing import Any
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import DICTIONARY_TOKEN
 from adaptc.serve.patterns import asks, encoded
-from adaptc.serve.policy import Policy
+from adaptc.serve.policy import STALE_IF_ERROR, Policy
 from adaptc.serve.server import EmittedFile, Instance, Launcher, Server, always
 
 # The header fields of a request, after X-Adaptc-, in which VCL keeps what it has found out
@@ -45,6 +45,7 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "asked_alone": f"(?s)^.*?{asked}.*$",
         "keys": KEYS,
         "internal": INTERNAL,
+        "stale_if_error": STALE_IF_ERROR,
         "takes": [*policy.codings, *([DICTIONARY_TOKEN] if policy.uses_dictionaries else [])],
     }
 
