@@ -1,4 +1,4 @@
-// Deno: the program of the directory that is deployed (deployctl deploy --entrypoint adaptc-deno.js in it, or deno run
+// Deno: the program of the directory that is deployed (deno deploy in it, as the entrypoint of a dynamic app; or deno run
 // --allow-net --allow-read=. --allow-env=ADAPTC_LEVEL). The rules are the environment variable ADAPTC_LEVEL.
 import { serveDir } from "jsr:@std/http@1/file-server"
 const isClosed = (request) => /^\/adaptc-deno\.js$/.test(new URL(request.url).pathname)

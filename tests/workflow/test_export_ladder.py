@@ -521,6 +521,12 @@ def test_what_the_edge_decides(site: BuiltSite, browser: Browser) -> None:
     assert {row[2] for row, wanted in zip(got, DECISIONS, strict=True) if wanted[4] and row[0]} == {"private, no-cache"}
 
 
+def test_a_function_that_cloudfront_would_not_take_is_refused(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adaptc.workflow.export.ladder._MOST_BYTES", 1000)
+    with pytest.raises(UsageError, match=r"CloudFront takes 1,000: it names \d+ files"):
+        edge(site, "cloudfront")
+
+
 # njs runs the function with a stand-in of the key-value store, whose value is that of the row. It has no URL and no
 # destructuring, as the runtime of CloudFront has none
 FUNCTION = """

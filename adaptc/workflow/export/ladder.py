@@ -44,9 +44,8 @@ if TYPE_CHECKING:
 # The script of pages, which is the service worker as well
 SCRIPT = "adaptc-ladder.js"
 LEVELS = f"{OWN_DIRECTORY}levels/"
-# The hosts that run a script for each request: the names of the script in what is published. Cloudflare Pages does not
-# run it, nor count a request, for what ``_routes.json`` excludes.
-# The script of each host, where it looks for it
+# The script of each host that runs one for each request, where it looks for it. Cloudflare Pages does not run it, nor
+# count a request, for what ``_routes.json`` excludes.
 EDGES = {
     "cloudflare": "_worker.js",
     "netlify": "netlify/edge-functions/adaptc.js",
@@ -56,6 +55,7 @@ EDGES = {
 }
 # Where no script sees the answer before it is chosen: pages of levels are published as pages, and not by their address.
 _BLIND = ("cloudfront",)
+_MOST_BYTES = 10_240  # of a function of CloudFront
 _ROUTES = ("_routes.json", b'{"version":1,"include":["/*"],"exclude":["/_adaptc/*"]}\n')
 _PAGES, _PAGE_SUFFIX = ("html", "htm"), ".txt"
 # What the worker answers besides pages. Fonts are the same at each level that has them.
@@ -216,8 +216,16 @@ def edge_script(
         "other": OTHER_PAGES,
     }
     if edge in _BLIND:
-        settings |= {"suffix": "", "absent": _absent(manifest, ladder, present)}
-        return _script(f"edge-{edge}.js", settings)
+        absent = _absent(manifest, ladder, present)
+        settings |= {"suffix": "", "labels": {}, "absent": absent}
+        script = _script(f"edge-{edge}.js", settings)
+        if len(script) > _MOST_BYTES:
+            raise UsageError(
+                f"--edge {edge}: the function has {len(script):,} bytes, CloudFront takes {_MOST_BYTES:,}: it names "
+                f"{sum(map(len, absent.values())):,} files that a level does not have; exclude them "
+                "(serve.exclude) from fewer levels, or take fewer levels (serve.ladder)"
+            )
+        return script
     return _script("ladder-edge.js", settings, f"edge-{edge}.js")
 
 
