@@ -133,7 +133,8 @@ def _class_map(policy: Policy, level: str) -> str:
 
 def _log_format(policy: Policy) -> str:
     name = policy.name
-    told = " ".join(f"{key}=%{{{name}_{key}}}e" for key in ("served", "class", "bucket"))
+    keys = ("served", "class", *(["bucket"] if policy.serve.buckets else []))
+    told = " ".join(f"{key}=%{{{name}_{key}}}e" for key in keys)
     return f'LogFormat "{_LOG} {told}" {name}'
 
 

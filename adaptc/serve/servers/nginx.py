@@ -130,8 +130,8 @@ def _class_variable(policy: Policy) -> str:
 def _log_format(policy: Policy) -> str:
     name = policy.name
     shown = f"${_class_variable(policy)}" if policy.serve.classes else "-"
-    bucket = f"${name}_bucket" if policy.serve.buckets else "-"
-    return f"log_format {name} '{_LOG} served=${name}_served class={shown} bucket={bucket}';"
+    bucket = f" bucket=${name}_bucket" if policy.serve.buckets else ""
+    return f"log_format {name} '{_LOG} served=${name}_served class={shown}{bucket}';"
 
 
 def argument(text: object, dollar: str = "") -> str:
