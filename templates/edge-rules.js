@@ -45,7 +45,7 @@ const levelOf = (method, pathname, rules, client, country, told) => {
 }
 const fieldsOf = (chosen, pathname) => {
   const fields = Object.assign({ "cache-control": "private, no-cache" }, chosen.isForAll ? settings.shared : {})
-  const page = settings.name + (new RegExp(`^${settings.page}$`).test(pathname) ? pathname : settings.other)
+  const page = settings.name + (new RegExp(`^${settings.pages.path}$`).test(pathname) ? pathname : settings.pages.other)
   Object.keys(chosen.isForAll ? settings.labels : {}).forEach((field) => {
     fields[field] = `${settings.name}-${chosen.level}${settings.labels[field]}${page}`
   })

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from adaptc.config.toml import TomlSource
-from adaptc.core.diagnostics import Diagnostic, Severity
+from adaptc.core.diagnostics import Diagnostic, Severity, UsageError
 
 # Of site.ignore_directives: every directive of Apache
 ALL_DIRECTIVES = "all"
@@ -292,6 +292,16 @@ class Config:
     file: Path | None = None
     options: tuple[tuple[str, Any], ...] = ()
     has_levels: bool = False
+
+    def existing_docroot(self) -> Path:
+        """Return the docroot. Raises ``UsageError`` when it is not known or no directory."""
+        if self.docroot is None:
+            raise UsageError(
+                "no docroot: name the published directory on the command line, or as docroot in adaptc.toml"
+            )
+        if not self.docroot.is_dir():
+            raise UsageError(f"docroot {self.docroot} is not a directory")
+        return self.docroot
 
     @property
     def url_prefix(self) -> str:

@@ -35,17 +35,7 @@ from adaptc.serve.patterns import (
     accepts_format,
     literal,
 )
-from adaptc.serve.policy import (
-    CLASSES,
-    CONF_DIRECTORY,
-    LABELS,
-    OTHER_PAGES,
-    PAGE_LENGTH,
-    PAGE_PATH,
-    PRIVATE,
-    Policy,
-    policy_of,
-)
+from adaptc.serve.policy import CLASSES, CONF_DIRECTORY, LABELS, PAGES, PRIVATE, Policy, policy_of
 from adaptc.serve.server import EmittedFile, Server
 from adaptc.serve.servers import all_servers, server_named
 
@@ -230,9 +220,7 @@ def _variables(server: Server, policy: Policy) -> dict[str, Any]:
         "classes": CLASSES,
         "private": PRIVATE,
         "labels": LABELS,
-        "page_path": PAGE_PATH,
-        "page_length": PAGE_LENGTH,
-        "other_pages": OTHER_PAGES,
+        "pages": PAGES,
         "tokens": TOKENS,
         "codings_re": "|".join(CODINGS),
         "accepts": {coding: accepts(coding) for coding in (*policy.codings, DICTIONARY_TOKEN)},

@@ -41,7 +41,7 @@ STALE_IF_ERROR = 86400  # seconds
 LABELS = {"Surrogate-Key": " ", "Cache-Tag": ","}
 # Paths that a label holds after the name of the site: Akamai takes no other characters, CloudFront 256, Fastly and
 # Cloudflare 1,024. What has another path shares one label: no server below has a function that encodes or hashes it.
-PAGE_PATH, PAGE_LENGTH, OTHER_PAGES = r"/[A-Za-z0-9_.~/+-]{0,200}", 201, "~other"
+PAGES = {"path": r"/[A-Za-z0-9_.~/+-]{0,200}", "length": 201, "other": "~other"}
 STATE_DIRECTORY = "run"
 CONF_DIRECTORY = "serve"
 # Copies of these do not exist; the rules name the paths only in case that some appear, so not all need be there.
@@ -260,7 +260,7 @@ class Policy:
 
 def page_label(name: str, path: str) -> str:
     """Return the label of the answers at a decoded URL path, at all levels, of the site called ``name``."""
-    return name + (path if re.fullmatch(PAGE_PATH, path) else OTHER_PAGES)
+    return name + str(path if re.fullmatch(str(PAGES["path"]), path) else PAGES["other"])
 
 
 def page_labels(name: str, urls: Iterable[str]) -> tuple[str, ...]:

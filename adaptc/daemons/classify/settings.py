@@ -12,7 +12,7 @@ from adaptc.daemons.classify.tables import WRITERS
 
 
 @dataclass(frozen=True, slots=True)
-class ClassifySettings:
+class ClassifySettings(Rules):
     """Logs, tables and rules of the classifier. Times are seconds.
 
     ``logs`` are followed; ``history`` (gzip or not) is read once, before them, when nothing is remembered.
@@ -35,15 +35,6 @@ class ClassifySettings:
     pages: Path | None = None
     unacted: tuple[str, ...] = ("-", "full", "lossless")
     normalise: bool = True
-    alpha: float = 0.7
-    poor_first: float = 3.0
-    poor_last: float = 5.0
-    rich_first: float = 1.0
-    rich_last: float = 2.0
-    poor_rtt: float = 0.6
-    rich_rtt: float = 0.2
-    warm_up: int = 2
-    patience: int = 2
     silence: float = 30.0
     expire: float = 86_400.0
     clients: int = 200_000
@@ -56,13 +47,9 @@ class ClassifySettings:
 
     def classifier(self) -> Classifier:
         """Return a classifier with these rules. Raises ``UsageError`` for files that are wrong."""
-        rules = Rules(
-            self.alpha, self.poor_first, self.poor_last, self.rich_first, self.rich_last,
-            self.poor_rtt, self.rich_rtt, self.warm_up, self.patience,
-        )  # fmt: skip
         routes: Prefixes[None] = read_routes(self.routes) if self.routes else Prefixes()
         limits = Limits(self.clients, self.expire, self.silence)
-        return Classifier(rules, limits, routes, self.normalise, _pages(self.pages))
+        return Classifier(self, limits, routes, self.normalise, _pages(self.pages))
 
 
 def _pages(file: Path | None) -> frozenset[str]:

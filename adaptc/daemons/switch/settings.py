@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from adaptc.config.schema import (
-    InvalidValue,
-    Schema,
-    duration,
-    number,
-    one_of,
-    pair,
-    path,
-    read_settings,
-    whole,
-)
+from adaptc.config.schema import InvalidValue, Schema, duration, number, one_of, pair, path, read_settings, whole
 from adaptc.config.toml import TomlSource
 from adaptc.daemons.mode import MODE_CHECKS, ModeSettings
 from adaptc.daemons.sensors import LIMIT_SENSORS
@@ -68,20 +58,8 @@ class SwitchSettings(ModeSettings):
         """Return the policy with its parameters; the published one has none."""
         if self.policy == "gopshtein":
             return Gopshtein(connections=self.connections)
-        return Steady(
-            enter=self.enter,
-            leave=self.leave,
-            enter_samples=self.enter_samples,
-            leave_samples=self.leave_samples,
-            dwell=self.dwell,
-            dwell_most=self.dwell_most,
-            relapse=self.relapse,
-            floor=self.floor,
-            probe=self.probe,
-            smoothing=self.smoothing,
-            limits=self.active_limits,
-            connections=self.connections,
-        )
+        named = {each.name: getattr(self, each.name) for each in fields(Steady) if hasattr(self, each.name)}
+        return Steady(**{**named, "limits": self.active_limits})
 
 
 CHECKS: Schema = {

@@ -208,8 +208,8 @@ def _json_entry(line: str) -> Entry | None:
         return None
     if "cs-uri-stem" in members and "date" in members:
         time = f"{members['date']}T{time}"
-    if target and target is members.get("reqPath") and not target.startswith("/"):
-        target = f"/{target}"
+    if "reqPath" in members:  # Akamai leaves out the slash
+        target = f"/{target.removeprefix('/')}"
     return Entry(
         _text(client),
         _moment(time),

@@ -106,22 +106,6 @@ def solve_closed(customers: int, think: float, demands: Sequence[float]) -> Clos
     return ClosedChain(throughput, tuple(times), tuple(queues))
 
 
-def normalising_constants(customers: int, think: float, demands: Sequence[float]) -> list[float]:
-    """Return G(0)..G(N) by convolution: G_0(n) = Z^n / n!, then G(n) += D_k G(n-1) station by station.
-
-    The throughput is G(N-1) / G(N). The constants leave the range of floats for hundreds of customers; use
-    ``solve_closed`` there.
-    """
-    _check(customers, think, demands)
-    constants = [1.0]
-    for n in range(1, customers + 1):
-        constants.append(constants[-1] * think / n)
-    for demand in demands:
-        for n in range(1, customers + 1):
-            constants[n] += demand * constants[n - 1]
-    return constants
-
-
 @dataclass(frozen=True, slots=True)
 class MixedNetwork:
     """A closed and an open chain; ``open_times`` are the seconds of an open customer at each station."""

@@ -305,9 +305,3 @@ SAVINGS: dict[str, Savings] = {
     "de-att": Savings(7.89, (47.4, 3.7, 69.4, 70.0, 89.9, 33.3, 9.2)),
     "cable-wpi": Savings(2.14, (53.0, 8.1, 52.6, 56.4, 84.8, 29.5, 3.9)),
 }
-
-
-def seconds_saved(pair: str, action: str) -> float:
-    """Return the seconds per page that an action saves between a client and a server."""
-    savings = SAVINGS[pair]
-    return savings.base * savings.percent[ACTIONS.index(action)] / 100

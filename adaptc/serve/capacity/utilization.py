@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 # Aperiodic tasks under deadline-monotonic scheduling meet their deadlines below 1 / (1 + sqrt(1/2)) = 0.5858
 # (section 4.1, rounded down there).
 BOUND = 0.58
-EXACT_BOUND = 1 / (1 + math.sqrt(0.5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +42,6 @@ class Cost:
     def of_view(self, requests: float, kilobytes: float) -> float:
         """Return the seconds p + aR + bW of a page view with these requests and kB."""
         return self.view + self.utilization(requests, kilobytes)
-
-    def utilization_admitting(self, requests: float, kilobytes: float, admitted: float) -> float:
-        """Return U = aRf + bW + cR(1-f) (equation 2) when a share ``admitted`` of all requests is served."""
-        return self.utilization(requests * admitted, kilobytes) + self.rejection * requests * (1 - admitted)
-
-
-def service_time(kilobytes: float) -> float:
-    """Return the seconds that a file of this size took on the paper's server (section 7.2).
-
-    T_s(x) = max(1.604 + 0.063 x, 0.093 x) ms: the end system is the bottleneck first, the network later. Table 2's
-    1.677 for 1 kB is a misprint of 1.667.
-    """
-    return max(1.604 + 0.063 * kilobytes, 0.093 * kilobytes) / 1000
-
-
-def sustainable_rate(kilobytes: float) -> float:
-    """Return the requests per second for files of this size at which the paper's server is full."""
-    return 1 / service_time(kilobytes)
 
 
 class CapacityExceeded(Exception):

@@ -17,7 +17,6 @@ from pathlib import Path
 from adaptc.compile.engine.state.state import last_build
 from adaptc.compile.engine.trees.output import TIMES
 from adaptc.config.config import MIRRORS, Config
-from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import keep_private
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, MEDIA_TYPES, PRIVATE, TOKENS, is_negotiable, name_in_tree
 from adaptc.report.manifest import BuiltResource
@@ -47,7 +46,10 @@ class Workspace:
         ``docroot`` replaces that of the configuration.
         """
         serve = replace(
-            self.config.serve, docroot=docroot or _docroot(self.config), output=output, state=output / "run"
+            self.config.serve,
+            docroot=docroot or Path(os.path.abspath(self.config.existing_docroot())),
+            output=output,
+            state=output / "run",
         )
         with last_build(self.config.output) as state:
             policy = policy_of(state, replace(self.config, serve=serve))
@@ -121,7 +123,7 @@ def workspace_for(config: Config, server: Server, origin: Server | None = None) 
     for one in filter(None, (server, origin)):
         program_of(one)
     server = server if origin is None else _in_front_of(server, origin)
-    _docroot(config)
+    config.existing_docroot()
     private = Path(os.path.abspath(config.output / PRIVATE))
     root = Path(tempfile.mkdtemp(prefix="verify-", dir=private))
     root.chmod(0o755)
@@ -145,14 +147,6 @@ def _in_front_of(server: Server, origin: Server) -> Server:
             keeps_coding=behind.keeps_coding,
         )
     return replace(server, launcher=expected)
-
-
-def _docroot(config: Config) -> Path:
-    if config.docroot is None:
-        raise UsageError("no docroot: name the published directory on the command line, or as docroot in adaptc.toml")
-    if not config.docroot.is_dir():
-        raise UsageError(f"docroot {config.docroot} is not a directory")
-    return Path(os.path.abspath(config.docroot))
 
 
 # ---- copies of trees and sources that a verification may alter

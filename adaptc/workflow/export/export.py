@@ -56,7 +56,7 @@ def export_site(
     """
     manifest = last_manifest(config.output)
     manifest.require_level(level)
-    docroot, target = docroot_of(config), refuse_destination(config, destination)
+    docroot, target = config.existing_docroot(), refuse_destination(config, destination)
     private = config.output / PRIVATE
     with output_lock(private / "lock"):
         stale = staleness(config, manifest, level)
@@ -80,22 +80,13 @@ def export_site(
     return Export(destination, tally.written, tally.kept, tally.removed, tally.size, tally.encoded, diagnostics)
 
 
-def docroot_of(config: Config) -> Path:
-    """Return the docroot. Raises ``UsageError`` when it is not known or no directory."""
-    if config.docroot is None:
-        raise UsageError("no docroot: name the published directory on the command line, or as docroot in adaptc.toml")
-    if not config.docroot.is_dir():
-        raise UsageError(f"docroot {config.docroot} is not a directory")
-    return config.docroot
-
-
 def refuse_destination(config: Config, destination: Path) -> Path:
     """Return the real path of a destination.
 
     Raises ``UsageError`` when it overlaps with the docroot or the output, or holds what is not from there.
     """
     target = Path(os.path.realpath(destination))
-    for name, directory in (("docroot", docroot_of(config)), ("output", config.output)):
+    for name, directory in (("docroot", config.existing_docroot()), ("output", config.output)):
         real = Path(os.path.realpath(directory))
         if target == real or target in real.parents or real in target.parents:
             raise UsageError(f"{target} and the {name} {real} overlap: choose another directory to export to")

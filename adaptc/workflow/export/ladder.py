@@ -30,7 +30,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.model import CODINGS, IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.urls import SiteAddress, is_at_or_below, quote_path
 from adaptc.report.manifest import Manifest
-from adaptc.serve.policy import LABELS, OTHER_PAGES, PAGE_PATH, identifier, shared_fields, title_of
+from adaptc.serve.policy import LABELS, PAGES, identifier, shared_fields, title_of
 from adaptc.site.header_rules import addresses_of
 from adaptc.site.host_files import read_headers, splat_pattern
 from adaptc.workflow.api import build_spec
@@ -212,19 +212,15 @@ def edge_script(
         "shared": {name.lower(): value for name, value in shared.items()},
         "labels": {name.lower(): separator for name, separator in LABELS.items()} if shared else {},
         "name": name,
-        "page": PAGE_PATH,
-        "other": OTHER_PAGES,
+        "pages": PAGES,
     }
     if edge in _BLIND:
         absent = _absent(manifest, ladder, present)
         settings |= {"suffix": "", "labels": {}, "absent": absent}
         script = _script(f"edge-{edge}.js", settings)
         if len(script) > _MOST_BYTES:
-            raise UsageError(
-                f"--edge {edge}: the function has {len(script):,} bytes, CloudFront takes {_MOST_BYTES:,}: it names "
-                f"{sum(map(len, absent.values())):,} files that a level does not have; exclude them "
-                "(serve.exclude) from fewer levels, or take fewer levels (serve.ladder)"
-            )
+            named = f"it names {sum(map(len, absent.values())):,} files that a level lacks; take fewer (serve.ladder)"
+            raise UsageError(f"--edge {edge}: {len(script):,} bytes, CloudFront takes {_MOST_BYTES:,}: {named}")
         return script
     return _script("ladder-edge.js", settings, f"edge-{edge}.js")
 

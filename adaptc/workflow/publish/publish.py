@@ -24,7 +24,7 @@ from adaptc.core.model import PRIVATE
 from adaptc.core.remote import CONNECTIONS, Remote, RemoteFile
 from adaptc.core.urls import quote_path
 from adaptc.report.manifest import Manifest, last_manifest
-from adaptc.workflow.export.export import docroot_of, sendable, staleness
+from adaptc.workflow.export.export import sendable, staleness
 from adaptc.workflow.export.items import export_items
 from adaptc.workflow.publish.objects import SiteObject, layout_of, site_objects
 from adaptc.workflow.publish.target import PRIVATE as OWN_FOLDER
@@ -162,7 +162,7 @@ def publish_site(
     with output_lock(config.output / PRIVATE / "lock"), locked as lease:
         stale = staleness(config, manifest, level)
         manifest, withheld = sendable(config, manifest)
-        items, left_out = export_items(manifest, docroot_of(config), level, layout_of(config.publish.encodings))
+        items, left_out = export_items(manifest, config.existing_docroot(), level, layout_of(config.publish.encodings))
         record, listing = read_record(remote), remote.files()
         known = record or Record()
         objects = site_objects(items, manifest, level, config.publish)
