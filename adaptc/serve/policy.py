@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -25,7 +25,7 @@ from adaptc.config.rulebook import Level, load_levels
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, dictionary_coding, dictionary_path, name_of_dictionary
-from adaptc.core.urls import NOWHERE, is_at_or_below, quote_path, unquote_path
+from adaptc.core.urls import NOWHERE, is_at_or_below, quote_path
 from adaptc.serve.capacity.rungs import ladder_names
 from adaptc.site.apache_configuration import repeated_directives
 from adaptc.site.host_files import inherited_fields
@@ -261,11 +261,6 @@ class Policy:
 def page_label(name: str, path: str) -> str:
     """Return the label of the answers at a decoded URL path, at all levels, of the site called ``name``."""
     return name + str(path if re.fullmatch(str(PAGES["path"]), path) else PAGES["other"])
-
-
-def page_labels(name: str, urls: Iterable[str]) -> tuple[str, ...]:
-    """Return the labels of the answers at URLs of the site called ``name``: with any query, at any level."""
-    return tuple(dict.fromkeys(page_label(name, unquote_path(urlsplit(url).path)) for url in urls))
 
 
 def lifetimes(seconds: int) -> tuple[int, int]:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.urls import NOWHERE, quote_path
+from adaptc.core.urls import NOWHERE, quote_path, unquote_path
 
 if TYPE_CHECKING:
     from adaptc.config.config import Config, ServeConfig
@@ -273,11 +273,13 @@ def urls_of(site: str, paths: Collection[str], indexes: Collection[str]) -> tupl
 
 def labels_of(config: Config, urls: Collection[str]) -> tuple[str, ...]:
     """Return the labels of pages at these URLs, as the emitted configuration says them; none but for shared caches."""
-    from adaptc.serve.policy import page_labels
+    from adaptc.serve.policy import page_label
     from adaptc.serve.state_directory import read_knobs
 
     knobs = read_knobs(config.output) if config.serve.shared_seconds else None
-    return page_labels(knobs.name, urls) if knobs is not None else ()
+    if knobs is None:
+        return ()
+    return tuple(dict.fromkeys(page_label(knobs.name, unquote_path(urlsplit(url).path)) for url in urls))
 
 
 def site_of(base_url: str | None, prefix: str) -> str:

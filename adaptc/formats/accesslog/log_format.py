@@ -55,10 +55,7 @@ NICKNAMES = {
 # Logs of CDNs with a separator: CloudFront's standard logs (W3C extended log file format, whose line #Fields may name
 # other fields) and those of Bunny, by the names that W3C's format would give them
 SEPARATED = {
-    "cloudfront": (
-        "\t",
-        "date time - sc-bytes c-ip cs-method cs(Host) cs-uri-stem sc-status cs(Referer) cs(User-Agent) -",
-    ),
+    "cloudfront": ("\t", "date time - sc-bytes c-ip cs-method - cs-uri-stem sc-status cs(Referer) cs(User-Agent) -"),
     "bunny": ("|", "- sc-status timestamp(ms) sc-bytes - c-ip cs(Referer) cs-uri-stem - cs(User-Agent) - -"),
 }
 _W3C_MEANINGS = {
@@ -85,12 +82,11 @@ def separated_pieces(separator: str, names: str) -> Iterator[Piece]:
 
 
 # HAProxy's `option httplog`, with what syslog puts before it; its time has no zone, and the request may be cut
-HAPROXY = "haproxy"
-HAPROXY_CLOCK = "%d/%b/%Y:%H:%M:%S.%f"
-HAPROXY_PATTERN = (
+HAPROXY = (
     r"(?:.{0,200}?\bhaproxy(?:\[\d{1,9}\])?: )?(?P<client>[^ ]{1,60}):\d{1,5} \[(?P<time>[^\]]{1,40})\] "
     r"[^ ]++ [^ ]++ [-+\d/]++ (?P<status>-1|\d{1,3}) \+?(?P<size>\d{1,18}) "
-    r'[^"]*+"(?:(?P<method>[^ "]++) (?P<target>[^ "]++)(?: [^"]*+)?|[^"]*+)"?(?P<referrer>)(?P<user_agent>)'
+    r'[^"]*+"(?:(?P<method>[^ "]++) (?P<target>[^ "]++)(?: [^"]*+)?|[^"]*+)"?(?P<referrer>)(?P<user_agent>)',
+    "%d/%b/%Y:%H:%M:%S.%f",
 )
 
 _APACHE_MEANINGS = {

@@ -16,8 +16,6 @@ from adaptc.core.urls import unquote_path
 from adaptc.formats.accesslog.log_format import (
     GROUPS,
     HAPROXY,
-    HAPROXY_CLOCK,
-    HAPROXY_PATTERN,
     NICKNAMES,
     SEPARATED,
     VARIABLE,
@@ -115,7 +113,7 @@ class LineParser:
             return None
         if line.startswith("{"):
             return _json_entry(line)
-        name = "cloudfront" if "\t" in line else "bunny" if line.count("|") > 9 else HAPROXY
+        name = "cloudfront" if "\t" in line else "bunny" if line.count("|") > 9 else "haproxy"
         return compile_format(name).parse(line)
 
 
@@ -145,15 +143,15 @@ def compile_format(text: str = AUTO) -> LineParser:
         return _parser(text, list(apache_pieces(NICKNAMES["common"])), list(apache_pieces(_TAIL)))
     if text in SEPARATED:
         return _parser(text, list(separated_pieces(*SEPARATED[text])))
-    if text == HAPROXY:
-        return LineParser(text, HAPROXY_PATTERN, GROUPS[6:], HAPROXY_CLOCK, served_path)
+    if text == "haproxy":
+        return LineParser(text, HAPROXY[0], GROUPS[6:], HAPROXY[1], served_path)
     if text in NICKNAMES:
         return _parser(text, list(apache_pieces(NICKNAMES[text])))
     if VARIABLE.search(text) and "%" not in text:
         return _parser(text, list(nginx_pieces(text)))
     if "%" in text:
         return _parser(text, list(apache_pieces(text)))
-    names = ", ".join((AUTO, *NICKNAMES, *SEPARATED, HAPROXY))
+    names = ", ".join((AUTO, *NICKNAMES, *SEPARATED, "haproxy"))
     raise UsageError(f"a log format is one of {names}, or a format string of Apache or nginx")
 
 
