@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -236,6 +238,30 @@ def test_what_is_kept_grows_old(served: ServedSite) -> None:
         copy.unlink()
         copy.write_bytes(before + b"new")
         wait_until(lambda: proxy.get("/").body.endswith(b"new"))
+
+
+PROBED = """
+backend probed {{
+    .host = "127.0.0.1"; .port = "{port}"; .probe = {{ .interval = 0.2s; .window = 1; .threshold = 1; }}
+}}
+sub vcl_recv {{ set req.backend_hint = probed; }}"""
+
+
+@pytest.mark.servers
+def test_varnish_goes_on_while_the_server_fails_its_probe(served: ServedSite) -> None:
+    settings = {"reverse_proxy": "varnish", "flag": False, "level": "poorer", "shared_seconds": 2}
+    with served.start(**settings) as origin:
+        emit(
+            served.site.config(**served.build, **{f"serve__{key}": value for key, value in settings.items()}),
+            ["varnish"],
+        )
+        file, probed = served.site.output / "serve" / "varnish.vcl", PROBED.format(port=origin.port)
+        with web.varnish(served.site.root / "proxy", origin.port, file, probed) as proxy:
+            wait_until(lambda: is_kept(proxy.get("/")))
+            os.kill(origin.pid, signal.SIGTERM)
+            wait_until(lambda: int(proxy.get("/").headers.get("age", "0")) > 4)  # nobody renews it, and it is sent
+            assert proxy.get("/").headers["x-adapt"] == "poorer/id"
+            assert proxy.get("/news/").status == 503
 
 
 @pytest.mark.parametrize(
