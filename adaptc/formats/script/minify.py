@@ -12,9 +12,10 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from itertools import accumulate, pairwise, zip_longest
+from functools import cached_property
+from itertools import accumulate, compress
 
-from adaptc.formats.script.lexer import OPERATOR_WORDS, STATEMENT_WORDS, Kind, Token, tokenize, unescape
+from adaptc.formats.script.lexer import OPERATOR_WORDS, STATEMENT_WORDS, Kind, kind_of, scan, unescape
 from adaptc.formats.script.local_names import with_short_names
 
 _MODULE_WORDS = frozenset(["import", "export"])
@@ -32,17 +33,63 @@ def minify_script(text: str, *, short_names: bool = False) -> str | None:
     a comment in their own text (``function(){/* text */}.toString()``). Licence comments are kept and moved to the
     front; the URL of a source map is dropped, since the map no longer fits.
     """
-    tokens = tokenize(text)
-    if tokens is None or _is_module(tokens) or _reads_comments(tokens):
+    source = _Source.of(text)
+    if source is None or _is_module(source) or _reads_comments(source):
         return None
     body = _turbohtml(text)
     if body is None:
         return None
-    proven = [body] if _is_equivalent(text, tokens, body) else []
+    proven = [body] if _is_equivalent(source, body) else []
     renamed = [shorter for each in proven if short_names and (shorter := with_short_names(each)) is not None]
-    candidates = [*(_prepend_licences(tokens, each) for each in [*proven, *renamed]), _dense(text, tokens)]
+    candidates = [*(_prepend_licences(source, each) for each in [*proven, *renamed]), _dense(source)]
     smallest = min((each for each in candidates if each is not None), key=_sent, default=text)
     return smallest if len(smallest) < len(text) and _sent(smallest) < _sent(text) else None
+
+
+class _Source:
+    """A script that was split once: all its pieces, and its ``code``, which has no white space and no comments."""
+
+    def __init__(self, text: str, pieces: list[str]) -> None:
+        self.text, self.pieces = text, pieces
+        self.kinds = {piece: kind_of(piece) for piece in set(pieces)}
+        is_code = {piece: kind not in _NO_CODE for piece, kind in self.kinds.items()}
+        self._is_code = list(map(is_code.__getitem__, pieces))
+        self.code = list(compress(pieces, self._is_code))
+
+    @classmethod
+    def of(cls, text: str) -> _Source | None:
+        """Split a script; ``None`` if it does not lex."""
+        pieces = scan(text)
+        return None if pieces is None else cls(text, pieces)
+
+    @property
+    def comments(self) -> list[str]:
+        """The comments, in order."""
+        return [piece for piece in self.pieces if self.kinds[piece] is Kind.COMMENT]
+
+    @cached_property
+    def gaps(self) -> list[tuple[int, int, int]]:
+        """What is between tokens: where its pieces begin and end, and how many tokens are before it."""
+        before = list(accumulate(self._is_code))
+        gaps: list[tuple[int, int, int]] = []
+        for place in (place for place, is_code in enumerate(self._is_code) if not is_code):
+            if gaps and gaps[-1][1] == place:
+                gaps[-1] = (gaps[-1][0], place + 1, before[place])
+            else:
+                gaps.append((place, place + 1, before[place]))
+        return gaps
+
+    def has_line_end(self, gap: tuple[int, int, int]) -> bool:
+        """Whether a line ends in a gap."""
+        return any(map(_LINE_END.search, self.pieces[gap[0] : gap[1]]))
+
+    @cached_property
+    def line_ends(self) -> frozenset[int]:
+        """The tokens after which a line ends."""
+        return frozenset(gap[2] - 1 for gap in self.gaps if self.has_line_end(gap))
+
+
+_NO_CODE = (None, Kind.COMMENT)
 
 
 def _sent(text: str) -> tuple[int, int]:
@@ -57,52 +104,54 @@ _BEFORE_LINE_END = frozenset("{;,([?:=&|")
 _AFTER_LINE_END = frozenset("}),];")
 
 
-def _dense(text: str, tokens: list[Token]) -> str | None:
+def _dense(source: _Source) -> str | None:
     """Return the tokens without comments and needless space, ``None`` if unsure; line ends that end statements stay."""
-    code = [token for token in tokens if token.kind is not Kind.COMMENT]
-    pieces = [piece for first, second in pairwise(code) for piece in (first.text, _space(text, first, second))]
-    dense = "".join([*pieces, *(token.text for token in code[-1:])])
-    result = tokenize(dense)
-    if result is None or [token.text for token in result] != [token.text for token in code]:
+    pieces, code = list(source.pieces), source.code
+    for gap in source.gaps:
+        start, end, number = gap
+        pieces[start:end] = [""] * (end - start)
+        if 0 < number < len(code):
+            pieces[start] = _space(code[number - 1], code[number], has_line_end=source.has_line_end(gap))
+    dense = "".join(pieces)
+    result = _Source.of(dense)
+    if result is None or result.code != code or result.comments:
         return None
-    kept = (token.text for token in tokens if token.kind is Kind.COMMENT and _is_licence(token.text))
-    return "\n".join([*kept, dense])
+    return "\n".join([*filter(_is_licence, source.comments), dense])
 
 
 def _is_licence(comment: str) -> bool:
     return _PRESERVED_COMMENT.search(comment) is not None or _LICENCE.search(comment) is not None
 
 
-def _space(text: str, first: Token, second: Token) -> str:
-    if _has_line_end(text, first, second) and not (first.text in _BEFORE_LINE_END or second.text in _AFTER_LINE_END):
+def _space(first: str, second: str, *, has_line_end: bool) -> str:
+    if has_line_end and not (first in _BEFORE_LINE_END or second in _AFTER_LINE_END):
         return "\n"
-    is_apart = first.end < second.start and _TOUCHING.match(first.text[-1] + second.text[0])
-    return " " if is_apart else ""
+    return " " if _TOUCHING.match(first[-1] + second[0]) else ""
 
 
-def _is_module(tokens: list[Token]) -> bool:
+def _is_module(source: _Source) -> bool:
     """Whether a script can only be a module: it has an ``import`` or ``export`` declaration or ``import.meta``."""
     # Both are reserved words; as names of properties they follow a point or precede ``:`` or ``(``.
-    code = [token for token in tokens if token.kind is not Kind.COMMENT]
+    places = [place for place, word in enumerate(source.code[:-1]) if word in _MODULE_WORDS]
+    following = [source.code[place + 1] for place in places]
     return any(
-        word.text in _MODULE_WORDS
-        and word.kind is Kind.WORD
-        and (previous is None or previous.text not in (".", "?."))
-        and (following.kind in (Kind.WORD, Kind.STRING) or following.text in _AFTER_MODULE_WORD)
-        for previous, (word, following) in zip([None, *code], pairwise(code), strict=False)
+        (not place or source.code[place - 1] not in (".", "?."))
+        and (after in _AFTER_MODULE_WORD or source.kinds[after] in (Kind.WORD, Kind.STRING))
+        for place, after in zip(places, following, strict=True)
     )
 
 
-def _reads_comments(tokens: list[Token]) -> bool:
+def _reads_comments(source: _Source) -> bool:
     """Whether a comment has an effect: a function's whole body with ``toString``, or conditional compilation."""
-    comments = [token.text for token in tokens if token.kind is Kind.COMMENT]
-    if any("@cc_on" in comment for comment in comments):
+    if any("@cc_on" in comment for comment in source.comments):
         return True
-    lone = any(
-        (first.text, middle.kind, last.text) == ("{", Kind.COMMENT, "}") and middle.text.startswith("/*")
-        for first, middle, last in zip(tokens, tokens[1:], tokens[2:], strict=False)
+    if "toString" not in source.kinds:
+        return False
+    pieces = [piece for piece in source.pieces if source.kinds[piece] is not None]
+    return any(
+        (first, source.kinds[middle], last) == ("{", Kind.COMMENT, "}") and middle.startswith("/*")
+        for first, middle, last in zip(pieces, pieces[1:], pieces[2:], strict=False)
     )
-    return lone and any(token.text == "toString" for token in tokens)
 
 
 def _turbohtml(text: str) -> str | None:
@@ -114,20 +163,17 @@ def _turbohtml(text: str) -> str | None:
         return None
 
 
-def _is_equivalent(text: str, tokens: list[Token], smaller: str) -> bool:
-    result = tokenize(smaller)
-    return result is not None and significant_tokens(text, tokens) == significant_tokens(smaller, result)
+def _is_equivalent(source: _Source, smaller: str) -> bool:
+    result = _Source.of(smaller)
+    return result is not None and _significant(source) == _significant(result)
 
 
-def _prepend_licences(tokens: list[Token], body: str) -> str:
+def _prepend_licences(source: _Source, body: str) -> str:
     """Prepend the licence notices that turbohtml does not keep (without ``!`` and ``@license``), each once."""
     dropped = [
-        _notice(token.text)
-        for token in tokens
-        if token.kind is Kind.COMMENT
-        and token.text.startswith("/*")
-        and _LICENCE.search(token.text)
-        and not _PRESERVED_COMMENT.search(token.text)
+        _notice(comment)
+        for comment in source.comments
+        if comment.startswith("/*") and _LICENCE.search(comment) and not _PRESERVED_COMMENT.search(comment)
     ]
     return "\n".join([*dict.fromkeys(dropped), body])
 
@@ -157,48 +203,46 @@ _CLOSING = frozenset(")}]")
 # ECMA-262 12.10: a line end after these words ends the statement; one before these operators makes them prefixes.
 _RESTRICTED_WORDS = frozenset(["return", "break", "continue", "throw", "yield"])
 _RESTRICTED_OPERATORS = frozenset(["++", "--"])
+_IN_CONTEXT = _GROUPING | _RESTRICTED_WORDS | _RESTRICTED_OPERATORS | {","}
 
 
-def significant_tokens(text: str, tokens: list[Token]) -> list[object]:
+def significant_tokens(text: str) -> list[object] | None:
     """Return all tokens but comments and grouping punctuation, with normalised spelling of names and values.
 
-    Two scripts with the same significant tokens only differ in brackets and semicolons. ``tokens`` are the text's.
+    Two scripts with the same significant tokens only differ in brackets and semicolons. ``None`` if it does not lex.
     """
-    code = [token for token in tokens if token.kind is not Kind.COMMENT]
-    return [
-        _significant_part(text, previous, token, following)
-        for previous, token, following in zip_longest([None, *code[:-1]], code, code[1:])
-        if token and token.text not in _GROUPING and not _is_trailing_comma(token, following)
-    ]
+    source = _Source.of(text)
+    return None if source is None else _significant(source)
 
 
-def _is_trailing_comma(token: Token, following: Token | None) -> bool:
-    return token.text == "," and following is not None and following.text in _CLOSING
+def _significant(source: _Source) -> list[object]:
+    code = source.code
+    values = {text: _value(kind, text) for text, kind in source.kinds.items() if kind is not None}
+    parts: list[object] = list(map(values.__getitem__, code))
+    dropped = set()
+    for place in (place for place, text in enumerate(code) if text in _IN_CONTEXT):
+        text, following = code[place], code[place + 1] if place + 1 < len(code) else None
+        if text in _GROUPING or (text == "," and following in _CLOSING):
+            dropped.add(place)
+        elif text in _RESTRICTED_WORDS:
+            parts[place] = text, following is None or following in ";}" or place in source.line_ends
+        elif text != ",":
+            is_postfix = place > 0 and _is_operand(code[place - 1], source.kinds[code[place - 1]])
+            parts[place] = text, (place - 1 in source.line_ends or "postfix") if is_postfix else True
+    return [part for place, part in enumerate(parts) if place not in dropped]
 
 
-def _significant_part(text: str, previous: Token | None, token: Token, following: Token | None) -> object:
-    if token.text in _RESTRICTED_WORDS:
-        return token.text, following is None or following.text in ";}" or _has_line_end(text, token, following)
-    if token.text in _RESTRICTED_OPERATORS and previous and _is_operand(previous):
-        return token.text, _has_line_end(text, previous, token) or "postfix"
-    return (token.text, True) if token.text in _RESTRICTED_OPERATORS else _value(token)
+def _is_operand(text: str, kind: Kind | None) -> bool:
+    return text == "]" or (kind is Kind.WORD and text not in OPERATOR_WORDS | STATEMENT_WORDS)
 
 
-def _has_line_end(text: str, first: Token, second: Token) -> bool:
-    return _LINE_END.search(text, first.end, second.start) is not None
-
-
-def _is_operand(token: Token) -> bool:
-    return token.text == "]" or (token.kind is Kind.WORD and token.text not in OPERATOR_WORDS | STATEMENT_WORDS)
-
-
-def _value(token: Token) -> object:
-    if token.kind is Kind.STRING:
-        value = unescape(token.text[1:-1])
+def _value(kind: Kind, text: str) -> object:
+    if kind is Kind.STRING:
+        value = unescape(text[1:-1])
         return value if _NAME.fullmatch(value) else _number(value)
-    if token.kind is Kind.NUMBER:
-        return _number(token.text)
-    return unescape(token.text) if token.kind is Kind.WORD else token.text
+    if kind is Kind.NUMBER:
+        return _number(text)
+    return unescape(text) if kind is Kind.WORD else text
 
 
 def _number(digits: str) -> float | str:
