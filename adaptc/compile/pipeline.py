@@ -252,7 +252,7 @@ PASSES: tuple[Pass, ...] = (
     # files
     AssetPass(
         "images",
-        8,
+        9,
         _RASTER,
         "images:recompress_image",
         {"target": _TARGET, **_PRICE},
@@ -269,7 +269,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass("svg", 1, _SVG, "images:clean_svg_file", content_only=True, libraries=_IMAGES),
     AssetPass(
-        "strip-sheets", 5, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
+        "strip-sheets", 6, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
     ),
     AssetPass(
         "styles",
@@ -280,7 +280,7 @@ PASSES: tuple[Pass, ...] = (
         content_only="styles:imports_nothing",
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
-    AssetPass("half-sheets", 7, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
+    AssetPass("half-sheets", 8, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-pictures", 5, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 6, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
     AssetPass("scripts", 4, _JS, "scripts:rewrite_script", {"names": Option(False), **_MINIFY}, content_only=True),
@@ -301,11 +301,11 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("half-objects", 5, _HTML, "half_objects:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
-    EditPass("strip", 16, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
+    EditPass("strip", 17, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
     EditPass("third-parties", 3, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
-        17,
+        18,
         _HTML,
         "half_images:halve_images",
         _HALF_IMAGES,

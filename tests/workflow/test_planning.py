@@ -173,6 +173,14 @@ def test_the_highest_multiplier_that_reaches_the_goal_is_chosen() -> None:
     assert tried < 25
 
 
+def test_the_level_without_a_multiplier_is_tried_where_none_reaches_the_goals() -> None:
+    fake = FakeTrials()
+    find_level(cast(Trials, fake), Goals(bytes=125_000), Keeps(), COST)
+    assert {candidate.frame.name for candidate in fake.known if candidate.price is None} == {"lossless", "inlined"}
+    find_level(cast(Trials, fake), Goals(bytes=1000), Keeps(), COST)
+    assert Candidate(FRAMES[3]) in fake.known
+
+
 def test_what_cannot_be_reached_has_a_nearest_candidate() -> None:
     name, trial, misses, _ = found(Goals(bytes=1000))
     assert name is None

@@ -8,7 +8,7 @@ a choice: they are weights of the sums by which the multiplier is found, and no 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
@@ -32,8 +32,9 @@ _COPIES: tuple[tuple[float, int | None], ...] = (
     (1.0, 90), (1.0, 75), (1.0, 60), (1.0, 45), (1.0, 30), (0.71, 45), (1.0, 15), (0.71, 25), (0.5, None), (0.5, 45),
     (0.5, 25), (0.35, 45), (0.25, 35),
 )  # fmt: skip
-# Copies in a row that cost more than the best one, after which smaller ones are not tried: encoding takes its time
-_PATIENCE = 3
+# The one that is tried first, and how many in a row may cost more than the best one, larger and smaller: encoding
+# takes its time. The larger ones differ in quality alone, so that their costs rise once they rise.
+_FIRST, _LARGER, _SMALLER = 3, 1, 2
 # The types of images of which there are copies
 COPIED = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
 _STEP = 64  # CSS pixels to which widths are rounded up, so that pages share copies
@@ -41,10 +42,38 @@ _STEP = 64  # CSS pixels to which widths are rounded up, so that pages share cop
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """A copy, or the reason why the original stays, and what it costs in bytes."""
+    """A copy, or the reason why the original stays, its bytes, and its harm times the multiplier."""
 
     copy: DerivedFile | str
-    cost: float
+    size: float
+    harm: float = 0.0
+
+    @property
+    def cost(self) -> float:
+        """What it comes to, in bytes."""
+        return self.size + self.harm
+
+
+def _tried(rate: Callable[[int], _Choice | None], count: int) -> list[_Choice]:
+    """Return the choices that may cost the least, of ``count`` from large to small, and those needed to know it.
+
+    From one in the middle on smaller ones are tried until the harm of one alone costs as much as the best one, or some
+    in a row cost more; where none was better, larger ones until the bytes of one do. ``rate`` returns ``None`` where
+    there is no copy.
+    """
+    tried: list[_Choice] = []
+    smaller, larger = (range(_FIRST, count), "harm", _SMALLER), (range(_FIRST - 1, -1, -1), "size", _LARGER)
+    for numbers, part, patience in (smaller, larger):
+        failures = 0
+        for choice in filter(None, map(rate, numbers)):
+            lowest = min((each.cost for each in tried), default=inf)
+            tried.append(choice)
+            failures = failures + 1 if choice.cost > lowest else 0
+            if failures == patience or getattr(choice, part) >= min(lowest, choice.cost):
+                break
+        if tried and tried[0].cost > min(choice.cost for choice in tried):
+            break
+    return tried
 
 
 class Pricing:
@@ -89,24 +118,14 @@ class Pricing:
         kept = choose_recompressed(path, self.view, {"price": self.price, "least": self.least})[0]
         original = len(self.view.artifact(path)) if kept is None else kept.size
         harm = 0.0 if kept is None else image.harm(kept.likeness or 0.0)
-        stays = _Choice("no copy is worth its harm", original + self.price * harm)
+        stays = _Choice("no copy is worth its harm", original, self.price * harm)
         natural = self.view.evidence(path).width or image.width
-        copies = self._copies(path, image, natural, exact=exact)
-        return min((stays, *copies), key=lambda choice: choice.cost), original
 
-    def _copies(self, path: str, image: ShownImage, natural: float, *, exact: bool) -> Iterator[_Choice]:
-        """Yield copies, from large to small, until some in a row cost more than one before them."""
-        lowest, failures = inf, 0
-        for density, quality in _COPIES:
-            copy = self.view.derive(path, "rated", self._options(image, natural, density, quality, exact=exact))
-            likeness = None if isinstance(copy, str) else copy.likeness
-            if isinstance(copy, str) or likeness is None or likeness < self.least:
-                continue
-            cost = copy.size + self.price * image.harm(likeness)
-            lowest, failures = (cost, 0) if cost < lowest else (lowest, failures + 1)
-            yield _Choice(copy, cost)
-            if failures == _PATIENCE:
-                return
+        def rate(number: int) -> _Choice | None:
+            options = self._options(image, natural, *_COPIES[number], exact=exact)
+            return _rated(self.view.derive(path, "rated", options), image, self.price, self.least)
+
+        return min((stays, *_tried(rate, len(_COPIES))), key=lambda choice: choice.cost), original
 
     def _options(
         self, image: ShownImage, natural: float, density: float, quality: int | None, *, exact: bool
@@ -130,8 +149,8 @@ class Pricing:
         )
 
 
-# The scores of files of the same format that are compared; the first loses nothing
-_SCORES = ("exact", 0.98, 0.95, 0.92, 0.88)
+# The qualities of files of the same format that are compared, as those of copies from large to small
+_QUALITIES = (90, 75, 60, 45, 30)
 
 
 def choose_recompressed(path: str, view: DerivingView, options: Options) -> tuple[DerivedFile | None, str]:
@@ -139,27 +158,33 @@ def choose_recompressed(path: str, view: DerivingView, options: Options) -> tupl
 
     ``None`` where the one without loss is worth its bytes.
     """
-    evidence = view.evidence(path)
+    evidence, price, least = view.evidence(path), options["price"], options["least"]
     image = ShownImage.of(Label.CONTENT, None, evidence)
     if image is None or evidence.is_vector:
         return None, ""
-    best, cost, exact = None, float(evidence.size), evidence.size
-    for score in _SCORES:
-        copy = view.derive(path, "recompressed", {"media_type": view.media_type(path), "target": score})
-        if isinstance(copy, str) or (copy.likeness or 0.0) < options["least"]:
-            continue
-        if score == "exact":
-            cost, exact = float(copy.size), copy.size
-        elif (own := copy.size + options["price"] * image.harm(copy.likeness or 0.0)) < cost:
-            best, cost = copy, own
-    if best is None:
+
+    def derive(target: str) -> DerivedFile | str:
+        return view.derive(path, "recompressed", {"media_type": view.media_type(path), "target": target})
+
+    def rate(number: int) -> _Choice | None:
+        return _rated(derive(f"q={_QUALITIES[number]}"), image, price, least)
+
+    exact = derive("exact")
+    size = evidence.size if isinstance(exact, str) else exact.size
+    best = min(_tried(rate, len(_QUALITIES)), key=lambda choice: choice.cost, default=None)
+    if best is None or isinstance(best.copy, str) or best.cost >= size:
         return None, ""
-    harm = image.harm(best.likeness or 0.0)
-    price = f"for {harm * options['price']:,.0f} at {options['price']:,.0f} bytes for a harm of 1"
-    return (
-        best,
-        f"score {best.likeness:.3f}, harm {harm:.4f}: {exact - best.size:,} bytes fewer than without loss {price}",
+    return best.copy, (
+        f"score {best.copy.likeness:.3f}, harm {best.harm / price:.4f}: {size - best.copy.size:,} bytes fewer than "
+        f"without loss for {best.harm:,.0f} at {price:,.0f} bytes for a harm of 1"
     )
+
+
+def _rated(copy: DerivedFile | str, image: ShownImage, price: float, least: float) -> _Choice | None:
+    """Return what a copy costs, ``None`` where there is none; one that is less like than it must be costs too much."""
+    if isinstance(copy, str) or copy.likeness is None:
+        return None
+    return _Choice(copy, copy.size, price * image.harm(copy.likeness) if copy.likeness >= least else inf)
 
 
 def images_of_page(tree: Document, page: PageContext, view: DerivingView, seen: ShownImages) -> dict[str, ShownImage]:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from adaptc.core import media
+from adaptc.core.facts import BoundedCache
 from adaptc.core.model import Effort
 from adaptc.formats.image.alternates import ENCODERS, EXACT_ENCODERS
 from adaptc.formats.image.halve import ImageCopy, halve, halve_exactly, recompress_hard, scaled_size
@@ -33,11 +34,20 @@ def likeness(original: bytes, copy: bytes, width: int) -> float:
     return reference.score(_sample(copy, size))
 
 
+# Bytes of the originals at the sizes of their boxes: each page compares its own copies of the same images with them
+_KEPT_BYTES = 64 << 20
+_samples = BoundedCache[tuple[bytes, int], tuple[Any, tuple[int, int]]](_KEPT_BYTES)
+
+
 @lru_cache(2)
 def _reference(original: bytes, width: int) -> tuple[Reference, tuple[int, int]]:
-    image = decode_upright(original)
-    size = (width, max(1, round(image.height * width / image.width)))
-    return Reference(_sample(original, size)), size
+    known = _samples.get((original, width))
+    if known is None:
+        image = decode_upright(original)
+        size = (width, max(1, round(image.height * width / image.width)))
+        known = _sample(original, size), size
+        _samples.put((original, width), known, len(original) + 4 * min(_COMPARED, size[0] * size[1]))
+    return Reference(known[0]), known[1]
 
 
 def _sample(content: bytes, size: tuple[int, int]) -> Any:

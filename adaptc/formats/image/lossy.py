@@ -172,12 +172,14 @@ def lossy(
     content: bytes,
     facts: ImageFacts,
     effort: Effort,
-    target: float,
+    target: float | str,
     encoder: Encoder | None = None,
     *,
     size: tuple[int, int] | None = None,
 ) -> Search | Refusal:
     """Return the smallest encoding that scores at least ``target``, of the same media type or by ``encoder``.
+
+    A target of ``"q=60"`` is a fixed quality, whose score is measured.
 
     The score compares with the original as a browser shows it: in sRGB, 8 bits a sample. At effort "fast" it is that of
     a sample of a large image. With ``size`` the image is scaled to these pixels first. An image that EXIF turns keeps
@@ -237,7 +239,8 @@ def _compared(key: _Key) -> _Compared:
     return compared
 
 
-def _search(compared: _Compared, effort: Effort, target: float, encoder: Encoder) -> Search:
+def _search(compared: _Compared, effort: Effort, target: float | str, encoder: Encoder) -> Search:
+    wanted, lowest, highest = (0.0, *_fixed(target)) if isinstance(target, str) else (target, LOWEST, HIGHEST)
     image, sample = compared.image, compared.sample
     pixels = image.width * image.height if effort != "fast" else _SCORED
     is_part = compared.is_part and encoder.is_local
@@ -247,11 +250,16 @@ def _search(compared: _Compared, effort: Effort, target: float, encoder: Encoder
         decoded = encoder.decode(encoded)
         return compared.reference.score(decoded if is_part else sample_rows(decoded, pixels))
 
-    search = search_quality(partial(encoder.encode, searched, effort), score, target, step=encoder.step)
+    encode = partial(encoder.encode, searched, effort)
+    search = search_quality(encode, score, wanted, lowest=lowest, highest=highest, step=encoder.step)
     if search.content is None or search.best is None:
         return search
     content = encoder.encode(image, effort, search.best.quality) if is_part else search.content
     return replace(search, content=content if encoder.finish is None else encoder.finish(content, effort))
+
+
+def _fixed(target: str) -> tuple[int, int]:
+    return int(target.removeprefix("q=")), int(target.removeprefix("q="))
 
 
 OTHER_COLOURS = "its colours are not those of sRGB"

@@ -20,7 +20,7 @@ from adaptc.formats.image.png import read_unfiltered
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, Refusal, broken, probe
 from adaptc.formats.image.vips import from_pillow, load, load_once, vips
 
-Target = Literal["exact"] | float
+Target = Literal["exact"] | float | str  # the last is a fixed quality, as "q=60"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,8 @@ def recompress(
 ) -> Recompression:
     """Return a smaller image in the format that it has, or the reason why there is none.
 
-    ``target`` is "exact" for the same pixels in a browser, or the lowest score allowed, in [0, 1] (see ``score``).
+    ``target`` is "exact" for the same pixels in a browser, the lowest score allowed, in [0, 1] (see ``score``), or a
+    fixed quality such as "q=60".
     ``media_type`` is that of the file's name, which the server sends. Browsers go by the content (WHATWG MIME Sniffing,
     section 8), so that a PNG called ``.jpg`` is shown as before if it stays a PNG, or becomes the JPEG that it is
     called, as it does with a loss where it is opaque.
@@ -108,13 +109,13 @@ def _encode_exactly(path: str, content: bytes, media_type: str, effort: Effort) 
 
 
 def _recompress_lossy(
-    path: str, content: bytes, facts: ImageFacts, effort: Effort, target: float, encoder: Encoder
+    path: str, content: bytes, facts: ImageFacts, effort: Effort, target: float | str, encoder: Encoder
 ) -> Recompression:
     search = lossy(content, facts, effort, target, encoder)
     if isinstance(search, Refusal):
         return _refuse(path, search)
     if search.content is None or search.best is None:
-        return Recompression(None, f"no quality reaches the score {target:.3f}")
+        return Recompression(None, f"no quality reaches the score {target}")
     saved = len(content) - len(search.content)
     if saved <= 0:
         return Recompression(None, "already smallest")

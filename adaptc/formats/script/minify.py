@@ -12,11 +12,11 @@ from __future__ import annotations
 import json
 import re
 import zlib
-from functools import cached_property
-from itertools import accumulate, compress
+from itertools import accumulate
 
-from adaptc.formats.script.lexer import OPERATOR_WORDS, STATEMENT_WORDS, Kind, kind_of, scan, unescape
+from adaptc.formats.script.lexer import OPERATOR_WORDS, STATEMENT_WORDS, Kind, unescape
 from adaptc.formats.script.local_names import with_short_names
+from adaptc.formats.script.script import Script
 
 _MODULE_WORDS = frozenset(["import", "export"])
 _AFTER_MODULE_WORD = frozenset([".", "{", "*"])
@@ -33,8 +33,8 @@ def minify_script(text: str, *, short_names: bool = False) -> str | None:
     a comment in their own text (``function(){/* text */}.toString()``). Licence comments are kept and moved to the
     front; the URL of a source map is dropped, since the map no longer fits.
     """
-    source = _Source.of(text)
-    if source is None or _is_module(source) or _reads_comments(source):
+    source = Script(text)
+    if not source.lexes or _is_module(source) or _reads_comments(source):
         return None
     body = _turbohtml(text)
     if body is None:
@@ -44,52 +44,6 @@ def minify_script(text: str, *, short_names: bool = False) -> str | None:
     candidates = [*(_prepend_licences(source, each) for each in [*proven, *renamed]), _dense(source)]
     smallest = min((each for each in candidates if each is not None), key=_sent, default=text)
     return smallest if len(smallest) < len(text) and _sent(smallest) < _sent(text) else None
-
-
-class _Source:
-    """A script that was split once: all its pieces, and its ``code``, which has no white space and no comments."""
-
-    def __init__(self, text: str, pieces: list[str]) -> None:
-        self.text, self.pieces = text, pieces
-        self.kinds = {piece: kind_of(piece) for piece in set(pieces)}
-        is_code = {piece: kind not in _NO_CODE for piece, kind in self.kinds.items()}
-        self._is_code = list(map(is_code.__getitem__, pieces))
-        self.code = list(compress(pieces, self._is_code))
-
-    @classmethod
-    def of(cls, text: str) -> _Source | None:
-        """Split a script; ``None`` if it does not lex."""
-        pieces = scan(text)
-        return None if pieces is None else cls(text, pieces)
-
-    @property
-    def comments(self) -> list[str]:
-        """The comments, in order."""
-        return [piece for piece in self.pieces if self.kinds[piece] is Kind.COMMENT]
-
-    @cached_property
-    def gaps(self) -> list[tuple[int, int, int]]:
-        """What is between tokens: where its pieces begin and end, and how many tokens are before it."""
-        before = list(accumulate(self._is_code))
-        gaps: list[tuple[int, int, int]] = []
-        for place in (place for place, is_code in enumerate(self._is_code) if not is_code):
-            if gaps and gaps[-1][1] == place:
-                gaps[-1] = (gaps[-1][0], place + 1, before[place])
-            else:
-                gaps.append((place, place + 1, before[place]))
-        return gaps
-
-    def has_line_end(self, gap: tuple[int, int, int]) -> bool:
-        """Whether a line ends in a gap."""
-        return any(map(_LINE_END.search, self.pieces[gap[0] : gap[1]]))
-
-    @cached_property
-    def line_ends(self) -> frozenset[int]:
-        """The tokens after which a line ends."""
-        return frozenset(gap[2] - 1 for gap in self.gaps if self.has_line_end(gap))
-
-
-_NO_CODE = (None, Kind.COMMENT)
 
 
 def _sent(text: str) -> tuple[int, int]:
@@ -104,17 +58,15 @@ _BEFORE_LINE_END = frozenset("{;,([?:=&|")
 _AFTER_LINE_END = frozenset("}),];")
 
 
-def _dense(source: _Source) -> str | None:
+def _dense(source: Script) -> str | None:
     """Return the tokens without comments and needless space, ``None`` if unsure; line ends that end statements stay."""
-    pieces, code = list(source.pieces), source.code
-    for gap in source.gaps:
-        start, end, number = gap
-        pieces[start:end] = [""] * (end - start)
-        if 0 < number < len(code):
-            pieces[start] = _space(code[number - 1], code[number], has_line_end=source.has_line_end(gap))
-    dense = "".join(pieces)
-    result = _Source.of(dense)
-    if result is None or result.code != code or result.comments:
+    tokens = list(source.tokens)
+    for place, gap in source.gaps.items():
+        if 0 < place < len(tokens):
+            tokens[place] = _space(source.tokens[place - 1], gap, tokens[place]) + tokens[place]
+    dense = "".join(tokens)
+    result = Script(dense)
+    if result.tokens != source.tokens or any(result.comments):
         return None
     return "\n".join([*filter(_is_licence, source.comments), dense])
 
@@ -123,34 +75,32 @@ def _is_licence(comment: str) -> bool:
     return _PRESERVED_COMMENT.search(comment) is not None or _LICENCE.search(comment) is not None
 
 
-def _space(first: str, second: str, *, has_line_end: bool) -> str:
-    if has_line_end and not (first in _BEFORE_LINE_END or second in _AFTER_LINE_END):
+def _space(first: str, gap: str, second: str) -> str:
+    if _LINE_END.search(gap) and not (first in _BEFORE_LINE_END or second in _AFTER_LINE_END):
         return "\n"
     return " " if _TOUCHING.match(first[-1] + second[0]) else ""
 
 
-def _is_module(source: _Source) -> bool:
+def _is_module(source: Script) -> bool:
     """Whether a script can only be a module: it has an ``import`` or ``export`` declaration or ``import.meta``."""
     # Both are reserved words; as names of properties they follow a point or precede ``:`` or ``(``.
-    places = [place for place, word in enumerate(source.code[:-1]) if word in _MODULE_WORDS]
-    following = [source.code[place + 1] for place in places]
     return any(
-        (not place or source.code[place - 1] not in (".", "?."))
-        and (after in _AFTER_MODULE_WORD or source.kinds[after] in (Kind.WORD, Kind.STRING))
-        for place, after in zip(places, following, strict=True)
+        source.token(place - 1) not in (".", "?.")
+        and (
+            source.token(place + 1) in _AFTER_MODULE_WORD
+            or source.kinds_of.get(source.token(place + 1)) in (Kind.WORD, Kind.STRING)
+        )
+        for place in source.places(_MODULE_WORDS & source.kinds_of.keys())
     )
 
 
-def _reads_comments(source: _Source) -> bool:
+def _reads_comments(source: Script) -> bool:
     """Whether a comment has an effect: a function's whole body with ``toString``, or conditional compilation."""
     if any("@cc_on" in comment for comment in source.comments):
         return True
-    if "toString" not in source.kinds:
-        return False
-    pieces = [piece for piece in source.pieces if source.kinds[piece] is not None]
-    return any(
-        (first, source.kinds[middle], last) == ("{", Kind.COMMENT, "}") and middle.startswith("/*")
-        for first, middle, last in zip(pieces, pieces[1:], pieces[2:], strict=False)
+    return "toString" in source.kinds_of and any(
+        (source.token(place - 1), source.token(place)) == ("{", "}") and gap.lstrip().startswith("/*")
+        for place, gap in source.gaps.items()
     )
 
 
@@ -163,12 +113,12 @@ def _turbohtml(text: str) -> str | None:
         return None
 
 
-def _is_equivalent(source: _Source, smaller: str) -> bool:
-    result = _Source.of(smaller)
-    return result is not None and _significant(source) == _significant(result)
+def _is_equivalent(source: Script, smaller: str) -> bool:
+    result = Script(smaller)
+    return result.lexes and significant_tokens(source) == significant_tokens(result)
 
 
-def _prepend_licences(source: _Source, body: str) -> str:
+def _prepend_licences(source: Script, body: str) -> str:
     """Prepend the licence notices that turbohtml does not keep (without ``!`` and ``@license``), each once."""
     dropped = [
         _notice(comment)
@@ -206,34 +156,31 @@ _RESTRICTED_OPERATORS = frozenset(["++", "--"])
 _IN_CONTEXT = _GROUPING | _RESTRICTED_WORDS | _RESTRICTED_OPERATORS | {","}
 
 
-def significant_tokens(text: str) -> list[object] | None:
+def significant_tokens(source: Script) -> list[object]:
     """Return all tokens but comments and grouping punctuation, with normalised spelling of names and values.
 
-    Two scripts with the same significant tokens only differ in brackets and semicolons. ``None`` if it does not lex.
+    Two scripts with the same significant tokens only differ in brackets and semicolons.
     """
-    source = _Source.of(text)
-    return None if source is None else _significant(source)
-
-
-def _significant(source: _Source) -> list[object]:
-    code = source.code
-    values = {text: _value(kind, text) for text, kind in source.kinds.items() if kind is not None}
-    parts: list[object] = list(map(values.__getitem__, code))
+    tokens = source.tokens
+    values = {text: _value(kind, text) for text, kind in source.kinds_of.items()}
+    line_ends = {place - 1 for place, gap in source.gaps.items() if _LINE_END.search(gap)}
+    parts: list[object] = list(map(values.__getitem__, tokens))
     dropped = set()
-    for place in (place for place, text in enumerate(code) if text in _IN_CONTEXT):
-        text, following = code[place], code[place + 1] if place + 1 < len(code) else None
+    for place in source.places(_IN_CONTEXT & values.keys()):
+        text, following = tokens[place], source.token(place + 1)
         if text in _GROUPING or (text == "," and following in _CLOSING):
             dropped.add(place)
         elif text in _RESTRICTED_WORDS:
-            parts[place] = text, following is None or following in ";}" or place in source.line_ends
+            parts[place] = text, following in ("", ";", "}") or place in line_ends
         elif text != ",":
-            is_postfix = place > 0 and _is_operand(code[place - 1], source.kinds[code[place - 1]])
-            parts[place] = text, (place - 1 in source.line_ends or "postfix") if is_postfix else True
+            before = source.token(place - 1)
+            is_postfix = before == "]" or _is_name(before, source.kinds_of.get(before))
+            parts[place] = text, (place - 1 in line_ends or "postfix") if is_postfix else True
     return [part for place, part in enumerate(parts) if place not in dropped]
 
 
-def _is_operand(text: str, kind: Kind | None) -> bool:
-    return text == "]" or (kind is Kind.WORD and text not in OPERATOR_WORDS | STATEMENT_WORDS)
+def _is_name(text: str, kind: Kind | None) -> bool:
+    return kind is Kind.WORD and text not in OPERATOR_WORDS | STATEMENT_WORDS
 
 
 def _value(kind: Kind, text: str) -> object:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
-from operator import and_
+from itertools import accumulate, chain, compress
+from operator import and_, not_
 
 from adaptc.formats.script.lexer import Kind, kind_of, scan, unescape
 
@@ -43,6 +43,22 @@ class Script:
     def kinds(self) -> Sequence[Kind]:
         """Return the kinds of the tokens."""
         return list(map(self.kinds_of.__getitem__, self.tokens))
+
+    @cached_property
+    def gaps(self) -> Mapping[int, str]:
+        """Return the white space and comments by the number of tokens before them."""
+        pieces = self._pieces or ()
+        are_tokens = list(map(self.kinds_of.__contains__, pieces))
+        gaps: dict[int, str] = {}
+        for place, piece in compress(zip(accumulate(are_tokens), pieces, strict=True), map(not_, are_tokens)):
+            gaps[place] = gaps.get(place, "") + piece
+        return gaps
+
+    @property
+    def comments(self) -> Iterator[str]:
+        """Return the comments, in order."""
+        others = (piece for piece in self._pieces or () if piece not in self.kinds_of)
+        return (piece for piece in others if kind_of(piece) is Kind.COMMENT)
 
     def texts_of(self, *kinds: Kind) -> Iterator[str]:
         """Yield the texts of the tokens of these kinds, each once, in the order in which they first appear."""

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
+from math import log
 from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.engine.reporting import Progress, Silent
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 # ---- the search: of all candidates that reach the goals, the one with the least harm
 #
 # Within a frame cost and harm move against each other with the multiplier, so that the highest one that reaches the
-# goals is found by bisection, on built bytes. Frames are tried from the gentlest; one that is harsher is better only
-# where the images of the gentler one would have to become very bad, so that one more than needed is looked at.
+# goals is found on built bytes, in steps from a typical one. Frames are tried from the gentlest; one that is harsher
+# is better only where the images of the gentler one would have to become very bad, so that one more than needed is
+# looked at. With a multiplier no other choices of as many bytes have less harm: the level without one is tried only
+# where none reaches the goals.
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +78,28 @@ class _Search:
         """Return the trials of a frame that reach the goals, with the best one among them."""
         if not frame.priced:
             trials = [self.trials.of(Candidate(frame))]
+        elif (best := self._highest(frame)) is not None:
+            trials = [self._priced(frame, best)]
         else:
-            is_other = differs(self.trials, self._priced(frame, PRICES[0]))
-            best = self._highest(frame) if is_other else None
-            trials = [] if best is None else [self._priced(frame, best)]
-            if not frame.tables and not self.keeps.similarity:
-                trials.append(self.trials.of(Candidate(frame)))
+            trials = [] if frame.tables or self.keeps.similarity else [self.trials.of(Candidate(frame))]
         return [trial for trial in trials if not self.misses(trial)]
 
     def _highest(self, frame: Frame) -> float | None:
-        """Return the highest multiplier that reaches the goals: near that of the frame before, where that has one."""
-        known = (trial.candidate.price for trial in self.trials.all if not self.misses(trial))
-        near = max((price for price in known if price is not None and price > PRICES[0]), default=None)
+        """Return the highest multiplier that reaches the goals; ``None`` where none does, or for another frame's pages.
+
+        The search begins at that of the frame before, where that has one.
+        """
+        priced = [trial for trial in self.trials.all if trial.candidate.price is not None]
+        reaching = [trial.candidate.price or 0.0 for trial in priced if not self.misses(trial)]
+        near = max(reaching) if reaching else PRICES[0] if priced else self._typical()
+        if not differs(self.trials, self._priced(frame, near)):
+            return None
         return highest(PRICES, lambda price: not self.misses(self._priced(frame, price)), near)
+
+    def _typical(self) -> float:
+        """Return the multiplier of a level with a third of the bytes, which has a harm of a tenth on many sites."""
+        wanted = self.trials.full.bytes / 3 / 0.1
+        return min(PRICES, key=lambda price: abs(log(price / max(1.0, wanted))))
 
     def _priced(self, frame: Frame, price: float) -> Trial:
         return self.trials.of(Candidate(frame, price, self.goals.request_bytes(self.cost), self.keeps.similarity))
@@ -105,9 +117,7 @@ def highest(values: Sequence[float], holds: Callable[[float], bool], near: float
 
     The search begins at ``near``, and goes from there in steps that double.
     """
-    if not holds(values[0]):
-        return None
-    lower, upper = 0, len(values)  # it holds for the first, and does not for the other
+    lower, upper = -1, len(values)  # it holds for the first, and does not for the other
     start, step = (values.index(near), 1) if near in values else (len(values) // 2, len(values))
     while upper - lower > 1:
         middle = start if lower < start < upper else (lower + upper) // 2
@@ -115,7 +125,7 @@ def highest(values: Sequence[float], holds: Callable[[float], bool], near: float
             lower, start, step = middle, middle + step, 2 * step
         else:
             upper, start, step = middle, middle - step, 2 * step
-    return values[lower]
+    return values[lower] if lower >= 0 else None
 
 
 # ---- a ladder for the controller: levels that are evenly spaced in what a page view costs the server

@@ -6,6 +6,7 @@ import contextlib
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 # The directory of trials below the private one of the output, and the level that is tried there
 _FOLDER, _LEVEL = "plan", "planned"
-# Up to so many files, candidates are built in this process: it keeps decoded images and what it compared, and workers
-# that were started anew for each candidate would import and decode it all again
+# Up to so many files and directories, candidates are built in this process: it keeps decoded images and what it
+# compared, and workers that were started anew for each candidate would import and decode it all again
 _FEW = 128
 
 
@@ -108,8 +109,8 @@ class Trials:
     @property
     def _jobs(self) -> int:
         """The processes that build a candidate; 0 for as many as there are CPUs."""
-        is_small = self._meter is not None and len(self._meter.site.sources) <= _FEW
-        return 1 if is_small else self.config.build.jobs
+        is_large = next(islice(self.config.docroot.rglob("*"), _FEW, None), None) is not None
+        return self.config.build.jobs if is_large else 1
 
     def _views(self, config: Config) -> dict[str, int] | None:
         """Return the views of pages that the build counted in the logs, ``None`` without any."""

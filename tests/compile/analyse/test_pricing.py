@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from math import inf
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from tests.sites.stripped import StrippedSite
 from adaptc.compile.analyse.decorations.labels import Label
 from adaptc.compile.analyse.harm import ShownImage
 from adaptc.compile.page.context import page_context
+from adaptc.compile.page.pricing import _Choice, _tried
 from adaptc.compile.passes.half_images import halve_images
 from adaptc.compile.passes.images import recompress_image
 from adaptc.compile.passes.sheet_pictures import halve_sheet
@@ -69,6 +71,28 @@ def copy_size(body: str, price: float, **options: Any) -> int:
 def test_a_higher_price_buys_more_bytes() -> None:
     sizes = [copy_size("<img src=photo.jpg>", price) for price in (CHEAP, FAIR, DEAR)]
     assert sizes[0] < sizes[1] < sizes[2]
+
+
+@pytest.mark.parametrize("price", [10.0, 1e4, 1e6, 1e8, 1e10])
+def test_copies_are_tried_around_the_best_one(price: float) -> None:
+    """Bytes that halve and harm that grows by half from one to the next: costs have one minimum."""
+    asked: list[int] = []
+
+    def rate(number: int) -> _Choice | None:
+        asked.append(number)
+        return _Choice("copy", 65_536 / 2**number, price * 1.5**number / 1e4) if number != 5 else None
+
+    costs = [choice.cost for number in range(13) if (choice := rate(number)) is not None]
+    asked.clear()
+    assert min(choice.cost for choice in _tried(rate, 13)) == min(costs)
+    assert len(asked) == len(set(asked))
+    best = costs.index(min(costs))
+    assert max(asked) <= max(best, 3) + 4
+
+
+def test_copies_too_unlike_cost_too_much_and_larger_ones_are_tried() -> None:
+    tried = _tried(lambda number: _Choice("copy", 100 - number, inf if number > 1 else 1.0), 5)
+    assert min(tried, key=lambda choice: choice.cost).size == 99
 
 
 def test_what_is_shown_small_needs_fewer_bytes() -> None:

@@ -18,6 +18,7 @@ from adaptc.formats.script import (
 )
 from adaptc.formats.script.lexer import Kind, tokenize, unescape
 from adaptc.formats.script.minify import significant_tokens
+from adaptc.formats.script.script import Script
 
 
 def kinds(text, kind):
@@ -155,7 +156,7 @@ def test_minify(text, smaller):
     ],
 )
 def test_space_that_keeps_nothing_apart_goes(text, dense):
-    assert minify._dense(minify._Source.of(text)) == dense
+    assert minify._dense(Script(text)) == dense
 
 
 def test_a_script_is_never_larger_to_send() -> None:
@@ -207,7 +208,7 @@ def test_licence_comments_stay(comment):
     ],
 )
 def test_different_scripts_have_different_significant_tokens(first, second):
-    assert significant_tokens(first) != significant_tokens(second)
+    assert significant_tokens(Script(first)) != significant_tokens(Script(second))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +222,7 @@ def test_different_scripts_have_different_significant_tokens(first, second):
     ],
 )
 def test_equivalent_scripts_have_the_same_significant_tokens(first, second):
-    assert significant_tokens(first) == significant_tokens(second)
+    assert significant_tokens(Script(first)) == significant_tokens(Script(second))
 
 
 def test_names_stay():
