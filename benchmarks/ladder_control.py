@@ -16,6 +16,7 @@ import argparse
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -100,7 +101,7 @@ def compare(site: Path, work: Path) -> Iterator[str]:
     """Yield the rows of a site."""
     config = load_config(None, {"docroot": site, "output": work / site.name, "build.effort": "fast"})
     frames, cost = {frame.name: frame for frame in FRAMES}, cost_of(config.cost)
-    with Trials(config, Silent()) as trials:
+    with closing(Trials(config, Silent())) as trials:
         shipped = [rung(name, trials.of(Candidate(frames[name])).mean) for name in SHIPPED]
         planned = find_ladder(trials, len(SHIPPED) + 2, Keeps(), config.cost)
         levels = [rung(str(each.trial.candidate), each.trial.mean) for each in planned]

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 
@@ -42,7 +43,7 @@ def _harms_at_most(trials: Trials, priced: dict[float, Candidate], harm: float, 
 def compare(site: Path, work: Path) -> str:
     """Return the row of a site."""
     config = load_config(None, {"docroot": site, "output": work / site.name, "build.effort": "fast"})
-    with Trials(config, Silent()) as trials:
+    with closing(Trials(config, Silent())) as trials:
         moderate = trials.of(Candidate(_MODERATE))
         equal = find_level(trials, Goals(bytes=moderate.mean.bytes), Keeps(), config.cost).chosen or moderate
         fewest = smallest(trials, moderate.harm)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -164,7 +164,9 @@ def _plan_level(target: _Target, written: Mapping[str, str | None], keeps: Keeps
         tables = target.comment + level_text(name, f"Planned: {chosen.candidate}", chosen.candidate.values)
         target.write(tables)
     if invocation.format == "json":
-        print_json(_record(planned, config, name, tables))
+        nearest = _trial_record(planned.nearest, planned.full, config)
+        own = {"level": name if chosen is not None else None, "nearest": nearest, "misses": list(planned.misses)}
+        print_json(own | _record(planned, config, tables))
     else:
         print_diagnostics(planned.diagnostics, invocation)
         end = _missed(planned) if tables is None else _chosen(planned, target.result([name], tables))
@@ -198,7 +200,7 @@ def _plan_ladder(target: _Target, count: int, keeps: Keeps) -> ExitCode:
     )
     target.write(tables)
     if invocation.format == "json":
-        print_json(_ladder_record(planned, config, names, tables))
+        print_json({"levels": list(_rung_records(planned, config, names))} | _record(planned, config, tables))
     else:
         print_diagnostics(planned.diagnostics, invocation)
         lines = [_rungs(planned, names), "", *_gaps(planned, count), target.result(names, tables)]
@@ -220,23 +222,10 @@ def _gaps(planned: PlannedLadder, count: int) -> list[str]:
     return [f"No candidate costs about what {missing} more would have to: the ladder is shorter."] if missing else []
 
 
-def _ladder_record(planned: PlannedLadder, config: Config, names: Sequence[str], tables: str) -> dict[str, Any]:
-    rungs = [
-        {
-            "level": name,
-            "cost_ms": round(rung.cost, 4),
-            "even_ms": round(rung.even, 4),
-            **_trial_record(rung.trial, planned.full, config),
-        }
-        for name, rung in zip(names, planned.rungs, strict=True)
-    ]
-    return {
-        "levels": rungs,
-        "full": {"requests": planned.full.requests, "bytes": planned.full.bytes},
-        "trials": [_trial_record(trial, planned.full, config) for trial in planned.trials],
-        "tables": tables,
-        "diagnostics": diagnostic_records(planned.diagnostics),
-    }
+def _rung_records(planned: PlannedLadder, config: Config, names: Sequence[str]) -> Iterator[dict[str, Any]]:
+    for name, rung in zip(names, planned.rungs, strict=True):
+        costs = {"level": name, "cost_ms": round(rung.cost, 4), "even_ms": round(rung.even, 4)}
+        yield costs | _trial_record(rung.trial, planned.full, config)
 
 
 def _curve(trials: Iterable[Trial], full: PageMean, config: Config) -> str:
@@ -258,14 +247,10 @@ def _curve(trials: Iterable[Trial], full: PageMean, config: Config) -> str:
     return table([head, first, *rows], right=range(1, 5))
 
 
-def _record(planned: PlannedLevel, config: Config, name: str, tables: str | None) -> dict[str, Any]:
-    trials = [_trial_record(trial, planned.full, config) for trial in planned.trials]
+def _record(planned: PlannedLevel | PlannedLadder, config: Config, tables: str | None) -> dict[str, Any]:
     return {
-        "level": name if tables is not None else None,
-        "nearest": _trial_record(planned.nearest, planned.full, config),
-        "misses": list(planned.misses),
         "full": {"requests": planned.full.requests, "bytes": planned.full.bytes},
-        "trials": trials,
+        "trials": [_trial_record(trial, planned.full, config) for trial in planned.trials],
         "tables": tables,
         "diagnostics": diagnostic_records(planned.diagnostics),
     }

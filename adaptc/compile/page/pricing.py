@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -119,24 +120,20 @@ class Pricing:
         original = len(self.view.artifact(path)) if kept is None else kept.size
         harm = 0.0 if kept is None else image.harm(kept.likeness or 0.0)
         stays = _Choice("no copy is worth its harm", original, self.price * harm)
-        natural = self.view.evidence(path).width or image.width
-
-        def rate(number: int) -> _Choice | None:
-            options = self._options(image, natural, *_COPIES[number], exact=exact)
-            return _rated(self.view.derive(path, "rated", options), image, self.price, self.least)
-
+        rate = partial(self._copy, path, image, exact=exact)
         return min((stays, *_tried(rate, len(_COPIES))), key=lambda choice: choice.cost), original
 
-    def _options(
-        self, image: ShownImage, natural: float, density: float, quality: int | None, *, exact: bool
-    ) -> dict[str, object]:
+    def _copy(self, path: str, image: ShownImage, number: int, *, exact: bool) -> _Choice | None:
+        density, quality = _COPIES[number]
+        natural = self.view.evidence(path).width or image.width
         shown = min(-(-image.width // _STEP) * _STEP, max(1, round(natural)))
-        scale = round(density * shown / natural, 3)
-        options = {"shown": shown, "exact": exact, "frozen": self.frozen, "scale": scale}
+        scale = text_scale = round(density * shown / natural, 3)
+        target = f"q={quality}"
         if quality is None:
-            text_scale = round(TEXT_SCALE * shown / natural, 3)
-            return {**options, "text_scale": text_scale, "target": self.target}
-        return {**options, "text_scale": scale, "target": f"q={quality}"}
+            text_scale, target = round(TEXT_SCALE * shown / natural, 3), self.target
+        options = {"shown": shown, "exact": exact, "frozen": self.frozen, "scale": scale}
+        copy = self.view.derive(path, "rated", {**options, "text_scale": text_scale, "target": target})
+        return _rated(copy, image, self.price, self.least)
 
     def _reason(self, best: _Choice, image: ShownImage, original: int) -> str:
         shown = f"{image.label.value} of {image.width}x{image.height} CSS pixels"
@@ -162,14 +159,13 @@ def choose_recompressed(path: str, view: DerivingView, options: Options) -> tupl
     image = ShownImage.of(Label.CONTENT, None, evidence)
     if image is None or evidence.is_vector:
         return None, ""
-
-    def derive(target: str) -> DerivedFile | str:
-        return view.derive(path, "recompressed", {"media_type": view.media_type(path), "target": target})
+    same = {"media_type": view.media_type(path)}
+    exact = view.derive(path, "recompressed", {**same, "target": "exact"})
 
     def rate(number: int) -> _Choice | None:
-        return _rated(derive(f"q={_QUALITIES[number]}"), image, price, least)
+        copy = view.derive(path, "recompressed", {**same, "target": f"q={_QUALITIES[number]}"})
+        return _rated(copy, image, price, least)
 
-    exact = derive("exact")
     size = evidence.size if isinstance(exact, str) else exact.size
     best = min(_tried(rate, len(_QUALITIES)), key=lambda choice: choice.cost, default=None)
     if best is None or isinstance(best.copy, str) or best.cost >= size:

@@ -93,7 +93,9 @@ def _encode_smallest(
     return min(encoded, key=lambda alternate: len(alternate.content), default=None)
 
 
-def _encode_lossy(name: str, content: bytes, facts: ImageFacts, effort: Effort, target: float) -> AlternateImage | None:
+def _encode_lossy(
+    name: str, content: bytes, facts: ImageFacts, effort: Effort, target: Target
+) -> AlternateImage | None:
     search = lossy(content, facts, effort, target, ENCODERS[name])
     if isinstance(search, Refusal) or search.content is None or search.best is None:
         return None

@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 from adaptc.core import media
-from adaptc.core.facts import BoundedCache
 from adaptc.core.model import Effort
 from adaptc.formats.image.alternates import ENCODERS, EXACT_ENCODERS
 from adaptc.formats.image.halve import ImageCopy, halve, halve_exactly, recompress_hard, scaled_size
@@ -34,20 +33,11 @@ def likeness(original: bytes, copy: bytes, width: int) -> float:
     return reference.score(_sample(copy, size))
 
 
-# Bytes of the originals at the sizes of their boxes: each page compares its own copies of the same images with them
-_KEPT_BYTES = 64 << 20
-_samples = BoundedCache[tuple[bytes, int], tuple[Any, tuple[int, int]]](_KEPT_BYTES)
-
-
 @lru_cache(2)
 def _reference(original: bytes, width: int) -> tuple[Reference, tuple[int, int]]:
-    known = _samples.get((original, width))
-    if known is None:
-        image = decode_upright(original)
-        size = (width, max(1, round(image.height * width / image.width)))
-        known = _sample(original, size), size
-        _samples.put((original, width), known, len(original) + 4 * min(_COMPARED, size[0] * size[1]))
-    return Reference(known[0]), known[1]
+    image = decode_upright(original)
+    size = (width, max(1, round(image.height * width / image.width)))
+    return Reference(_sample(original, size)), size
 
 
 def _sample(content: bytes, size: tuple[int, int]) -> Any:
@@ -104,12 +94,15 @@ def convert(
     size = facts.natural_size
     if width is not None:
         size = scaled_size(*size, width / size[0])
-    encodings: list[bytes | Refusal | None] = [_exactly(format, content, effort, limit_pixels)] if width is None else []
+    encodings: list[bytes | Refusal | None] = []
+    if width is None and format in EXACT_ENCODERS:
+        encodings.append(EXACT_ENCODERS[format](content, effort=effort, limit_pixels=limit_pixels))
     if target != "exact" and not facts.is_animated:
         encodings.append(_with_loss(format, content, facts, size, effort, target))
     smallest = min((each for each in encodings if isinstance(each, bytes)), key=len, default=None)
     if smallest is None:
-        return _first_refusal(encodings) or unchanged(f"no {format} is close enough to it")
+        refusals = (each for each in encodings if isinstance(each, Refusal))
+        return next(refusals, unchanged(f"no {format} is close enough to it"))
     if len(smallest) >= len(content):
         return unchanged(f"its {format} is not smaller")
     reason = f"{format}, {size[0]}x{size[1]} pixels: {len(smallest):,} of {len(content):,} bytes"
@@ -117,17 +110,8 @@ def convert(
     return ImageCopy(smallest, media_type, format, *size, *facts.natural_size, None, reason)
 
 
-def _first_refusal(encodings: list[bytes | Refusal | None]) -> Refusal | None:
-    return next((each for each in encodings if isinstance(each, Refusal)), None)
-
-
-def _exactly(format: str, content: bytes, effort: Effort, limit_pixels: int) -> bytes | None:
-    encode = EXACT_ENCODERS.get(format)
-    return None if encode is None else encode(content, effort=effort, limit_pixels=limit_pixels)
-
-
 def _with_loss(
-    format: str, content: bytes, facts: ImageFacts, size: tuple[int, int], effort: Effort, target: float
+    format: str, content: bytes, facts: ImageFacts, size: tuple[int, int], effort: Effort, target: float | str
 ) -> bytes | Refusal | None:
     resized = None if size == facts.natural_size else size
     search = lossy(content, facts, effort, target, ENCODERS[format], size=resized)

@@ -179,11 +179,9 @@ def lossy(
 ) -> Search | Refusal:
     """Return the smallest encoding that scores at least ``target``, of the same media type or by ``encoder``.
 
-    A target of ``"q=60"`` is a fixed quality, whose score is measured.
-
-    The score compares with the original as a browser shows it: in sRGB, 8 bits a sample. At effort "fast" it is that of
-    a sample of a large image. With ``size`` the image is scaled to these pixels first. An image that EXIF turns keeps
-    its stored pixels and its orientation where the format has one, else it is upright.
+    The target ``"q=60"`` is a quality. The score compares with the original as a browser shows it: in sRGB, 8 bits a
+    sample. At effort "fast" it is that of a sample of a large image. With ``size`` the image is scaled to these pixels
+    first. One that EXIF turns keeps stored pixels and orientation where the format has one, else it is upright.
     """
     refusal = _refusal(content, facts)
     if refusal is not None:
@@ -240,7 +238,8 @@ def _compared(key: _Key) -> _Compared:
 
 
 def _search(compared: _Compared, effort: Effort, target: float | str, encoder: Encoder) -> Search:
-    wanted, lowest, highest = (0.0, *_fixed(target)) if isinstance(target, str) else (target, LOWEST, HIGHEST)
+    lowest, highest = (int(target[2:]), int(target[2:])) if isinstance(target, str) else (LOWEST, HIGHEST)
+    wanted = 0.0 if isinstance(target, str) else target
     image, sample = compared.image, compared.sample
     pixels = image.width * image.height if effort != "fast" else _SCORED
     is_part = compared.is_part and encoder.is_local
@@ -256,10 +255,6 @@ def _search(compared: _Compared, effort: Effort, target: float | str, encoder: E
         return search
     content = encoder.encode(image, effort, search.best.quality) if is_part else search.content
     return replace(search, content=content if encoder.finish is None else encoder.finish(content, effort))
-
-
-def _fixed(target: str) -> tuple[int, int]:
-    return int(target.removeprefix("q=")), int(target.removeprefix("q="))
 
 
 OTHER_COLOURS = "its colours are not those of sRGB"

@@ -174,13 +174,10 @@ def significant_tokens(source: Script) -> list[object]:
             parts[place] = text, following in ("", ";", "}") or place in line_ends
         elif text != ",":
             before = source.token(place - 1)
-            is_postfix = before == "]" or _is_name(before, source.kinds_of.get(before))
+            is_name = source.kinds_of.get(before) is Kind.WORD and before not in OPERATOR_WORDS | STATEMENT_WORDS
+            is_postfix = is_name or before == "]"
             parts[place] = text, (place - 1 in line_ends or "postfix") if is_postfix else True
     return [part for place, part in enumerate(parts) if place not in dropped]
-
-
-def _is_name(text: str, kind: Kind | None) -> bool:
-    return kind is Kind.WORD and text not in OPERATOR_WORDS | STATEMENT_WORDS
 
 
 def _value(kind: Kind, text: str) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,6 +52,9 @@ FRAMES = (
 )
 
 
+_SIMILARITY = re.compile(r"similarity>=(0|0?\.\d+)", re.ASCII)
+
+
 @dataclass(frozen=True, slots=True)
 class Keeps:
     """What must not be lost: all words, all images but advertisements, a least likeness of copies."""
@@ -64,11 +68,11 @@ class Keeps:
         """Read ``words``, ``images`` and ``similarity>=0.92``. Raises ``UsageError`` for others."""
         known: dict[str, Any] = {}
         for text in written:
-            name, sign, number = text.replace(" ", "").partition(">=")
+            score = _SIMILARITY.fullmatch(text.replace(" ", ""))
             if text in ("words", "images"):
                 known[text] = True
-            elif name == "similarity" and sign and (least := _score(number)) is not None:
-                known["similarity"] = least
+            elif score is not None:
+                known["similarity"] = float(score[1])
             else:
                 raise UsageError(f"--keep {text}: there are words, images, and similarity>=0.92 or another score")
         return cls(**known)
@@ -76,14 +80,6 @@ class Keeps:
     def allows(self, frame: Frame) -> bool:
         """Whether a frame keeps what it must."""
         return (frame.keeps_words or not self.words) and (frame.keeps_images or not self.images)
-
-
-def _score(text: str) -> float | None:
-    try:
-        score = float(text)
-    except ValueError:
-        return None
-    return score if 0 <= score < 1 else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import takewhile
 from math import log
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 # Within a frame cost and harm move against each other with the multiplier, so that the highest one that reaches the
 # goals is found on built bytes, in steps from a typical one. Frames are tried from the gentlest; one that is harsher
 # is better only where the images of the gentler one would have to become very bad, so that one more than needed is
-# looked at. With a multiplier no other choices of as many bytes have less harm: the level without one is tried only
-# where none reaches the goals.
+# looked at. With a multiplier no other choices of as many bytes have less harm: without one is tried where none does.
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Plan:
 
     chosen: Trial | None
     nearest: Trial
-    misses: tuple[str, ...] = ()
+    misses: tuple[str, ...]
 
 
 def find_level(trials: Trials, goals: Goals, keeps: Keeps, cost: CostConfig) -> Plan:
@@ -54,7 +54,7 @@ def find_level(trials: Trials, goals: Goals, keeps: Keeps, cost: CostConfig) -> 
             break
     if reaching:
         chosen = min(reaching, key=lambda trial: (trial.harm, trial.mean.bytes))
-        return Plan(chosen, chosen)
+        return Plan(chosen, chosen, ())
     nearest = min(trials.all, key=lambda trial: search.distance(trial))
     return Plan(None, nearest, tuple(search.misses(nearest)))
 
@@ -98,8 +98,7 @@ class _Search:
 
     def _typical(self) -> float:
         """Return the multiplier of a level with a third of the bytes, which has a harm of a tenth on many sites."""
-        wanted = self.trials.full.bytes / 3 / 0.1
-        return min(PRICES, key=lambda price: abs(log(price / max(1.0, wanted))))
+        return min(PRICES, key=lambda price: abs(log(price * 3 * 0.1 / max(1.0, self.trials.full.bytes))))
 
     def _priced(self, frame: Frame, price: float) -> Trial:
         return self.trials.of(Candidate(frame, price, self.goals.request_bytes(self.cost), self.keeps.similarity))
@@ -164,17 +163,15 @@ def find_ladder(trials: Trials, count: int, keeps: Keeps, cost: CostConfig) -> l
             search.approach(frame, even)
         trial = search.nearest(even, step)
         previous = rungs.get(trial.candidate)
-        if search.cost_of(trial) < full and (previous is None or _distance(previous) > abs(previous.cost - even)):
+        if search.cost_of(trial) < full and (
+            previous is None or abs(previous.cost - previous.even) > abs(previous.cost - even)
+        ):
             rungs[trial.candidate] = PlannedRung(trial, search.cost_of(trial), even)
     return sorted(rungs.values(), key=lambda rung: -rung.cost)
 
 
 def _ends(frame: Frame) -> tuple[float | None, ...]:
     return (PRICES[0], PRICES[-1]) if frame.priced else (None,)
-
-
-def _distance(rung: PlannedRung) -> float:
-    return abs(rung.cost - rung.even)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,16 +216,9 @@ class _Spacing:
 
 
 @dataclass(frozen=True, slots=True)
-class PlannedLevel:
-    """What a plan found.
+class PlannedLevel(Plan):
+    """The plan of a site: ``full`` is its mean page view as it is, ``trials`` are all candidates that were built."""
 
-    ``chosen`` is ``None`` where no candidate reaches the goals; ``nearest`` then comes closest, and ``misses`` says by
-    how much it misses. ``full`` is the mean page view of the full site, ``trials`` all candidates that were built.
-    """
-
-    chosen: Trial | None
-    nearest: Trial
-    misses: tuple[str, ...]
     full: PageMean
     trials: tuple[Trial, ...]
     diagnostics: tuple[Diagnostic, ...]
@@ -246,7 +236,7 @@ class PlannedLadder:
 
 def plan_ladder(config: Config, count: int, keeps: Keeps, progress: Progress | None = None) -> PlannedLadder:
     """Return a ladder of up to ``count`` levels, the full site among them. Raises what ``plan_level`` raises."""
-    with Trials(config, progress or Silent()) as trials:
+    with closing(Trials(config, progress or Silent())) as trials:
         rungs = tuple(find_ladder(trials, count, keeps, config.cost))
         diagnostics = tuple(with_severities(trials.diagnostics, config))
         return PlannedLadder(rungs, trials.full, trials.all, diagnostics)
@@ -257,7 +247,7 @@ def plan_level(config: Config, goals: Goals, keeps: Keeps, progress: Progress | 
 
     Raises what ``adaptc.workflow.api.build`` raises.
     """
-    with Trials(config, progress or Silent()) as trials:
+    with closing(Trials(config, progress or Silent())) as trials:
         plan = find_level(trials, goals, keeps, config.cost)
         diagnostics = tuple(with_severities(trials.diagnostics, config))
         return PlannedLevel(plan.chosen, plan.nearest, plan.misses, trials.full, trials.all, diagnostics)

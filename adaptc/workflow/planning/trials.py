@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.labels import SiteReader, count_uses, label_page, sample, site_pages
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
     from adaptc.compile.engine.reporting import Progress
     from adaptc.config.config import Config
     from adaptc.core.diagnostics import Diagnostic
-    from adaptc.report.figures import LevelFigures
     from adaptc.workflow.planning.candidates import Candidate
 
 # The directory of trials below the private one of the output, and the level that is tried there
@@ -57,7 +55,7 @@ class Trial:
 
 
 class Trials:
-    """Builds candidates for one site, each once. Its directory is removed at the end."""
+    """Builds candidates for one site, each once. ``close`` removes its directory."""
 
     def __init__(self, config: Config, progress: Progress) -> None:
         private = config.output / PRIVATE
@@ -76,10 +74,8 @@ class Trials:
         self._meter: HarmMeter | None = None
         self._known: dict[Candidate, Trial] = {}
 
-    def __enter__(self) -> Trials:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+    def close(self) -> None:
+        """Remove the directory."""
         shutil.rmtree(self.output, ignore_errors=True)
 
     @property
@@ -100,7 +96,7 @@ class Trials:
         config = replace(self.config, build=chosen, levels=own)
         result = build(config, self.progress, requires_pages=True, isolated=False)
         self.diagnostics |= dict.fromkeys(each for each in result.diagnostics if each.id == "log-without-pages")
-        means = {level.level: _mean(level) for level in result.figures.levels}
+        means = {each.level: PageMean(each.requests_per_page, each.transfer_per_page) for each in result.figures.levels}
         self.full = means["full"]
         if self._meter is None:
             self._meter = HarmMeter(config, self._views(config))
@@ -109,7 +105,8 @@ class Trials:
     @property
     def _jobs(self) -> int:
         """The processes that build a candidate; 0 for as many as there are CPUs."""
-        is_large = next(islice(self.config.docroot.rglob("*"), _FEW, None), None) is not None
+        files = (self.config.docroot or Path()).rglob("*")
+        is_large = next(islice(files, _FEW, None), None) is not None
         return self.config.build.jobs if is_large else 1
 
     def _views(self, config: Config) -> dict[str, int] | None:
@@ -117,10 +114,6 @@ class Trials:
         with contextlib.closing(State(build_spec(config).state_path, read_only=True)) as state:
             traffic = last_traffic(state)
         return dict(traffic.hits) if traffic is not None and traffic.hits else None
-
-
-def _mean(level: LevelFigures) -> PageMean:
-    return PageMean(level.requests_per_page, level.transfer_per_page)
 
 
 # ---- the harm of a level, measured on what was built: pages are compared with their sources, image by image
