@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 # Within a frame cost and harm move against each other with the multiplier, so that the highest one that reaches the
 # goals is found on built bytes, in steps from a typical one. Frames are tried from the gentlest; one that is harsher
 # is better only where the images of the gentler one would have to become very bad, so that one more than needed is
-# looked at. With a multiplier no other choices of as many bytes have less harm: without one is tried where none does.
+# looked at. A level without a multiplier is no better at as many bytes: it is tried where none reaches the goals.
 
 
 @dataclass(frozen=True, slots=True)
