@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from turbohtml import Document, Element
 
 from adaptc.formats.html.syntax import ascii_lower, attribute_markup, attributes_markup, text_markup
-from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, is_hidden
+from adaptc.formats.html.visible_text import fold_space, icon_name, image_text, is_followable, is_hidden, is_icons
 
 __all__ = [
     "Forms", "control_markup", "control_type", "find_forms", "form_attributes", "opens_natively", "option_markup",
@@ -159,8 +159,9 @@ def control_markup(control: Element, identity: str, reference: str) -> str:
         return f"{start}\n{text_markup(control.text)}</textarea>" if control.text else start + "</textarea>"
     if tag == "select":
         return f"{start}{option_markup(control)}</select>"
-    label = fold_space(control.text) or next(filter(None, map(image_text, control.select("img"))), "")
-    return f"{start}{text_markup(label or control.attr('aria-label') or control.attr('value') or 'OK')}</button>"
+    words = ("" if is_icons(control.text) else fold_space(control.text), *map(image_text, control.select("img")))
+    others = (control.attr("aria-label"), control.attr("title"), control.attr("value"), icon_name(control), "OK")
+    return f"{start}{text_markup(next(filter(None, (*words, *others))) or '')}</button>"
 
 
 def _input_markup(control: Element, identity: str, reference: str) -> str:
@@ -168,7 +169,7 @@ def _input_markup(control: Element, identity: str, reference: str) -> str:
     if control_type(control) == "image":
         return _image_button(control, identity, reference)
     value = control.attr("value") if "value" in control.attrs else "Submit"
-    if control_type(control) == "submit" and not (value or "").strip():  # a style draws its words
+    if control_type(control) == "submit" and (not (value or "").strip() or is_icons(value or "")):  # a style draws it
         names = (control.attr(name) for name in ("aria-label", "title", "alt", "name"))
         return f"<button{written}>{text_markup(next(filter(None, names), 'OK'))}</button>"
     return f"<input{written}>"

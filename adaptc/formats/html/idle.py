@@ -18,6 +18,10 @@ _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TITLES = "h1, h2, h3, h4, h5, h6, dt, summary, [role=heading]"
 _BLOCKS = "h1, h2, h3, h4, h5, h6, p, div, ul, ol, table, section, article"
 _BUTTONS = frozenset({"btn", "button", "cta"})
+_TOOL_NAMES = frozenset({
+    "print", "e-mail", "email", "share", "tweet", "like", "print this page", "print page", "printer friendly",
+    "reprints", "email this", "share this", "text size", "enlarge", "select all", "copy",
+})  # fmt: skip
 _LONGEST_SIGN = 2  # characters: a pilcrow, a number sign
 _LONGEST_TOOLS = 240  # characters, white space left out
 _TOOLS = frozenset(
@@ -37,10 +41,13 @@ def is_idle(element: Element) -> bool:
 
 
 def is_idle_button(link: Element) -> bool:
-    """Whether a link leads nowhere and looks like a button: "Add to cart", which only a script hears."""
-    if "href" not in link.attrs or is_followable(link.attr("href")):
+    """Whether a link leads nowhere and is a button: "Add to cart", "Print", which only a script hears."""
+    if is_followable(link.attr("href")):
         return False
-    is_called = (link.attr("role") or "").lower() == "button" or not _BUTTONS.isdisjoint(class_words(link))
+    words = class_words(link)
+    is_tool = fold_space(link.text).casefold() in _TOOL_NAMES and ("href" in link.attrs or bool(words))
+    is_button = (link.attr("role") or "").lower() == "button" or not _BUTTONS.isdisjoint(words)
+    is_called = is_tool or (is_button and "href" in link.attrs)
     return is_called and link.closest(_TITLES) is None and link.select_one(_BLOCKS) is None
 
 
@@ -63,11 +70,14 @@ def is_own_anchor(link: Element) -> bool:
 _SKIPPING = frozenset({"skip", "skiplink", "skiplinks", "skipnav"})
 
 
+_SKIPS_TO = re.compile(r"(?:skip|jump) to (?:main |site )?(?:content|navigation|nav|search)\b", re.IGNORECASE)
+
+
 def skip_links(body: Element) -> Iterator[Element]:
     """Yield the links before all other words that lead to the content: nothing stands between; and those called so."""
     for link in body.select('a[href^="#"]'):
         around = [link, *([link.parent] if isinstance(link.parent, Element) else [])]
-        if any(not _SKIPPING.isdisjoint(class_words(each)) for each in around):
+        if any(not _SKIPPING.isdisjoint(class_words(each)) for each in around) or _SKIPS_TO.match(link.text.strip()):
             yield link
     for node in walk(body, lambda each: each.tag not in UNSEEN and not is_hidden(each)):
         if isinstance(node, Element):

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from turbohtml import Document, Element, Node, Text
 
 from adaptc.formats.html.links import rel_tokens
-from adaptc.formats.html.syntax import class_names, class_words
+from adaptc.formats.html.syntax import class_names, class_words, name_words
 from adaptc.formats.html.visible_text import (
     UNSEEN,
     TextLengths,
@@ -81,8 +81,9 @@ def find_landmarks(tree: Document) -> Landmarks:
     inside = {main, *main.ancestors} if main is not None else set()
     # Where no main content stands out, what is called a menu may be all that there is.
     most = int(_HALF * total) if main is None else total
+    titles = _letters("".join(each.text for each in tree.select("head > title, h1")))
     named = (each for each in body.select(_MAY_BE_NAVIGATION) if each not in inside)
-    candidates = (each for each in named if _is_navigation(each, most, lengths))
+    candidates = (each for each in named if _is_navigation(each, most, lengths) or _is_trail(each, titles, lengths))
     outside = [each for each in candidates if main is None or main not in each.ancestors]
     regions = set(outside)
     return Landmarks(main, tuple(each for each in outside if regions.isdisjoint(each.ancestors)))
@@ -149,6 +150,25 @@ def _is_navigation(element: Element, most: int, lengths: TextLengths) -> bool:
     if not links or (length > most and element.tag != "nav"):
         return not length and not element.select("input, textarea, select")
     return sum(map(lengths.of, links)) >= _LINKED * length
+
+
+_TRAILS = frozenset({"breadcrumb", "breadcrumbs", "crumbs"})
+_LONGEST_TRAIL = 240  # characters
+
+
+def _is_trail(element: Element, titles: str, lengths: TextLengths) -> bool:
+    """Whether an element is the path to the page, at whose end its title may stand without a link."""
+    names = {*class_words(element), *name_words(element.attr("aria-label") or "")}
+    if element.tag not in ("nav", *_MENU_TAGS) or _TRAILS.isdisjoint(names) or lengths.of(element) > _LONGEST_TRAIL:
+        return False
+    links, rest = element.select("a[href]"), _letters(element.text)
+    for link in links:
+        rest = rest.replace(_letters(link.text), "", 1)
+    return bool(links) and rest in titles
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, text)).casefold()
 
 
 def _is_tab(link: Element) -> bool:
@@ -254,12 +274,19 @@ class SiteIdentity(NamedTuple):
 
 def find_site(tree: Document) -> SiteIdentity:
     """Find the name of the site that a page belongs to, and the link that shows it."""
-    brand = next((each for each in tree.select(_BRAND_LINKS) if _is_brand(each)), None)
+    parts = {f"#{each.attr('id')}" for each in tree.select("[id]")}
+    links = (each for each in tree.select(_BRAND_LINKS) if not _is_state(each.attr("href") or "", parts))
+    brand = next(filter(_is_brand, links), None)
     home = (brand.attr("href") or "") if brand is not None and is_followable(brand.attr("href")) else ""
     meta = tree.select_one('meta[property="og:site_name"], meta[name="application-name"]')
     name = (meta.attr("content") or "") if meta is not None else ""
     label = link_name(brand) if brand is not None else ""
     return SiteIdentity(fold_space(name) or (label if len(label) < _LONGEST_LABEL else ""), home, brand)
+
+
+def _is_state(href: str, parts: set[str]) -> bool:
+    """Whether a link leads to no part of the page, but to a state of its scripts: ``#wgt=deals``."""
+    return href.startswith("#") and "=" in href and href not in parts
 
 
 def _is_brand(link: Element) -> bool:

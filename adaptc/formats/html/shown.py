@@ -118,9 +118,10 @@ class ShownPage:
             return _NOTHING
         unseen = hidden.union(body.select(_UNSHOWN_ELEMENTS))
         controls = (
-            each for each in body.select(_CONTROL_ELEMENTS) if _is_usable(each) and self._forms.is_working(each)
+            each for each in body.select(_CONTROL_ELEMENTS) if _is_usable(each) and self._forms.has_effect(each)
         )
-        names = {each.attr("name") or "" for each in controls if not _is_in(each, unseen)} - {""}
+        sent = (each.attr("name") or "" for each in controls if not _is_in(each, unseen))
+        names = {name.removesuffix(".x") for name in sent} - {""}  # as an image that is a button sends it
         links = (each for each in body.select("a[href]") if is_followable(each.attr("href")))
         hrefs = {each.attr("href") or "" for each in links if not _is_in(each, unseen) and _shows_within(each, unseen)}
         return _Sight(frozenset(hrefs), frozenset(names), TextLengths(body, unseen).of(body))

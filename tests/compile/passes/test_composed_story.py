@@ -170,3 +170,106 @@ def test_fields_stay_below_each_other() -> None:
     fields = "".join(f"<div><label>{name} <input name={name}></label></div>" for name in ("city", "street", "code"))
     body = composed(f"<h1>H</h1>{PARAGRAPH}<form action=s><div class=meta>{fields}</div><button>Go</button></form>")
     assert body.count("<p><label>") == 3 and "class=m" not in body
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<span>Ann</span><link itemprop=a href=/t><span><time>May 4</time></span>", "Ann May 4"),
+        ("<span>SKU: A1</span><span>Category: Hats</span>", "SKU: A1 Category: Hats"),
+        ("<cite>Ann wrote:</cite>What now", "Ann wrote:</cite> What now"),
+        ("<span class=visually-hidden>Price</span><span>€9</span>", "Price €9"),
+        ("<b>Java</b><i>Script</i>", "<b>Java</b><i>Script</i>"),
+        ("<code><span>a:</span>hover</code>", "<code>a:hover</code>"),
+        ("<time>May 4</time>, in Rome", "May 4, in Rome"),
+    ],
+)
+def test_dates_labels_and_words_for_screen_readers_are_apart(markup: str, expected: str) -> None:
+    assert expected in composed(f"<main><h1>Ships</h1>{PARAGRAPH}<p>{markup}</p></main>")
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<div><div>Prep time:</div><div>10 mins</div></div>", "<p class=m>Prep time: 10 mins</p>"),
+        ("<div class=meta><div>by</div><div>Ann</div><div>|</div><div>May 4</div></div>", "by Ann | May 4</p>"),
+        ("<section><div>Prep time:</div><div>10 mins</div><p>Stir.</p></section>", "<p>Prep time:</p><p>10 mins</p>"),
+    ],
+)
+def test_a_label_and_its_value_make_one_line(markup: str, expected: str) -> None:
+    assert expected in composed(f"<main><h1>Ships</h1>{PARAGRAPH}{markup}</main>").replace("&#183;", "\u00b7")
+
+
+TOOLS = "<a class='icon print'>Print</a><a href='javascript:share()'>Share</a>"
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        (TOOLS, ""),
+        ("<a href=/print>Print</a>", "<a href=/print>Print</a>"),
+        ("<a name=print>Print</a>", "Print"),  # an anchor
+        ("<a class=icon>Printing</a>", "Printing"),
+    ],
+)
+def test_tools_that_only_a_script_hears_are_left_out(tools: str, expected: str) -> None:
+    assert f"</h1>{expected and f'<p>{expected}</p>'}<p>The" in composed(
+        f"<main><h1>Ships</h1><div>{tools}</div>{PARAGRAPH}</main>"
+    ).replace(" id=print", "")
+
+
+HOME = "<link rel=canonical href=https://www.bay.test/a>"
+
+
+@pytest.mark.parametrize(
+    ("header", "title", "expected"),
+    [
+        (f"{HOME}<a href=https://epaper.bay.test/>ePaper</a><a href=https://www.bay.test/>The Bay</a>", "", "The Bay"),
+        ("<a class=logo href='#w=deals'>deals</a><a href=/>The Bay</a>", "", "The Bay"),
+        ("<a class=logo href=/start title='Visit the main page'></a>", "Ships - The Bay", "The Bay"),
+        ("<a class=logo href=/><img src=l.png alt='The Bay - news, sport, weather and tides'></a>", "", "The Bay"),
+    ],
+)
+def test_the_site_is_called_what_it_is(header: str, title: str, expected: str) -> None:
+    body = composed(f"{header}<main><h1>Ships</h1>{PARAGRAPH}</main>", title or "Ships")
+    name = body.partition("<p class=s>")[2].partition("</p>")[0]
+    assert name.partition(">")[2].removesuffix("</a>") == expected
+
+
+def test_a_title_ends_before_the_name_of_the_site() -> None:
+    body = composed(f"<a class=logo href=/>The Bay</a><div class=content>{PARAGRAPH}</div>", "Ships | The Bay | News")
+    assert "<h1>Ships</h1>" in body
+
+
+@pytest.mark.parametrize("current", ["Ships", "", "<span>Ships</span>"])
+def test_a_path_that_ends_with_the_title_of_the_page_is_one(current: str) -> None:
+    path = f"<nav class=woo-breadcrumb><a href=/>Home</a> / <a href=/bay/>Bay</a> / {current}</nav>"
+    body = composed(f"{path}<main><h1>Ships</h1>{PARAGRAPH}</main>")
+    assert "<nav class=b" in body and body.index("<nav class=b") < body.index("<main>")
+    other = composed(
+        f"{path.replace('Ships', '')[:-6]} closed on Mondays in winter and spring</nav><main><h1>Ships</h1>"
+    )
+    assert "<nav class=b" not in other and "closed on Mondays" in other
+
+
+def test_a_list_of_stories_with_their_times_is_no_byline() -> None:
+    stories = "".join(
+        f"<li><a href=/{n}>A story of the {n}th harbour</a><p class=timestamp>{n} hours ago" for n in range(4)
+    )
+    body = composed(
+        f"<div class=story><h1>Ships</h1><p>By Ada</p><div class='widget latest_headlines'><h2>Latest</h2>"
+        f"<ul>{stories}</ul></div>{PARAGRAPH * 3}</div>"
+    )
+    assert "3th harbour" not in body.partition("</main>")[0] and "3th harbour" in body
+
+
+def test_buttons_are_named_where_a_font_draws_their_words() -> None:
+    icons = "<button title=Go>\ue900</button><input type=submit value='\uf002' title=Find>"
+    form = f"<form action=/s><input name=q title=Words>{icons}</form>"
+    body = composed(f"<main><h1>Ships</h1>{PARAGRAPH}{form}</main>")
+    assert ">Go</button>" in body and ">Find</button>" in body
+
+
+def test_the_form_of_a_search_has_no_heading() -> None:
+    form = "<form action=/s><h2>Search form</h2><input name=q title=Words><input type=submit value=Find></form>"
+    assert "Search form" not in composed(f"<div>{form}</div><main><h1>Ships</h1>{PARAGRAPH}</main>")

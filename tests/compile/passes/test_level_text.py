@@ -105,6 +105,15 @@ def test_a_page_of_a_few_sentences_has_no_sheet_that_is_more_than_what_it_says()
     assert b"<script" not in result.content and b"--a:" not in result.content
 
 
+def test_images_that_are_not_there_pay_for_no_sheet():
+    code = "fetch('d.json').then(r => r.json()).then(d => { sum.textContent = d.sum + ' euros of 90,000' })"
+    words = "<p>Readers come for this paragraph, which counts.</p>" * 3
+    page = f"<!doctype html><meta charset=utf-8><title>T</title><h1>Appeal</h1><img src=gone.png>{words}"
+    result = rewritten(f"{page}<script>{code}</script>")
+    assert not result.demoted
+    assert b"<script" not in result.content and b"--a:" not in result.content
+
+
 def test_scripts_of_other_sites_do_not_keep_a_page_of_a_few_sentences_whole():
     words = "<p>The river turned slowly past the mill while the keeper counted the boats that had come home.</p>" * 2
     chart = (

@@ -139,6 +139,7 @@ def shown(body: str, css: str = "") -> ShownPage:
 
 LINK = "<a href=a.html><button title=A><svg></svg></button></a>"
 TREE = "<ul>" + "".join(f"<li><a href=n{n}.html>Section {n}</a>" for n in range(300)) + "</ul>"
+IMAGE = "<input type=image name=go src=go.png alt=Go>"
 FORM = "<form action=/find><input name=q><button>Find</button></form>"
 
 
@@ -175,6 +176,9 @@ def test_what_a_page_hides_now_is_named(before: str, after: str, css: str, reaso
         (f"<div hidden>{LINK}</div>", f"<div hidden>{LINK}</div>"),
         (f"<p>x{LINK}", "<p>x"),  # what is gone is for the checks of the tree
         (ARTICLE, ARTICLE + ARTICLE),
+        # an image that sends its form; a button that only a script hears, and one that sends
+        (f"<form action=a>{IMAGE}</form>", "<form action=a><button name=go.x value=0>Go</button></form>"),
+        ("<form action=a><input type=button name=go><input name=q></form>", "<form action=a><input name=q></form>"),
         (f"<nav>{TREE}</nav><main>{ARTICLE}</main>", f"<nav><a href=n0.html>Section 0</a></nav><main>{ARTICLE}</main>"),
     ],
 )

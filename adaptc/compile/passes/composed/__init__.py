@@ -72,7 +72,9 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
 
 
 # On a page of a few sentences the sheet would be more than what it says: browsers' own look does for it, in a column
-_BARE_STYLE = "<style>:root{color-scheme:light dark;background:Canvas}body{max-width:44rem;margin:auto}</style>"
+_BARE_STYLE = (
+    "<style>:root{color-scheme:light dark;background:Canvas}body{max-width:44rem;margin:auto;padding:0 1em}</style>"
+)
 _MOST = 0.97  # of the source, compressed: level moderate takes little from such a page
 
 
@@ -87,9 +89,9 @@ def _bytes_of_source(text: str, page: PageContext, view: View) -> float:
     loading = parse_bare(text).select("script[src], link[rel~=stylesheet i], img[src], iframe[src]")
     parts = [text]
     for element in (each for each in loading if each.closest("noscript") is None):
-        if element.tag in ("img", "iframe"):
-            return inf
         path = view.follow(page.base, element.attr("src") or element.attr("href") or "").path
+        if element.tag == "iframe" or (element.tag == "img" and path is not None):
+            return inf
         if path is not None:
             parts.append(view.artifact(path).decode("utf-8", "replace"))
     return _compressed("".join(parts))

@@ -95,11 +95,10 @@ class Blocks:
         self.run.append(markup)
         self.has_content = self.has_content or is_content
 
-    def ends_in_word(self) -> bool:
-        """Whether a word that is added now would be one with the last of the run."""
+    def last_character(self) -> str:
+        """Return the last character of the run, which a word that is added now would follow; a space for a break."""
         pieces = (piece and _TAG.sub(" " * (piece == LINE_BREAK), piece) for piece in reversed(self.run))
-        last = next(filter(None, pieces), "")
-        return last[-1:].isalnum()
+        return next(filter(None, pieces), "")[-1:]
 
     def end_run(self, id_attribute: Callable[[], str]) -> None:
         """Finish the run of text; ``id_attribute`` returns the id attribute for each of its paragraphs, or ``""``."""
@@ -204,6 +203,33 @@ def is_picture(element: Element) -> bool:
     return element.tag == "img" or (not element.text.strip() and element.select_one("img") is not None)
 
 
+def _text_of(node: Node | None) -> str:
+    return node.text if isinstance(node, Element) else node.data if isinstance(node, Text) else ""
+
+
+def _is_set_apart(before: Node | None, after: Node) -> bool:
+    """Whether two nodes are no part of one word: dates, words for screen readers, a label after what ends before it."""
+    if isinstance(before, Element) and (before.matches(_APART) or before.select_one(_APART) is not None):
+        return True
+    if not isinstance(after, Element):
+        return False
+    first = after if after.matches(_APART) else after.select_one(_APART)
+    if first is not None and after.text.lstrip().startswith(first.text.strip()):
+        return True
+    return isinstance(before, Element) and _LABEL.match(after.text) is not None
+
+
+def _is_label(element: Node | None) -> bool:
+    """Whether an element names what follows it, as its words do that end with a colon."""
+    return isinstance(element, Element) and element.tag in _LABELS
+
+
+_SILENT = frozenset({"meta", "link", "script", "style", "template"})
+_ENDS = " \t\n.,;:!?)]\u2019'\u201d\u3001\u3002"  # what stands right behind a word
+_LABEL = re.compile(r"[A-Z][^\W\d_]{2,20}(?: [a-z]{2,20})?:")
+_LABELS = frozenset({"cite", "strong", "b", "label"})
+
+
 def anchors(names: list[str]) -> str:
     """Write empty anchors with these ids."""
     return "".join(f"<a {attribute_markup('id', name)}></a>" for name in names)
@@ -269,7 +295,8 @@ class Flow:
         for node in nodes:
             if self._is_joint(previous, node, blocks):
                 blocks.add_inline(" ", is_content=False)
-            previous = node
+            if not (isinstance(node, Element) and node.tag in _SILENT):
+                previous = node
             if isinstance(node, Text):
                 data = _SPACE.sub(" ", _without_icons(node))
                 if data.strip(" "):
@@ -283,19 +310,20 @@ class Flow:
 
     def _is_joint(self, previous: Node | None, node: Node, blocks: Blocks) -> bool:
         """Whether a node continues the word before it although a box begins or ends there."""
-        if not isinstance(node, Text | Element) or (isinstance(node, Text) and not node.data[:1].isalnum()):
+        if not isinstance(node, Text | Element) or not _text_of(node)[:1].strip(_ENDS):
+            return False
+        last = blocks.last_character()
+        if last.strip() and (_is_set_apart(previous, node) or (last == ":" and _is_label(previous))):
+            return True
+        if not _text_of(node)[:1].isalnum():
             return False
         is_beside_picture = isinstance(previous, Element) and is_picture(previous)
         has_label = is_beside_picture and bool(blocks.run) and blocks.run[-1].endswith("]</i>")
-        if not (has_label or blocks.ends_in_word()):
+        if not (has_label or last.isalnum()):
             return False
-        if isinstance(node, Element) and not node.text[:1].isalnum():  # the text of all in it
-            return False
-        if is_beside_picture:
-            return True
-        if isinstance(previous, Element) and (previous.matches(_APART) or previous.select_one(_APART) is not None):
-            return True
-        return any(isinstance(each, Element) and self.layout.is_apart(each) for each in (previous, node))
+        return is_beside_picture or any(
+            isinstance(each, Element) and self.layout.is_apart(each) for each in (previous, node)
+        )
 
     def _add_element(self, element: Element, blocks: Blocks) -> None:
         tag = element.tag if element.namespace is Namespace.HTML else _FOREIGN_TAGS.get(element.tag, "")
@@ -358,9 +386,12 @@ class Flow:
                 blocks.finished[start:] = joined(blocks.finished[start:])
 
     def _is_line(self, element: Element) -> bool:
-        """Whether the short pieces in an element make one line: a byline, boxes in a row."""
+        """Whether the short pieces in an element make one line: a byline, boxes in a row, a label and its value."""
         if len("".join(element.text.split())) > _LONGEST_META:
             return False
+        parts = [each for each in element.children if isinstance(each, Element)]
+        if len(parts) == 2 and parts[0].text.rstrip().endswith((":", "\uff1a")):
+            return True  # a label and what it says
         return not _META.isdisjoint(class_words(element)) or self.layout.is_row(element)
 
     def _cards_of(self, element: Element) -> tuple[Element, ...]:
@@ -502,10 +533,27 @@ def joined(finished: list[str], *, fewest: int = 2) -> list[str]:
             line.append(block[3:-4])
             continue
         if line:
-            result.append(f"<p class=m>{_BETWEEN.join(line)}</p>" if len(line) >= fewest else f"<p>{line[0]}</p>")
+            result.append(f"<p class=m>{_in_line(line)}</p>" if len(line) >= fewest else f"<p>{line[0]}</p>")
             line = []
         result += filter(None, [block])
     return result
+
+
+_JOINS = re.compile(r"(?:[:\uff1a]|\bby|[|\u00b7\u2022/])\s*$", re.IGNORECASE)  # at the end of a piece
+
+
+def _in_line(pieces: list[str]) -> str:
+    """Return pieces of a line with a sign between them; not behind a label, and not beside signs of the page's own."""
+    line, before = "", ""
+    for piece in pieces:
+        text = _TAG.sub("", piece).strip()
+        is_joined = _JOINS.search(before) is not None or text in _SIGNS
+        line += (" " if is_joined else _BETWEEN) * bool(line) + piece
+        before = text
+    return line
+
+
+_SIGNS = frozenset({"|", "\u00b7", "\u2022", "/"})
 
 
 def _without_icons(text: Text) -> str:

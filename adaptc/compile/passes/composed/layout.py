@@ -58,7 +58,11 @@ class Layout:
         The words of a tooltip within a line of text are hidden, too, until a reader points at it.
         """
         for element, widths in self._hidden.items():
-            if len(widths) == len(VIEWPORTS) and element.tag in _PHRASES and element.closest("a, p, li") is not None:
+            if (
+                len(widths) == len(VIEWPORTS)
+                and element.tag in _PHRASES
+                and element.closest("a, p, li, label") is not None
+            ):
                 yield element
         for element in self.unseen():
             if element.closest(_LIVE) is not None and not _has_controls(element) and not self._is_named(element):

@@ -46,6 +46,7 @@ LEAD = Role("lead", 480, 200, 24_000)
 CARD = Role("card", 240, 48, 8_000, has_words=False)
 FIGURE = Role("figure", 400, 160, 12_000)
 THUMBNAIL = Role("thumbnail", 84, 48, 4_000)
+_MOST_HEIGHT = 480  # pixels of the page: half of a small window, so that the words below are seen
 _ADDRESSES = ("data-src", "data-original", "data-lazy-src", "src")
 
 
@@ -87,7 +88,7 @@ class PagePictures:
             width, height = facts.natural_size if isinstance(facts, ImageFacts) else (0, 0)
         if width < role.least or height < role.least / 2:
             return ""
-        scale = min(1.0, 2 * role.width / width)
+        scale = min(1.0, 2 * role.width / width, _MOST_HEIGHT / height)
         size = round(width * scale), round(height * scale)
         ground = (
             _ground(content)

@@ -82,6 +82,7 @@ _OPEN_LINKS = 8  # links of a menu that is not folded
 _DEEPEST = 120
 _SHORTEST_LEAD = 100  # characters of the first paragraph of an article
 _LONGEST_SEARCH = 600  # characters
+_LONGEST_SITE = 30  # characters of the site's name, which may have more parts: what it is about
 _HOME = re.compile(r"(?:https?://[^/]+)?/?(?:\.{1,2}/)*(?:index\.\w+)?")
 _BACK = frozenset({"arrow", "back", "chevron", "prev", "previous"})  # classes of a link to the page above
 _FOR_READERS = frozenset({"sr", "screen", "visually", "assistive"})  # classes of words that only screen readers say
@@ -211,7 +212,7 @@ class _Reader:
         found = found if found.brand is not None else _find_home(tree, self.landmarks, self.statements) or found
         if self.story.site is not None:
             found = found._replace(name=fold_space(self.story.site.text))
-        self.site = _named(found, self.statements, title_of)
+        self.site = _named(found, self.statements, title_of, title_parts(page_title(tree)))
         self.flow = self._flow()
 
     def _flow(self) -> Flow:
@@ -231,14 +232,15 @@ class _Reader:
             return None
         logo = self._logo()
         unseen = self._leave_out_unseen()
+        skipping = list(skip_links(body))
+        self.flow.hrefs.update(each.attr("href") or "" for each in skipping)
+        self.flow.left_out.update(skipping)
         feet, heads = self._called(body, is_foot), self._called(body, is_head)
         main = self._main()
         search = self._search(body)
-        skipping = list(skip_links(body))
-        self.flow.hrefs.update(each.attr("href") or "" for each in skipping)
         heads = [each for each in heads if each.select_one("a[href], form, img, svg, nav") is not None]
         heads = [each for each in heads if each not in (*self.flow.left_out, *find_hero(body, self.landmarks.main))]
-        self.flow.left_out.update([*feet, *heads, *skipping])
+        self.flow.left_out.update([*feet, *heads])
         around = "".join(map(self._released, self.story.beside)) + self.flow.write(body.children)
         head = "".join(self._released(each) for each in heads)
         footer = "".join(self._released(foot) for foot in feet)
@@ -331,6 +333,7 @@ class _Reader:
             if form is None or main is None or form not in self.forms.working or main in form.ancestors:
                 continue
             if form not in self.flow.left_out and content_length(form) <= _LONGEST_SEARCH:
+                self.flow.left_out.update(form.select("h2, h3, h4, h5, h6"))  # "Search form", for screen readers
                 markup = self.flow.write([form])
                 self.flow.left_out.add(form)
                 return markup
@@ -434,10 +437,17 @@ def _show_defaults(tree: Document) -> None:
             del each[-1].attrs["hidden"]
 
 
-def _named(site: SiteIdentity, statements: Statements, title_of: TitleOf) -> SiteIdentity:
-    """Return the site with its name: what its logo says, what the page says of it, or the title of its home."""
+def _named(site: SiteIdentity, statements: Statements, title_of: TitleOf, parts: Sequence[str]) -> SiteIdentity:
+    """Return the site with its name: what its logo says, what the page says of it, or the title of its home.
+
+    ``parts`` are those of the page's title. A logo that a style draws is called what it does: "Visit the main page".
+    """
+    is_drawn = site.brand is not None and not fold_space(site.brand.text) and site.brand.select_one("img, svg") is None
+    if is_drawn and not statements.site and len(parts) > 1 and len(parts[-1]) <= _LONGEST_SITE:
+        return site._replace(name=parts[-1])
     if site.name:
-        return site._replace(name=_without_logo(site.name))
+        name = _without_logo(site.name)
+        return site._replace(name=name if len(name) <= _LONGEST_SITE else site_of_title(name) or name)
     return site._replace(name=statements.site or (site_of_title(title_of(site.home)) if site.home else ""))
 
 
@@ -449,18 +459,25 @@ def _without_logo(name: str) -> str:
 def _find_home(tree: Document, landmarks: Landmarks, statements: Statements) -> SiteIdentity | None:
     """Return the link above the main content that says what the page's title says of the site, or leads home."""
     names = {statements.site.casefold(), *(part.casefold() for part in title_parts(page_title(tree))[1:])} - {""}
+    canonical = tree.select_one("link[rel=canonical i][href]")
+    host = host_of(canonical.attr("href") or "") if canonical is not None else ""
     inside = {landmarks.main} if landmarks.main is not None else set()
     for link in tree.select("a[href]"):
         if link.closest("blockquote, cite, figure") is not None:
             continue
         name = link_name(link)
         is_first = _HOME.fullmatch(link.attr("href") or "") and link.closest("nav, ul, ol") is None and len(name) > 3
-        is_first = is_first and _BACK.isdisjoint(class_words(link))
+        is_first = is_first and _BACK.isdisjoint(class_words(link)) and _is_of(host, link.attr("href") or "")
         if (name.casefold() in names or is_first) and inside.isdisjoint(link.ancestors):
             return SiteIdentity(name, link.attr("href") or "", link)
         if link.closest("main, article, h2, h3, p") is not None:
             return None
     return None
+
+
+def _is_of(host: str, url: str) -> bool:
+    """Whether a URL is of the host of the page, as far as the page says what that is."""
+    return not host or host_of(url) in ("", host)
 
 
 def _sorted_navigation(landmarks: Landmarks) -> Landmarks:

@@ -138,7 +138,7 @@ def _above(title: Element | None, article: Element | None) -> set[Element]:
         return set()
     between = _between(title, {article, *article.ancestors})
     blocks = {inner for each in between for inner in (each, *each.iter_elements(_BESIDE_TAGS))}
-    return {each for each in blocks if content_length(each) <= _LONGEST_LEAD and any(_signatures(each))}
+    return {each for each in blocks if content_length(each) <= _LONGEST_LEAD and _is_signed(each)}
 
 
 def _with_title(article: Element, title: Element | None, beside: Iterable[Element]) -> Element:
@@ -228,7 +228,7 @@ def _title_heading(tree: Document, article: Element | None, titles: tuple[str, .
     inside = [each for each in headings if article is not None and article in each.ancestors]
     if len(inside) == 1:
         return inside[0]
-    return next((each for each in headings or tree.select("h2, h3") if _is_said(each, titles)), None)
+    return next((each for each in (*headings, *tree.select("h2, h3, h4")) if _is_said(each, titles)), None)
 
 
 def _site_heading(tree: Document, page_title: str) -> tuple[Element | None, Element | None]:
@@ -331,6 +331,14 @@ def _lead(body: Element, main: Element, title: Element | None, others: set[Eleme
         for piece in ([each] if each not in others and _is_of_lead(each, others) else _signatures(each))
     ]
     return [first, *between]
+
+
+def _is_signed(block: Element) -> bool:
+    """Whether a block says who wrote a story and when; a list of stories says so of each."""
+    return 0 < sum(1 for _ in _signatures(block)) <= _MOST_SIGNATURES
+
+
+_MOST_SIGNATURES = 3
 
 
 def _signatures(block: Element) -> Iterator[Element]:

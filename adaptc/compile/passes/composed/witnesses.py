@@ -80,16 +80,14 @@ def _meta(tree: Document, name: str) -> str:
 
 
 def without_site(title: str, site: str) -> str:
-    """Return a title without the name of the site at one of its ends."""
+    """Return what a title says before the name of the site, or behind one that it begins with."""
     parts = [part for part in _SEPARATOR.split(title) if part]
     if not site or len(parts) < 2:
         return ""
-    for end, name in ((parts[-1], parts[-1]), (parts[0], parts[0])):
-        if _is_same_name(name, site):
-            start = title.rfind(end) if end == parts[-1] else 0
-            rest = title[:start] if start else title[len(end) :]
-            return rest.strip(" |\u2013\u2014\u00b7\u2022\u00bb\u00ab:<>~/-\uff5c")
-    return ""
+    name = next((part for part in (*parts[:0:-1], parts[0]) if _is_same_name(part.strip(), site)), "")
+    start = title.rfind(name) if name != parts[0] else 0
+    rest = title[:start] if start else title[len(name) :] if name else ""
+    return rest.strip(" |\u2013\u2014\u00b7\u2022\u00bb\u00ab:<>~/-\uff5c")
 
 
 def _is_same_name(one: str, other: str) -> bool:
