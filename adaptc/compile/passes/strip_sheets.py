@@ -176,7 +176,6 @@ def _use(place: _Place, view: DerivingView) -> UseEvidence:
         names=tuple(name_words(rule.selector)),
         property=rule.property,
         repeat=rule.repeat,
-        cover=rule.size in ("cover", "contain"),
         pseudo=rule.pseudo,
         replaces_text=rule.hides_text,
         body=_subject(rule.selector).partition(".")[0] in ("html", "body"),

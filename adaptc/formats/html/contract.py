@@ -414,8 +414,8 @@ def _compact(body: Element) -> str:
 
 
 def _wanted_links(tree: Document, landmarks: Landmarks) -> Iterator[str]:
-    content = content_links(tree, landmarks)
-    wanted = dict.fromkeys([*content, *(link.href for link in navigation_links(landmarks, content))])
+    menus = (link.href for link in navigation_links(landmarks))
+    wanted = dict.fromkeys([*content_links(tree, landmarks), *menus])
     needless = {link.attr("href") for link in tree.select('a[href^="#"]') if is_own_anchor(link)}
     body = tree.select_one("body")
     needless.update(link.attr("href") for link in (skip_links(body) if body is not None else ()))

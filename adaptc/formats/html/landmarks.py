@@ -6,7 +6,6 @@ the same. When no main content stands out, there is none: a reader then gets eve
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -50,13 +49,10 @@ _FEWEST_ITEMS = 3  # links that make a list navigation
 _NOT_CONTENT = UNSEEN | {
     "math", "noscript", "button", "select", "textarea", "iframe", "video", "audio", "object", "dialog",
 }  # fmt: skip
-_MOST_LINKS = 80  # a contents tree of a manual has a thousand, and its first two levels fit
-_FEWEST_LINKS = 8  # upper levels that hold fewer (a logo over a menu of a hundred) do not represent the navigation
 _LONGEST_LABEL = 90  # characters of a label, for teasers that are one link
 _BRAND_WORDS = frozenset({"brand", "logo"})
 _BUTTONS = frozenset({"btn", "button", "vpbutton"})  # "button brand" has the colour of the brand
 _BRAND_DISTANCE = 4  # the link and three elements around it
-_LIST_TAGS = ("ul", "ol", "dl", "menu")
 _BRAND_LINKS = (
     "[class*=brand] a[href], [class*=logo] a[href], a[href][class*=brand], a[href][class*=logo], a[href][rel~=home i]"
 )
@@ -213,55 +209,20 @@ def _link_target(node: Text | Element) -> str:
 
 
 class NavigationLink(NamedTuple):
-    """A link: ``href`` as written, its label, and ``depth``, the number of lists around it."""
+    """A link: ``href`` as written, and its label."""
 
     href: str
     label: str
-    depth: int
 
 
-def navigation_links(landmarks: Landmarks, content_hrefs: Iterable[str] = ()) -> list[NavigationLink]:
-    """Return the links of the navigation, each URL once; of a deep tree the upper levels only.
-
-    ``content_hrefs`` are the URLs that the content links to: where there are too many links, these are dropped first.
-    """
-    links = list(_unique(link for region in landmarks.navigation for link in _region_links(region)))
-    if len(links) > _MOST_LINKS:
-        elsewhere = set(content_hrefs)
-        links = [link for link in links if link.href not in elsewhere]
-    if len(links) <= _MOST_LINKS:
-        return links
-    deepest = _deepest(links)
-    upper = [link for link in links if link.depth <= deepest]
-    return (upper if len(upper) >= _FEWEST_LINKS else links)[:_MOST_LINKS]
-
-
-def _region_links(region: Element) -> Iterator[NavigationLink]:
-    for link in region.select("a[href]"):
-        href = link.attr("href") or ""
-        label = link_label(link)
+def navigation_links(landmarks: Landmarks) -> list[NavigationLink]:
+    """Return the links of the navigation, each URL once."""
+    links: dict[str, NavigationLink] = {}
+    for link in (each for region in landmarks.navigation for each in region.select("a[href]")):
+        href, label = link.attr("href") or "", link_label(link)
         if is_followable(href) and label and not is_hidden(link):
-            depth = sum(isinstance(each, Element) and each.tag in _LIST_TAGS for each in link.ancestors)
-            yield NavigationLink(href, label[:_LONGEST_LABEL], depth)
-
-
-def _unique(links: Iterable[NavigationLink]) -> Iterator[NavigationLink]:
-    seen: set[str] = set()
-    for link in links:
-        if link.href not in seen:
-            seen.add(link.href)
-            yield link
-
-
-def _deepest(links: list[NavigationLink]) -> int:
-    """Return the deepest level that fits with all above it; the uppermost always does."""
-    counts = Counter(link.depth for link in links)
-    total, deepest = 0, min(counts)
-    for depth in sorted(counts):
-        total += counts[depth]
-        if total <= _MOST_LINKS:
-            deepest = depth
-    return deepest
+            links.setdefault(href, NavigationLink(href, label[:_LONGEST_LABEL]))
+    return list(links.values())
 
 
 class SiteIdentity(NamedTuple):

@@ -101,13 +101,11 @@ def _counted(uses: list[tuple[UseEvidence, _Place]]) -> Iterator[UseEvidence]:
             rows[row].add(use.path or use.ref)
         for group in (place.signature, use.heading):
             hosts[group].update({use.host} if use.host and use.alone_in_link else ())
-    count = sum(use.kind != "background" for use, _ in uses)
     for use, place in uses:
         yield replace(
             use,
             times=times[use.path or use.ref],
             alike=len(alike[place.signature]),
-            images=count,
             siblings=max((len(rows[row]) for row in place.rows), default=1),
             hosts=max(len(hosts[place.signature]), len(hosts[use.heading])),
         )
@@ -230,32 +228,18 @@ def _is_picture(path: str) -> bool:
 
 
 def _placed(use: UseEvidence, element: Element, place: Surroundings, page: _Page) -> UseEvidence:
-    link = enclosing_link(element, page.urls, page.base, page.path)
     alt = _alt(element)
     return replace(
         use,
         width=use.width or _length(element, "width"),
         height=use.height or _length(element, "height"),
         alt=alt,
-        hidden=place.hidden,
-        region=place.region,
-        names=place.names,
-        link=link.kind,
-        alone_in_link=link.alone,
-        link_alike=link.alike,
-        host=link.host,
         heading=page.headings.before(start_offset(element)),
-        figure=place.figure,
-        alone=place.alone,
-        text_length=place.text_length,
-        near_length=place.near_length,
         alt_repeats=bool(alt) and 0 < place.near_length <= _LABEL and _says(place.near.text, alt or ""),
-        in_cell=place.in_cell,
-        in_item=place.in_item,
-        in_heading=place.in_heading,
-        in_text=place.in_text,
         before_heading=start_offset(element) < page.heading,
         usemap=element.attr("usemap") is not None or element.attr("ismap") is not None,
+        **place.evidence,
+        **enclosing_link(element, page.urls, page.base, page.path)._asdict(),
     )
 
 
@@ -313,7 +297,7 @@ def _ruled(use: UseEvidence, rule: ImageRule, elements: list[Element], page: _Pa
     placed = _placed(background_use(use, rule, elements), elements[0], place, page)
     tags_of_elements = [tag for element in elements for tag in _tags(element, use.ref, use.path, page)]
     tags = tuple(sorted(dict.fromkeys(tags_of_elements), key=lambda tag: tag.verdict != "keep"))
-    return replace(placed, names=(*place.names, *name_words(rule.selector)), tags=tags)
+    return replace(placed, names=(*placed.names, *name_words(rule.selector)), tags=tags)
 
 
 def _matching(tree: Document, selector: str) -> list[Element]:
@@ -363,7 +347,6 @@ def background_use(use: UseEvidence, rule: ImageRule, elements: list[Element]) -
         height=rule.height,
         property=rule.property,
         repeat=rule.repeat,
-        cover=rule.size in ("cover", "contain"),
         pseudo=rule.pseudo,
         is_loaded=rule.is_loaded,
         body=element.tag in ("html", "body"),

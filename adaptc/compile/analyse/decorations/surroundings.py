@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 from turbohtml import Document, Element, Node, Text
 
@@ -48,20 +48,14 @@ _NAMED = 4  # elements whose classes say what an image is: itself and three arou
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The surroundings of an element; the fields are those of ``UseEvidence``."""
+    """The surroundings of an element: fields of ``UseEvidence``, the nearest element with text, and its length.
 
-    region: str
-    names: tuple[str, ...]
-    hidden: bool
-    figure: bool
-    alone: bool
-    text_length: int
+    ``signature`` is what places of the same kind share.
+    """
+
+    evidence: dict[str, Any]
     near: Element
     near_length: int
-    in_cell: bool
-    in_item: bool
-    in_heading: bool
-    in_text: bool
     signature: str
 
 
@@ -122,21 +116,19 @@ def surroundings_of(
     text_length = text.length(block)
     near = next((ancestor for ancestor in line[1 : 1 + _NEAREST] if text.length(ancestor)), line[-1])
     tags = [ancestor.tag for ancestor in line]
-    return Surroundings(
-        region=_region(line, regions, text),
-        names=tuple(word for ancestor in line[:_NAMED] for word in class_words(ancestor)),
-        hidden=any(map(_is_hidden, line)),
-        figure="figure" in tags[:5] or _is_figure(line[:5], figures),
-        alone=text_length == 0,
-        text_length=text_length,
-        near=near,
-        near_length=text.length(near),
-        in_cell=block.tag in ("td", "th") or "td" in tags[:4],
-        in_item="li" in tags[:6],
-        in_heading=not _HEADINGS.isdisjoint(tags[:4]),
-        in_text=_touches_text(inner),
-        signature=_signature(line),
-    )
+    evidence = {
+        "region": _region(line, regions, text),
+        "names": tuple(word for ancestor in line[:_NAMED] for word in class_words(ancestor)),
+        "hidden": any(map(_is_hidden, line)),
+        "figure": "figure" in tags[:5] or _is_figure(line[:5], figures),
+        "alone": text_length == 0,
+        "text_length": text_length,
+        "near_length": text.length(near),
+        "in_cell": block.tag in ("td", "th") or "td" in tags[:4],
+        "in_heading": not _HEADINGS.isdisjoint(tags[:4]),
+        "in_text": _touches_text(inner),
+    }
+    return Surroundings(evidence, near, text.length(near), _signature(line))
 
 
 def _seen_text(block: Element) -> str:
@@ -227,16 +219,13 @@ class UrlResolver(Protocol):
         """Resolve a reference against the absolute URL ``base`` and look for the file."""
 
 
-@dataclass(frozen=True, slots=True)
-class EnclosingLink:
-    """``kind`` is home, page, anchor (of the same page), image, outside, button or "" for none.
+class EnclosingLink(NamedTuple):
+    """``link`` is home, page, anchor (of the same page), image, outside, button or "" for none; the names of the fields
+    are those of ``UseEvidence``."""
 
-    The others are as in ``UseEvidence``.
-    """
-
-    kind: str = ""
-    alone: bool = False
-    alike: bool = False
+    link: str = ""
+    alone_in_link: bool = False
+    link_alike: bool = False
     host: str = ""
 
 

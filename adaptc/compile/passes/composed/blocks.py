@@ -46,10 +46,6 @@ def _add_summary(flow: Flow, element: Element, blocks: Blocks) -> None:
     _add_line(flow, "summary" if has_details else "p", element, blocks)
 
 
-def _add_legend(flow: Flow, element: Element, blocks: Blocks) -> None:
-    _add_line(flow, "legend", element, blocks)
-
-
 def _add_line(flow: Flow, tag: str, element: Element, blocks: Blocks) -> None:
     """Add an element that may hold phrases only: tags of blocks in it are dropped."""
     flow.end_run(blocks)
@@ -171,20 +167,16 @@ def _terms(flow: Flow, element: Element) -> Iterator[str]:
 # ---- blocks that hold blocks
 
 
-def _add_details(flow: Flow, element: Element, blocks: Blocks) -> None:
-    _add_enclosed(flow, element, blocks, attributes_markup(element, ("open", "name")))
+_ENCLOSING = {"details": ("open", "name"), "fieldset": ("disabled", "name"), "blockquote": (), "figure": ()}
 
 
-def _add_fieldset(flow: Flow, element: Element, blocks: Blocks) -> None:
-    _add_enclosed(flow, element, blocks, attributes_markup(element, ("disabled", "name")))
-
-
-def _add_enclosed(flow: Flow, element: Element, blocks: Blocks, attributes: str = "") -> None:
+def _add_enclosed(flow: Flow, element: Element, blocks: Blocks) -> None:
     flow.end_run(blocks)
     identity = flow.ids.attribute_of(element)
     before = flow.ids.write_anchors()
     inner = flow.write(element.children)
-    start_tag = f"<{element.tag}{identity}{attributes}{language_attributes(element)}>"
+    attributes = attributes_markup(element, _ENCLOSING[element.tag]) + language_attributes(element)
+    start_tag = f"<{element.tag}{identity}{attributes}>"
     flow.add_block(before + (f"{start_tag}{inner}</{element.tag}>" if inner else bare_anchor(identity)), blocks)
 
 
@@ -436,13 +428,11 @@ def _has_long_cell(rows: list[list[Element]]) -> bool:
 WRITERS: dict[str, Writer] = {
     **dict.fromkeys(HEADING_TAGS, _add_heading),
     "summary": _add_summary,
-    "legend": _add_legend,
+    "legend": lambda flow, element, blocks: _add_line(flow, "legend", element, blocks),
     "hr": _add_rule,
     **dict.fromkeys(("ul", "ol", "menu", "dir"), _add_list),
     "dl": _add_description_list,
-    **dict.fromkeys(("blockquote", "figure"), _add_enclosed),
-    "details": _add_details,
-    "fieldset": _add_fieldset,
+    **dict.fromkeys(_ENCLOSING, _add_enclosed),
     "form": _add_form,
     "noscript": _add_noscript,
     "table": _add_table,

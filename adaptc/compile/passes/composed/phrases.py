@@ -122,14 +122,6 @@ def _link_attributes(element: Element) -> str:
     return attributes_markup(element, ("hreflang", "download", "lang", "dir"))
 
 
-def _add_line_break(_flow: Flow, _element: Element, blocks: Blocks) -> None:
-    blocks.add_inline(LINE_BREAK, is_content=False)
-
-
-def _add_word_break(_flow: Flow, _element: Element, blocks: Blocks) -> None:
-    blocks.add_inline("<wbr>", is_content=False)
-
-
 # ---- text alternatives
 
 
@@ -173,10 +165,6 @@ def _add_drawing(_flow: Flow, element: Element, blocks: Blocks) -> None:
         blocks.add_inline(f"<i>[{text_markup(fold_space(label))}]</i>")
 
 
-def _add_math(_flow: Flow, element: Element, blocks: Blocks) -> None:
-    blocks.add_inline(text_markup(math_text(element)))
-
-
 def _add_script(_flow: Flow, element: Element, blocks: Blocks) -> None:
     if (element.attr("type") or "").lower().startswith(_TEX):
         blocks.add_inline(f"<code>{text_markup(fold_space(element.text))}</code>")
@@ -207,10 +195,6 @@ def _is_idle_frame(element: Element, url: str) -> bool:
 def host_of(url: str) -> str:
     """Return the host that a frame of another site shows: it says more than the end of the address."""
     return url.partition("//")[2].partition("/")[0].removeprefix("www.")
-
-
-def _add_object(flow: Flow, element: Element, blocks: Blocks) -> None:
-    flow.walk(element.children, blocks)
 
 
 # ---- controls
@@ -336,14 +320,14 @@ def _add_label(flow: Flow, element: Element, blocks: Blocks) -> None:
 WRITERS: dict[str, Writer] = {
     **dict.fromkeys(_EMPHASIS, _add_emphasis),
     **dict.fromkeys(("a", "area"), _add_link),
-    "br": _add_line_break,
-    "wbr": _add_word_break,
+    "br": lambda _flow, _element, blocks: blocks.add_inline(LINE_BREAK, is_content=False),
+    "wbr": lambda _flow, _element, blocks: blocks.add_inline("<wbr>", is_content=False),
     "img": _add_image,
     "svg-drawing": _add_drawing,
-    "math": _add_math,
+    "math": lambda _flow, element, blocks: blocks.add_inline(text_markup(math_text(element))),
     "script": _add_script,
     **dict.fromkeys(("iframe", "video", "audio", "embed"), _add_media),
-    "object": _add_object,
+    "object": lambda flow, element, blocks: flow.walk(element.children, blocks),
     **dict.fromkeys(("input", "select", "textarea", "button"), _add_control),
     "datalist": _add_datalist,
     "label": _add_label,

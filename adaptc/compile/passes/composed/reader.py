@@ -368,7 +368,7 @@ class _Reader:
                 continue
             if link.closest("template, noscript") is None and asking.isdisjoint(link.ancestors):
                 seen.add(href)
-                yield NavigationLink(href, fold_space(link.text) or link_label(link) or host_of(href) or href, 0)
+                yield NavigationLink(href, fold_space(link.text) or link_label(link) or host_of(href) or href)
 
     def _forms_left(self) -> str:
         """Return the forms and controls that are in no part that was written."""

@@ -176,7 +176,7 @@ def script_menus(tree: Document, page: PageContext, view: View) -> list[Navigati
     named = [each for each in mounts if not _MENU.isdisjoint(class_words(each))]
     outermost = [each for each in named if set(named).isdisjoint(each.ancestors)]
     chosen = (links for _, links in zip(outermost, lists, strict=False))
-    return [NavigationLink(link.url, link.name, 0) for links in chosen for link in links]
+    return [NavigationLink(link.url, link.name) for links in chosen for link in links]
 
 
 def _menu(script: str | bytes, tree: Document, page: PageContext, view: View) -> list[_Link]:
