@@ -427,6 +427,8 @@ _SEEN_FAULTS = {
     "overlap": "texts lie over each other",
     "faint": "a text has a contrast under 3",
     "narrow": "a column is narrower than eight letters",
+    "joined": "words run together",
+    "edge": "text begins at the edge of the window",
     "empty": "more than half of the first screen is empty",
     "wide": "the page is wider than the window",
     "tiny": "a picture of a card has less than 48 pixels",

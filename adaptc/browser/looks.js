@@ -1,6 +1,7 @@
 // Returns what a first glance finds wrong in a page that no script finishes, as [kind, what and where]: texts over each other,
 // faint ones, columns of a few letters, an empty first screen, a page wider than the window, tiny pictures, links that
-// repeat each other, references and signs of icon fonts in place of what they stand for, words strewn over the page.
+// repeat each other, words that run together, text at the edge of the window, references and signs of icon fonts in place
+// of what they stand for, words strewn over the page.
 // With "faint" as argument it looks at contrast alone, as for another colour scheme.
 (only, { NO_TEXT, isVisible }) => {
   const MOST_LINES = 1500, SAMPLES = 3
@@ -119,6 +120,17 @@
     const rows = new Set(own.map((line) => Math.round(line.top))).size
     if (rows >= FEWEST_LINES && length / rows < NARROW && !/[\u2e80-\uffef]/.test(node.data) && !element.closest('pre')) note('narrow', element, node.data)
   }
+
+  // ---- a name, date or label whose end is one word with what follows, and text at the edge of the window
+
+  for (const [index, { element, node, lines: [first] }] of texts.entries()) {
+    const before = texts[index - 1], end = before?.element.closest('a,time,label'), last = before?.lines.at(-1)
+    if (!end || end.contains(node) || element.closest('pre,code')) continue
+    const isOneWord = /[\p{Ll}\d]{3}$/u.test(before.node.data) && /^\p{Lu}\p{Ll}{2}/u.test(node.data)
+    if (isOneWord && Math.abs(first.top - last.top) < 3 && first.left - last.right < 1) note('joined', element, before.node.data + node.data)
+  }
+  const isAtEdge = ({ left, right }) => (getComputedStyle(body).direction === 'rtl' ? innerWidth - right : left) < 4
+  if (lines.length > 4 && lines.filter(isAtEdge).length > lines.length / 2) note('edge', body, '')
 
   // ---- the first screen, and the width of the page
 

@@ -15,11 +15,14 @@ DOT = "<img alt='' src=\"data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/s
 FAULTS = {
     "": (
         "p::after{content:'\\203a & more;'}",
-        f"<h1>Ships</h1>{'<p>43<p>New tickets' * 4}{WORDS}<p><a href=a.html>The tide of the morning</a>{WORDS}",
+        f"<h1>Ships</h1>{'<p>43<p>New tickets' * 4}{WORDS}<p><a href=a.html>The tide of the morning</a>{WORDS}"
+        "<p><a href=b.html>Tides</a> <a href=c.html>Java</a>script and <code><a href=d.html>map</a>Each</code>",
     ),
     "overlap": ("b{position:absolute;top:40px;left:20px}", f"<b>Words of a ticker</b>{WORDS}"),
     "faint": ("p{color:#ccc}", f"<h1>Ships</h1>{WORDS}"),
     "narrow": ("div{width:40px}", f"{WORDS}<div>a long row of small words in a strip</div>"),
+    "joined": ("", f"<h1>Ships</h1>{WORDS}<p><a href=u.html>annalena</a>March 4"),
+    "edge": ("body{margin:0 auto;max-width:44rem}", f"<h1>Ships</h1>{WORDS}"),
     "empty": ("h1{margin-bottom:600px}", f"<h1>Ships</h1>{WORDS}{WORDS}"),
     "wide": ("p{width:2000px}", WORDS),
     "tiny": ("", f"{WORDS}<div class=c>{DOT} A story of the sea</div>"),
