@@ -383,14 +383,17 @@ _ICON_OPTIONS = frozenset({
 
 
 def _file_name(element: Element) -> str:
-    """Return the end of the URL of a link around a picture, which has nothing else to show; ``""`` for other links."""
+    """Return the words at the end of the URL of a link around a picture alone; ``""`` for other links."""
     href = element.attr("href") or ""
     if not is_followable(href) or href.startswith("#") or element.select_one("img, svg, i, picture") is None:
         return ""
     segment = _last_segment(href)
-    return _HOME_SIGN if segment in _HOME_SEGMENTS or segment.startswith("index.") else segment
+    if segment in _HOME_SEGMENTS or segment.startswith("index."):
+        return _HOME_SIGN
+    return " ".join(_SUFFIX.sub("", segment).replace("-", " ").replace("_", " ").split()) or segment
 
 
+_SUFFIX = re.compile(r"\.(?:[sx]?html?|php|aspx?|jspx?|xml|csp|cfm)$", re.IGNORECASE)
 _HOME_SEGMENTS = ("", ".", "..")
 _HOME_SIGN = "\u2302"
 

@@ -410,7 +410,8 @@ def test_words_for_images_and_links() -> None:
     assert link(" some <b>te</b>xt ") == "some text"
     assert link("<svg><title>Search</title></svg>") == "Search"
     assert link("<i class='fa fa-circle fa-stack-2x'></i><i class='fab fa-github'></i>") == "github"
-    assert (link("<img src=a alt=logo>"), link("<img src=a>", "/")) == ("file.html", "\u2302")
+    assert (link("<img src=a alt=logo>"), link("<img src=a>", "/")) == ("file", "\u2302")
+    assert link("<img src=a>", "/x/a-tale_of.two.html") == "a tale of.two"
     images = parse("<img alt='a.png'><img alt='[Note]'><img alt='The logo'><img alt=x role=none><img title=t>").select(
         "img"
     )

@@ -123,7 +123,8 @@ def test_the_title_of_a_journal_is_that_of_its_entry() -> None:
 @pytest.mark.parametrize(
     "frame",
     ["src=//platform.twitter.com/widgets/tweet_button.html", "src=https://www.facebook.com/plugins/like.php?href=x",
-     "src=https://ads.example/1 title=Advertisement"],
+     "src=https://ads.example/1 title=Advertisement", "src='//ad.doubleclick.net/adi/J;sz=120x600;ord=1'",
+     "src='//example.test/left;sz=120x600'"],
 )  # fmt: skip
 def test_frames_of_advertisements_and_of_buttons_that_share_are_left_out(frame: str) -> None:
     body = composed(
@@ -273,3 +274,26 @@ def test_buttons_are_named_where_a_font_draws_their_words() -> None:
 def test_the_form_of_a_search_has_no_heading() -> None:
     form = "<form action=/s><h2>Search form</h2><input name=q title=Words><input type=submit value=Find></form>"
     assert "Search form" not in composed(f"<div>{form}</div><main><h1>Ships</h1>{PARAGRAPH}</main>")
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        (("1", "Stir.", "2", "Bake."), "<p>1 Stir.</p><p>2 Bake.</p>"),
+        (("1", "Stir.", "3", "Bake."), "<p>1</p><p>Stir.</p><p>3</p><p>Bake.</p>"),  # other numbers
+        (("1", "Stir."), "<p>1</p><p>Stir.</p>"),
+    ],
+)
+def test_the_numbers_of_steps_stand_before_them(steps: tuple[str, ...], expected: str) -> None:
+    inner = "".join(f"<div>{each}</div>" for each in steps)
+    assert expected in composed(f"<main><h1>Ships</h1>{PARAGRAPH}<section>{inner}</section>{PARAGRAPH}</main>")
+
+
+def test_a_place_may_stand_before_the_title() -> None:
+    heads = "<h1><a href=/x>Another story of the day</a></h1><h1>Ships come in with the tide</h1>"
+    links = "".join(f"<li><a href=/{each}>One more story of the day, number {each}</a>" for each in range(12))
+    story = (
+        f"<div id=content>{heads}<div class=related><ul>{links}</ul></div><div class=text>{PARAGRAPH * 3}</div></div>"
+    )
+    body = composed(story, "ROME: Ships come in with the tide | The Bay")
+    assert "One more" not in body.partition("</main>")[0] and "One more" in body

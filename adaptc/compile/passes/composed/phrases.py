@@ -181,15 +181,15 @@ def _add_media(flow: Flow, element: Element, blocks: Blocks) -> None:
     flow.end_run(blocks)
 
 
-_SHARING = re.compile(
-    r"//[^/?]*\b(?:facebook|twitter|linkedin|google|pinterest|reddit|vk|line)\.[^?]*(?:like|share|tweet|follow|plus|button)"
+_IDLE_FRAME = re.compile(
+    r"\b(?:doubleclick|googlesyndication|adserver)\b|[;?&]sz=\d+x\d+|//[^/?]*\b(?:facebook|twitter|linkedin|google|pinterest|reddit|vk|line)\.[^?]*(?:like|share|tweet|follow|plus|button)"
 )
 
 
 def _is_idle_frame(element: Element, url: str) -> bool:
     """Whether a frame holds an advertisement, or a button that shares the page: neither is a page of its own."""
     title = fold_space(element.attr("title") or "").casefold()
-    return element.tag == "iframe" and (title in AD_LABELS or _SHARING.search(url) is not None)
+    return element.tag == "iframe" and (title in AD_LABELS or _IDLE_FRAME.search(url) is not None)
 
 
 def host_of(url: str) -> str:

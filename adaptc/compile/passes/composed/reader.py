@@ -402,7 +402,7 @@ class _Reader:
             pagination=tuple(frame.pagination), footer_links=tuple(frame.foot),
         )  # fmt: skip
         rank = [site.is_heading]
-        main = _with_byline(_close_ranks(heading + main, rank))
+        main = _with_steps(_with_byline(_close_ranks(heading + main, rank)))
         return replace(page, main=main, rest=_close_ranks(around, rank), footer=_close_ranks(footer, rank))
 
     def _site(self, main: str) -> Site:
@@ -520,6 +520,16 @@ def _with_byline(markup: str) -> str:
     short = [f"{each}</p>" for each in paragraphs[:count]]
     rest = "".join(f"{each}</p>" for each in paragraphs[len(short) :])
     return f"{markup[: match.end(1)]}{''.join(joined(short))}{rest}{markup[match.end() :]}"
+
+
+_STEP = re.compile(r"<p>(\d{1,2}\.?)</p><p>(?=\w)")
+
+
+def _with_steps(markup: str) -> str:
+    """Return content with numbers that stand alone before the steps that they count."""
+    numbers = [int(each[1].rstrip(".")) for each in _STEP.finditer(markup)]
+    is_count = len(numbers) > 1 and numbers == list(range(1, len(numbers) + 1))
+    return _STEP.sub(r"<p>\1 ", markup) if is_count else markup
 
 
 def _close_ranks(markup: str, has_title: list[bool]) -> str:

@@ -248,15 +248,16 @@ def _site_heading(tree: Document, page_title: str) -> tuple[Element | None, Elem
 
 
 def _is_said(heading: Element | None, titles: Iterable[str]) -> bool:
-    """Whether a heading begins with what the page says that it is called; its author may follow."""
+    """Whether a heading says what the page is called; its author may follow, and a place stand before."""
     text = "" if heading is None else _compact(heading.text)
     start = text[: max(_SHORTEST_TITLE, round(_SAID * len(text)))]
-    return len(text) >= _SHORTEST_TITLE and any(_compact(title).startswith(start) for title in titles)
+    places = [_compact(title).find(start) for title in titles]
+    return len(text) >= _SHORTEST_TITLE and (0 in places or (len(text) >= _LONG_TITLE and max(places) > 0))
 
 
 _MUCH = 0.3  # of what a page says, where its title is not known: a front page opens with one story of many
 _SAID = 0.6  # of a heading
-_SHORTEST_TITLE = 8  # characters, white space left out
+_SHORTEST_TITLE, _LONG_TITLE = 8, 20  # characters, white space left out
 _BRAND = frozenset({"logo", "brand"})
 
 
