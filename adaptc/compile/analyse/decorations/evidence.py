@@ -206,17 +206,7 @@ _COMMON = 0.25  # share of the pixels from which a colour is that of the image
 _HIDES = 250  # alpha from which a pixel hides the background
 _SEE_THROUGH = 64  # alpha below this is mostly background
 _LENGTH = re.compile(r"\s*(\d*\.?\d+)(px|pt|pc|mm|cm|in|em|ex)?\s*")
-_PX = {
-    "": 1.0,
-    "px": 1.0,
-    "pt": 4 / 3,
-    "pc": 16.0,
-    "mm": 96 / 25.4,
-    "cm": 96 / 2.54,
-    "in": 96.0,
-    "em": 16.0,
-    "ex": 8.0,
-}
+_PX = {"": 1.0, "px": 1.0, "pt": 4 / 3, "pc": 16.0, "mm": 96 / 25.4, "cm": 96 / 2.54, "in": 96.0, "em": 16.0, "ex": 8.0}
 
 
 def image_evidence(content: bytes, media_type: str, limit_pixels: int | None = None) -> ImageEvidence:

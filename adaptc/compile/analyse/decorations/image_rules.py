@@ -195,21 +195,10 @@ def _declared(nodes: list[Any], selector: str, *, pseudo: bool, is_loaded: bool)
         if not urls:
             continue
         loaded = _loaded(last[name], name) if is_loaded and _LOADING.match(name) else {}
-        repeat, size = _word(values, name, "repeat", _REPEAT), _word(values, name, "size", _SIZE)
+        words = _word(values, name, "repeat", _REPEAT), _word(values, name, "size", _SIZE)
+        shared = (*words, width, height, pseudo, hides_text)
         for url in urls:
-            yield ImageRule(
-                selector,
-                url,
-                name,
-                repeat,
-                size,
-                width,
-                height,
-                pseudo,
-                hides_text,
-                url in loaded,
-                loaded.get(url, 0),
-            )
+            yield ImageRule(selector, url, name, *shared, is_loaded=url in loaded, layer=loaded.get(url, 0))
 
 
 _REPEAT = re.compile(r"\b(?:no-repeat|repeat-[xy]|repeat|space|round)\b")

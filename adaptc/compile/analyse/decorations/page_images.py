@@ -10,12 +10,7 @@ from dataclasses import dataclass, replace
 from turbohtml import Document, Element
 
 from adaptc.compile.analyse.decorations.evidence import Tag, UseEvidence, parse_length
-from adaptc.compile.analyse.decorations.image_rules import (
-    ImageRule,
-    SheetImages,
-    sheet_images,
-    style_images,
-)
+from adaptc.compile.analyse.decorations.image_rules import ImageRule, SheetImages, sheet_images, style_images
 from adaptc.compile.analyse.decorations.rules import DecorationRules, Override
 from adaptc.compile.analyse.decorations.surroundings import (
     PageHeadings,
@@ -90,11 +85,7 @@ class _Place:
 def _counted(uses: list[tuple[UseEvidence, _Place]]) -> Iterator[UseEvidence]:
     """Yield the uses with what the page has of each kind: places of the same kind, and uses of the same file."""
     times = Counter(use.path or use.ref for use, _ in uses)
-    alike, rows, hosts = (
-        defaultdict[str, set[str]](set),
-        defaultdict[object, set[str]](set),
-        defaultdict[object, set[str]](set),
-    )
+    alike, rows, hosts = (defaultdict[object, set[str]](set) for _ in range(3))
     for use, place in uses:
         alike[place.signature].add(use.path or use.ref)
         for row in place.rows:

@@ -202,11 +202,7 @@ _use_sign("in_nav", "in the navigation", lambda use: use.region == "nav")
 _use_sign("in_footer", "in the footer", lambda use: use.region == "footer")
 _use_sign("in_aside", "in a side bar", lambda use: use.region == "aside")
 _use_sign("in_figure", "in a figure", lambda use: use.figure, markup_only=True)
-_use_sign(
-    "alone_in_link",
-    "the only content of a link",
-    lambda use: use.alone_in_link and not use.link_alike,
-)
+_use_sign("alone_in_link", "the only content of a link", lambda use: use.alone_in_link and not use.link_alike)
 _use_sign(
     "leads_away",
     "leads to another page",
@@ -284,10 +280,8 @@ def icon_file(case: Case) -> str | None:
 @_sign
 def card(case: Case) -> str | None:
     word = case.named("card", frozenset(case.use.names))
-    return _if(
-        word and case.use.alike >= 2 and not case.is_background(),
-        f'in one of several places called "{word}"',
-    )
+    is_one = word and case.use.alike >= 2 and not case.is_background()
+    return _if(is_one, f'in one of several places called "{word}"')
 
 
 # ---- style sheets
@@ -301,11 +295,7 @@ def background(case: Case) -> str | None:
     return _if(case.is_background(), "CSS background" if case.use.property.startswith("background") else "CSS image")
 
 
-_use_sign(
-    "repeats",
-    "repeated as a pattern",
-    lambda use: use.repeat in _PATTERNS,
-)
+_use_sign("repeats", "repeated as a pattern", lambda use: use.repeat in _PATTERNS)
 
 
 @_sign

@@ -32,14 +32,7 @@ _ROLES = {
     "banner": "header", "navigation": "nav", "contentinfo": "footer", "complementary": "aside", "main": "main",
     "menu": "nav", "menubar": "nav", "toolbar": "nav",
 }  # fmt: skip
-_LANDMARKS = {
-    "header": "header",
-    "nav": "nav",
-    "footer": "footer",
-    "aside": "aside",
-    "main": "main",
-    "article": "main",
-}
+_LANDMARKS = {name: name for name in ("header", "nav", "footer", "aside", "main")} | {"article": "main"}
 _HIDDEN_ROLES = frozenset({"presentation", "none"})
 _SHORT = 200  # characters: on a page with hardly any text every landmark holds half of it
 _NEAREST = 3  # elements around an image among which its label is looked for
@@ -234,14 +227,8 @@ _NONE = EnclosingLink()
 
 def enclosing_link(element: Element, urls: UrlResolver, base: str, page: str) -> EnclosingLink:
     """Return the link around an element of the page at path ``page``, whose base URL is ``base``."""
-    link = next(
-        (
-            ancestor
-            for ancestor in (element, *element.ancestors)
-            if isinstance(ancestor, Element) and _is_link(ancestor)
-        ),
-        None,
-    )
+    around = (each for each in (element, *element.ancestors) if isinstance(each, Element))
+    link = next(filter(_is_link, around), None)
     if link is None:
         return _NONE
     alone = not shown_text(link).strip() and len(link.find_all("img")) <= 1
@@ -262,11 +249,8 @@ def _host(href: str) -> str:
 def _is_link(element: Element) -> bool:
     if element.tag == "a":
         return element.attr("href") is not None
-    return (
-        element.tag in _BUTTONS
-        or (element.attr("role") or "").lower() == "button"
-        or element.attr("onclick") is not None
-    )
+    is_button = element.tag in _BUTTONS or (element.attr("role") or "").lower() == "button"
+    return is_button or element.attr("onclick") is not None
 
 
 def _kind(target: SiteTarget, href: str, page: str) -> str:

@@ -271,8 +271,6 @@ class Flow:
         self.shown: set[str] = set()  # addresses of the images of the content that have a picture
         self.picture = pictures
         self._writers, self._body = writers, body
-        self._named: set[str] | None = None
-        self._labelled: set[str] | None = None
 
     def write(self, nodes: Iterable[Node], *, is_item: bool = False) -> str:
         """Return nodes as blocks; with ``is_item`` the first run of text is not a paragraph."""
@@ -442,17 +440,21 @@ class Flow:
 
     def is_named(self, href: str) -> bool:
         """Whether another link of the page to the same place has a name."""
-        if self._named is None:
-            links = (link for link in self._body.select("a[href]") if any(map(str.isalnum, link.text)))
-            self._named = {link.attr("href") or "" for link in links if not is_hidden(link)}
         return href in self._named
+
+    @cached_property
+    def _named(self) -> set[str]:
+        links = (link for link in self._body.select("a[href]") if any(map(str.isalnum, link.text)))
+        return {link.attr("href") or "" for link in links if not is_hidden(link)}
 
     def is_labelled(self, control: Element) -> bool:
         """Whether a label of the page that says something is for a control."""
-        if self._labelled is None:
-            labels = (each for each in self._body.select("label[for]") if each.text.strip() and not is_hidden(each))
-            self._labelled = {each.attr("for") or "" for each in labels}
         return control.attr("id") in self._labelled
+
+    @cached_property
+    def _labelled(self) -> set[str]:
+        labels = (each for each in self._body.select("label[for]") if each.text.strip() and not is_hidden(each))
+        return {each.attr("for") or "" for each in labels}
 
     def is_repeating(self, link: Element) -> bool:
         """Whether nothing but white space and pictures is between a link and the one before it."""

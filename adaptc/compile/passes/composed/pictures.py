@@ -90,13 +90,8 @@ class PagePictures:
             return ""
         scale = min(1.0, 2 * role.width / width, _MOST_HEIGHT / height)
         size = round(width * scale), round(height * scale)
-        ground = (
-            _ground(content)
-            if role.name == LOGO.name
-            else " class=p"
-            if role is CARD and size[0] < 1.1 * size[1]
-            else ""
-        )
+        is_portrait = role is CARD and size[0] < 1.1 * size[1]
+        ground = _ground(content) if role.name == LOGO.name else " class=p" * is_portrait
         return self._markup(image, path, data_uri(content, media_type), role, size, ground)
 
     def _drawing(self, image: Element, path: str, role: Role) -> str:

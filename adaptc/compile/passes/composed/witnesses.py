@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from html import unescape
 from typing import Any, NamedTuple
 
@@ -21,9 +22,7 @@ from adaptc.compile.view import View
 from adaptc.core.facts import FactKind
 from adaptc.formats.html.landmarks import NavigationLink
 from adaptc.formats.html.syntax import class_words, resolve_references
-from adaptc.formats.html.visible_text import (
-    fold_space,
-)
+from adaptc.formats.html.visible_text import fold_space
 
 _SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u00ab:<>~/-]+\s+|\s*[|\uff5c]\s*|:\s+")
 _LONGEST_NAME = 60  # characters
@@ -42,10 +41,7 @@ class Statements:
 
 def read_statements(tree: Document) -> Statements:
     """Return what a page says of itself."""
-    metas = {
-        name: _meta(tree, name)
-        for name in ("og:site_name", "application-name", "og:title", "apple-mobile-web-app-title")
-    }
+    said = partial(_meta, tree)
     graph = list(_json_objects(tree))
     headline = next(
         (name for each in graph if _is_a(each, _ARTICLES) and (name := _text(each, "headline", "name"))), ""
@@ -53,8 +49,8 @@ def read_statements(tree: Document) -> Statements:
     own_site = next((name for each in graph if _is_a(each, _SITES) and (name := _text(each, "name"))), "")
     publisher = next((name for each in graph if (name := _publisher(each))), "")
     title = _title(tree)
-    site = metas["og:site_name"] or own_site or publisher or metas["application-name"]
-    site = site or metas["apple-mobile-web-app-title"] or _end_of(title, (headline, metas["og:title"]))
+    site = said("og:site_name") or own_site or publisher or said("application-name")
+    site = site or said("apple-mobile-web-app-title") or _end_of(title, (headline, said("og:title")))
     return Statements(headline or without_site(title, site) or title, site if len(site) <= _LONGEST_NAME else "")
 
 
