@@ -66,7 +66,10 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
     if is_own_anchor(element):
         flow.hrefs.add(href)
         return
-    if _is_picture_of_named(element):
+    is_ad = (
+        _ADVERTISER.search(href) is not None and not element.text.strip() and element.closest("noscript") is not None
+    )
+    if is_ad or _is_picture_of_named(element):
         return
     attributes = f" {attribute_markup('href', href)}{_link_attributes(element)}>"
     if holds_block(element):
@@ -181,15 +184,18 @@ def _add_media(flow: Flow, element: Element, blocks: Blocks) -> None:
     flow.end_run(blocks)
 
 
-_IDLE_FRAME = re.compile(
-    r"\b(?:doubleclick|googlesyndication|adserver)\b|[;?&]sz=\d+x\d+|//[^/?]*\b(?:facebook|twitter|linkedin|google|pinterest|reddit|vk|line)\.[^?]*(?:like|share|tweet|follow|plus|button)"
+_ADVERTISER = re.compile(r"\b(?:doubleclick|googlesyndication|adserver)\b|[;?&]sz=\d+x\d+")
+_SHARING = re.compile(
+    r"//[^/?]*\b(?:facebook|twitter|linkedin|google|pinterest|reddit|vk|line)\.[^?]*(?:like|share|tweet|follow|plus|button)"
 )
 
 
 def _is_idle_frame(element: Element, url: str) -> bool:
     """Whether a frame holds an advertisement, or a button that shares the page: neither is a page of its own."""
     title = fold_space(element.attr("title") or "").casefold()
-    return element.tag == "iframe" and (title in AD_LABELS or _IDLE_FRAME.search(url) is not None)
+    return element.tag == "iframe" and (
+        title in AD_LABELS or (_ADVERTISER.search(url) or _SHARING.search(url)) is not None
+    )
 
 
 def host_of(url: str) -> str:

@@ -522,7 +522,7 @@ def _with_byline(markup: str) -> str:
     return f"{markup[: match.end(1)]}{''.join(joined(short))}{rest}{markup[match.end() :]}"
 
 
-_STEP = re.compile(r"<p>(\d{1,2}\.?)</p><p>(?=\w)")
+_STEP = re.compile(r"<p>(\d{1,2}\.?)</p><p>(?=\w|<a )")
 
 
 def _with_steps(markup: str) -> str:

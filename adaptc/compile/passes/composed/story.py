@@ -138,7 +138,7 @@ def _above(title: Element | None, article: Element | None) -> set[Element]:
         return set()
     between = _between(title, {article, *article.ancestors})
     blocks = {inner for each in between for inner in (each, *each.iter_elements(_BESIDE_TAGS))}
-    return {each for each in blocks if content_length(each) <= _LONGEST_LEAD and _is_signed(each)}
+    return {each for each in blocks if content_length(each) <= _LONGEST_LEAD and _signed_by(each)}
 
 
 def _with_title(article: Element, title: Element | None, beside: Iterable[Element]) -> Element:
@@ -329,14 +329,15 @@ def _lead(body: Element, main: Element, title: Element | None, others: set[Eleme
     between = [
         piece
         for each in _between(first, lineage)
-        for piece in ([each] if each not in others and _is_of_lead(each, others) else _signatures(each))
+        for piece in ([each] if each not in others and _is_of_lead(each, others) else _signed_by(each))
     ]
     return [first, *between]
 
 
-def _is_signed(block: Element) -> bool:
-    """Whether a block says who wrote a story and when; a list of stories says so of each."""
-    return 0 < sum(1 for _ in _signatures(block)) <= _MOST_SIGNATURES
+def _signed_by(block: Element) -> list[Element]:
+    """Return who wrote a story and when; nothing of a list of stories, which says so of each."""
+    found = list(_signatures(block))
+    return found if len(found) <= _MOST_SIGNATURES else []
 
 
 _MOST_SIGNATURES = 3
