@@ -293,7 +293,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 27, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
-        21,
+        22,
         _HTML,
         "used_styles:inline_used_styles",
         _USED_STYLES,
@@ -313,7 +313,7 @@ PASSES: tuple[Pass, ...] = (
         libraries=_IMAGES,
         smaller_budgets=_SMALLER_BUDGETS,
     ),
-    EditPass("inline-styles", 15, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-styles", 16, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 15, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 8, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
@@ -328,7 +328,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        10,
+        11,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

@@ -138,6 +138,10 @@ class PageContext:
         """Whether a script of the site may change the addresses of images."""
         return any(facts.changes_images for facts in self.scripts.values())
 
+    def draws_parts(self) -> bool:
+        """Whether a script of the site may draw parts of images, by pixels of their files."""
+        return any(facts.draws_parts for facts in (*self.scripts.values(), *self.find_modules().values()))
+
     def can_hold(self, text: str) -> bool:
         """Whether ``text`` can be written in the page: one that declares no encoding takes ASCII only."""
         if text.isascii():

@@ -87,6 +87,8 @@ class _ImageHalver:
             return "a Content-Security-Policy restricts the page"
         if self.options.get("scripts", ANY) == ANY and self.page.touches_addresses():
             return "a script may change the addresses of images"
+        if self.page.draws_parts():
+            return "a script counts pixels of images that it draws"
         return None
 
     def run(self) -> None:

@@ -229,7 +229,8 @@ class _Pictures:
         yield _Range(None, None)
 
     def _if_smaller(self, copy: _Range, natural: tuple[int, int]) -> Iterator[_Range]:
-        if self.options["target"] != "exact" and copy.width is not None and copy.width < _LARGEST_SHARE * natural[0]:
+        is_smaller = copy.width is not None and copy.width < _LARGEST_SHARE * natural[0]
+        if is_smaller and self.options["target"] != "exact" and not self.page.draws_parts():
             yield copy
 
     def _seen_pixels(self, path: str, natural: tuple[int, int], width: int) -> float | None:

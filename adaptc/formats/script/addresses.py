@@ -46,6 +46,18 @@ def changes_images(script: Script) -> bool:
     return _CHANGES.search(code) is not None and _CHANGES.search(_NEW.sub("", _drop_created(code))) is not None
 
 
+# Chromium 156 counts the pixels of the file here, and not those of an image whose source set says another density
+_ARGUMENT = r"(?:[^(),]|\((?:[^()]|\([^()]{0,200}+\)){0,200}+\)){0,200}+"
+_DRAWS_PARTS = re.compile(
+    rf"\bcreate(?:ImageBitmap|Pattern)\(|\bdrawImage(?:\.(?:apply|call)\(|\((?:\.\.\.|{_ARGUMENT},\.\.\.|(?:{_ARGUMENT},){{8}}))"
+)
+
+
+def draws_parts(script: Script) -> bool:
+    """Whether a script may draw parts of images, whose places it counts in pixels of the file."""
+    return _DRAWS_PARTS.search(script.code) is not None
+
+
 def has_lazy_address(attributes: Mapping[str, Any]) -> bool:
     """Whether an image has a ``data-`` attribute that may be an address for a lazy loader."""
     values = (str(value) for name, value in attributes.items() if name.startswith("data-") and value)

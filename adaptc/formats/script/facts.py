@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 
 from adaptc.core.facts import FactKind
 from adaptc.core.urls import NOWHERE, host_and_path, unquote_path
-from adaptc.formats.script.addresses import changes_images, touches_addresses
+from adaptc.formats.script.addresses import changes_images, draws_parts, touches_addresses
 from adaptc.formats.script.inert import Inertness, find_inertness
 from adaptc.formats.script.introspection import (
     introspection_reasons,
@@ -45,6 +45,7 @@ class ScriptFacts:
     is_self_contained: bool = False
     inertness: Inertness = field(default_factory=Inertness)
     changes_images: bool = False
+    draws_parts: bool = False
     names: Names = field(default_factory=Names)
     handles: Handles = field(default_factory=Handles)
     files: frozenset[str] = frozenset()
@@ -89,6 +90,7 @@ def script_facts(text: str) -> ScriptFacts:
         is_self_contained(script),
         find_inertness(script),
         changes_images(script),
+        draws_parts(script),
         names_of_script(script),
         find_handles(script),
         frozenset(filter(_FILE.fullmatch, script.strings())),

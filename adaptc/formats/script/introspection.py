@@ -64,6 +64,9 @@ MARKS: tuple[Mark, ...] = (
     Mark(_SHEETS, _TAGS, rf'{_TAG_NAME}"(?:link|style)"\)(?!\.length)'),
     Mark(_SHEETS, "link style", rf'{_SELECTS}"[^"<]*(?<![\w.#-])(?:link|style)(?![\w-]){_NO_OTHER_REL}'),
     Mark(_SHEETS, "stylesheet", r"\[rel[~*^|$]?=\W*(?:alternate )?stylesheet"),
+    # A copy of the head, for a window that prints, knows no link that waits
+    Mark(_SHEETS, "head", r"\bdocument\.head\.(?:cloneNode\b|(?:inner|outer)HTML\b(?!\+?=(?!=)))"),
+    Mark(_SHEETS, "head", r'(?:\$|jQuery)\("head"\)\.(?:children|clone|contents|html)\(\)'),
     # a literal ("/static/") leads to the same place from anywhere
     Mark(
         _PATH,

@@ -191,6 +191,14 @@ def test_tables(source: str, expected: str) -> None:
     assert content(source) == expected
 
 
+def test_words_in_fields_that_send_nothing_stay() -> None:
+    fields = (
+        "<p>Code <textarea readonly>\na &lt;b>\n  c\n</textarea> <input readonly value=example.org/x>"
+        "<input value=typed><input type=range readonly value=5><textarea>{{ code }}</textarea> end</p>"
+    )
+    assert content(fields) == "<p>Code  <code>a &lt;b><br>&#160;&#160;c</code>  <code>example.org/x</code> end</p>"
+
+
 def test_forms_keep_their_controls() -> None:
     form = (
         "<form action=/find method=POST id=f enctype=multipart/form-data onsubmit=x() class=y>"

@@ -177,6 +177,19 @@ def test_a_page_whose_scripts_touch_images_stays() -> None:
     assert -1 < text.find(f"<script>{GUARD}</script>") < text.find(script) and "HALF" in text
 
 
+@pytest.mark.parametrize(
+    "draws",
+    ["drawImage(i, 9, f(9, 9), 9, 9, 0, 0, 9, 9)", "drawImage.apply(c, a)", "drawImage(...a)", "createPattern(i, '')"],
+)
+def test_images_of_which_a_script_draws_parts_stay(draws: str) -> None:
+    body = f"<img src=a.jpg><script>c.{draws}</script>"
+    assert kept(body, scripts="own") == ["a script counts pixels of images that it draws"]
+
+
+def test_a_script_that_draws_whole_images_lets_them_be_halved() -> None:
+    assert "HALF" in halved("<img src=a.jpg><script>c.drawImage(i, 0, 0, f(9, 9), 9)</script>", scripts="own")
+
+
 def test_scripts_of_others_and_links_count_on_demand() -> None:
     for script in (
         "<script src=https://elsewhere.invalid/count.js></script>",

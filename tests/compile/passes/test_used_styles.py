@@ -463,6 +463,15 @@ def test_a_sheet_that_a_script_knows_keeps_its_medium():
     assert "<link rel=stylesheet id=late media=print href=css/a.css>" in text
 
 
+@pytest.mark.parametrize(("find", "is_whole"), [("getElementById('look')", True), ("querySelector('#x')", False)])
+def test_a_sheet_that_a_script_knows_is_whole(find, is_whole):
+    script = f"<script>b.onclick = () => document.{find}.disabled = run()</script>"
+    files = {"css/a.css": f".a{{color:red}}{REST}"}
+    head = LINKS.replace("href=css", "id=look href=css") + script
+    text = made("<p class=a>text", head=head, files=files, promise="words", options=LIVE)
+    assert ("data-used" in text) is not is_whole
+
+
 def test_attributes_of_svg_match_in_any_case():
     css = "[viewbox] *{color:red}svg[viewBox]{top:0}[viewbox] .other{left:0}"
     text = sheet(css, "<svg viewBox='0 0 1 1'><path d='M0 0'/></svg>")

@@ -210,6 +210,8 @@ def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
     if not flow.forms.is_working(element) or not works_without_script(element):
         if element.tag == "button" and _holds_content(element):
             flow.add_transparent(element, blocks)
+        else:
+            _add_words(element, blocks)
         return
     flow.written.add(element)
     name = element.attr("id")
@@ -222,6 +224,16 @@ def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
         blocks.add_inline(" ", is_content=False)
 
 
+def _add_words(control: Element, blocks: Blocks) -> None:
+    """Add the words in a field that sends nothing: a code to copy, an address."""
+    is_read = control.tag == "textarea" or ("readonly" in control.attrs and control_type(control) in _WORDED)
+    words = (control.text if control.tag == "textarea" else control.attr("value") or "").strip("\n").rstrip()
+    if is_read and words and "{{" not in words:
+        lines = [re.sub("^ +", lambda indent: "\xa0" * len(indent[0]), line) for line in words.splitlines()]
+        blocks.add_inline(f" <code>{LINE_BREAK.join(map(text_markup, lines))}</code>")
+
+
+_WORDED = frozenset({"text", "url", "email", "tel"})
 _SELF_NAMED = frozenset({"hidden", "submit", "reset", "image", "button"})
 _LONGEST_CONTROL = 60  # characters of the name of a control
 _OTHERS = "input, select, textarea, button, h1, h2, h3, h4, h5, h6, nav, ul, ol"

@@ -24,14 +24,15 @@ from adaptc.formats.css.sheet_text import escape_for_style_element
 from adaptc.formats.html.cascade import PageMatches, inline_declarations
 from adaptc.formats.html.document import is_quirks
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.syntax import attribute_markup
+from adaptc.formats.html.syntax import attribute_markup, split_tokens
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 from adaptc.formats.script.inert import REFLECTED, are_inert
 from adaptc.formats.script.lexer import unescape
+from adaptc.formats.script.lookups import Handles
 from adaptc.formats.script.names import LikelyNames, Names, names_of_text
 
 if TYPE_CHECKING:
-    from turbohtml import Document
+    from turbohtml import Document, Element
 
     from adaptc.compile.view import View
 
@@ -105,8 +106,12 @@ class _UsedStyles:
         """Return what may wait in the files of the sheets; ``None`` if that saves little."""
         seen = self.page.evidence
         parts = reach.names if seen is None else (Names(frozenset().union(*(width.names for width in seen.widths))),)
-        # A script that changes the medium of a sheet which it knows would not know its link
-        is_known = [style.media and handles_markup(style.element, self.page) for style in self.styles]
+        # A script that changes the medium of a sheet which it knows, or disables it, would not know its link
+        handles = [script.handles for script in reach.scripts.values()]
+        is_known = [
+            style.media and handles_markup(style.element, self.page) or _is_selected(style.element, handles)
+            for style in self.styles
+        ]
         without_file = frozenset(
             place for place, style in enumerate(self.styles) if style.path is None or is_known[place]
         )
@@ -181,6 +186,11 @@ _INSERTED = frozenset({
 @lru_cache(maxsize=16)
 def _likely_names(parts: tuple[Names, ...], folds: bool) -> LikelyNames:
     return LikelyNames(parts, folds=folds)
+
+
+def _is_selected(element: Element, handles: Iterable[Handles]) -> bool:
+    classes = split_tokens(element.attr("class") or "")
+    return any(element.attr("id") in each.ids or not each.classes.isdisjoint(classes) for each in handles)
 
 
 def _keep(style: PageStyle) -> PageStyle:
