@@ -109,7 +109,7 @@ class _UsedStyles:
         # A script that changes the medium of a sheet which it knows, or disables it, would not know its link
         handles = [script.handles for script in reach.scripts.values()]
         is_known = [
-            style.media and handles_markup(style.element, self.page) or _is_selected(style.element, handles)
+            (style.media and handles_markup(style.element, self.page)) or _is_selected(style.element, handles)
             for style in self.styles
         ]
         without_file = frozenset(
