@@ -6,6 +6,7 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 _CHUNK = 1 << 20
 
@@ -91,6 +92,13 @@ _LENGTHS = frozenset((22, 27, 43, 64, 86))
 _HEXADECIMAL_RUN = re.compile(b"x" * _SHORTEST + b"x*")
 _BASE64_RUN = re.compile(b"b" * min(_LENGTHS) + b"b*")
 _ONE_CASE = re.compile(rb"[0-9a-f]{8,128}|[0-9A-F]{8,128}")
+_AS_PAIRS = bytes(120 if code in _HEXADECIMAL_LETTERS else 58 if code in b":- " else 32 for code in range(256))
+_PAIRS = re.compile(rb"[0-9a-f]{2}(?:[:\x20-][0-9a-f]{2}){19,63}(?!\w)", re.IGNORECASE)
+_LIST = re.compile(
+    rb"\[(?:\s*+(?:-?(?:0|[1-9][0-9]{0,2})|0x[0-9a-f]{1,2})\s*+(?:,|(?=\]))){20,64}+\s*+\]", re.IGNORECASE
+)
+_NUMBER, _PAIR = re.compile(rb"-?\w+"), re.compile(rb"\w+")
+_BYTES = frozenset((20, 32, 48, 64))
 _WORD = re.compile(rb"[\w+/.#?&-]")
 _NAMED = re.compile(rb"(?:sha(?:1|256|384|512)|md5)-", re.IGNORECASE)
 _SHORTENED_BASE64 = re.compile(rb"sha[1235][0-9]{0,2}-([A-Za-z0-9+/_-]{8,21})(?![\w+/=-])")
@@ -120,11 +128,12 @@ def written_digests(text: bytes) -> tuple[str, ...]:
     """Return what a text holds in the form of a digest, each once. The text is read once.
 
     The digest may be by SHA-1 or more, or MD5, in hexadecimal digits, base64 or base64url, whole or shortened: to
-    hexadecimal digits, or to base64 after the name of the algorithm. What stands in the name of a file, or in a query,
-    is none: nobody checks it.
+    hexadecimal digits, or to base64 after the name of the algorithm; or byte by byte. What stands in the name of a
+    file, or in a query, is none: nobody checks it.
     """
     if text.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = text.decode("utf-16", "replace").encode("utf-8", "replace")
+    by_bytes = list(_byte_by_byte(text))
     starts = tuple(
         start
         for start in (b"\\/", b"\\u00", b"\\x2", b"\\x3", b"&#", b"&plus;", b"&sol;", b"&equals;", b"%2", b"%3")
@@ -134,7 +143,7 @@ def written_digests(text: bytes) -> tuple[str, ...]:
         for escape in escapes:
             if escape.startswith(starts) and escape in text:
                 text = text.replace(escape, letter)
-    return tuple(dict.fromkeys((*_hexadecimal(text), *_base64(text))))
+    return tuple(dict.fromkeys((*_hexadecimal(text), *_base64(text), *by_bytes)))
 
 
 def _hexadecimal(text: bytes) -> Iterator[str]:
@@ -147,6 +156,17 @@ def _hexadecimal(text: bytes) -> Iterator[str]:
             yield run.decode("ascii").lower()[:WHOLE_DIGITS]
         elif not run.isalpha():
             yield run.decode("ascii").lower()[: WHOLE_DIGITS - 1]
+
+
+def _byte_by_byte(text: bytes) -> Iterator[str]:
+    """Yield lists of numbers (``[18, 0xff, -3]``), and pairs of digits that are apart (``AB:CD``, ``\\xab\\xcd``)."""
+    apart = text.replace(b"\\x", b":") if b"\\x" in text else text
+    has_pairs = b"xx:" * 8 in apart.translate(_AS_PAIRS)
+    for match in chain(_LIST.finditer(text), _PAIRS.finditer(apart) if has_pairs else ()):
+        number, base = (_NUMBER, 0) if match.re is _LIST else (_PAIR, 16)
+        numbers = number.findall(match[0])
+        if len(numbers) in _BYTES:
+            yield bytes(int(each, base) % 256 for each in numbers).hex()[:WHOLE_DIGITS]
 
 
 def _is_in_name(text: bytes, start: int, end: int) -> bool:

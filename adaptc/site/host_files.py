@@ -259,8 +259,12 @@ _ANSWER = re.compile(r"""(?:\bmatch|createHandlerBoundToURL|"index"\s*:)\s*\(?\s
 
 
 def _read_other(text: str) -> Iterator[Found]:
-    """Files of hosts of which nothing else counts: the pages that they name."""
-    return iter(_PAGE_NAME.findall(text))
+    """Files of hosts that are not understood: the pages that they name, and that they may forbid anything."""
+    return iter((*_PAGE_NAME.findall(text), *_any_policy(text)))
+
+
+def _any_policy(text: str) -> list[HeaderRule]:
+    return [HeaderRule(".*", ((CSP, "default-src 'none'"),))] if CSP in text.lower() else []
 
 
 _PAGE_NAME = re.compile(r"(?<![\w./~-])[\w./~-]+\.html?\b")
@@ -429,7 +433,18 @@ _READERS: Mapping[str, Callable[[str], Iterator[Found]]] = {
     "now.json": _read_vercel,
     **dict.fromkeys(("ngsw.json", "service-worker.js", "serviceworker.js", "sw.js"), _read_worker),
     **dict.fromkeys(
-        ("app.yaml", "render.yaml", "routes.json", "static.json", "Staticfile", "web.config", "Caddyfile"), _read_other
+        [
+            "app.yaml",
+            "render.yaml",
+            "routes.json",
+            "static.json",
+            "Staticfile",
+            "web.config",
+            "Caddyfile",
+            "nginx.conf",
+            "_worker.js",
+        ],
+        _read_other,
     ),
     **dict.fromkeys(("wrangler.toml", "wrangler.json", "wrangler.jsonc"), _read_wrangler),
 }
@@ -541,7 +556,7 @@ def _reading(file: Path, reader: Callable[[str], Iterator[Found]]) -> list[Found
         text = file.read_text("utf-8-sig", "surrogateescape")
         return list(reader(text))
     except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
-        return [HeaderRule(".*", ((CSP, "default-src 'none'"),))] if CSP in text.lower() else []
+        return list[Found](_any_policy(text))
 
 
 def outer_files(docroot: Path) -> Iterator[tuple[str, Path]]:

@@ -50,6 +50,21 @@ def test_every_form_of_a_digest(name: str) -> None:
     assert found_in(f'"{hexadecimal(name)}"'.encode("utf-16")) == [name]
 
 
+@pytest.mark.parametrize("name", ["sha1", "sha256", "sha384", "sha512"])
+def test_a_digest_byte_by_byte(name: str) -> None:
+    digest = hashlib.new(name, CONTENT).digest()
+    signed = [each - 256 if each > 127 else each for each in digest]
+    forms = (
+        f"new Uint8Array({list(digest)})",
+        f"[{','.join(map(hex, digest))}]",
+        f"[\n {', '.join(map(str, signed))},\n]",
+        *(digest.hex(apart).upper() for apart in ":- "),
+        "".join(f"\\x{each:02x}" for each in digest).join('""'),
+    )
+    assert [found_in(text) for text in forms] == [[name]] * len(forms)
+    assert found_in(str([*digest, 1])) == found_in(str([256, *digest[1:]])) == []
+
+
 def test_a_shortened_digest() -> None:
     assert found_in(f'{{revision:"{hexadecimal("sha1")[:8]}"}}') == ["sha1"]
     assert found_in(f'"{hexadecimal("sha256")[:20]}"') == ["sha256"]

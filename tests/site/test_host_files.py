@@ -238,6 +238,13 @@ def test_fallbacks(tmp_path: Path, files: dict[str, Any]) -> None:
     assert found.fallbacks == {"index.html"} and found.is_sent_anywhere("index.html")
 
 
+@pytest.mark.parametrize("name", ["web.config", "Caddyfile", "render.yaml", "nginx.conf"])
+def test_a_file_that_is_not_understood_may_forbid_anything(tmp_path: Path, name: str) -> None:
+    found = rules(tmp_path, {name: "a Content-Security-Policy b"})
+    assert found.values("about.html", "content-security-policy") == ("default-src 'none'",)
+    assert rules(tmp_path, {name: "X-Frame-Options: DENY"}).values("about.html", "content-security-policy") == ()
+
+
 def test_a_name_in_the_same_directory_is_no_fallback(tmp_path: Path) -> None:
     found = rules(tmp_path, {"_redirects": "/about /about.html 200\n/company/blog /blog/ 200\n"})
     assert found.fallbacks == {"blog/index.html"}
