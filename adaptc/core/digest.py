@@ -105,23 +105,11 @@ _SHORTENED_BASE64 = re.compile(rb"sha[1235][0-9]{0,2}-([A-Za-z0-9+/_-]{8,21})(?!
 _QUERY = re.compile(rb"[?&][\w.%-]*=\Z")
 _BEFORE = 40  # bytes in front of a digest that may be the name of a parameter
 # How JSON, scripts, markup and addresses write the letters of base64
-_ESCAPES = {
-    b"+": (rb"\u002b", rb"\u002B", rb"\x2b", rb"\x2B", b"&#43;", b"&#x2b;", b"&#x2B;", b"&plus;", b"%2B", b"%2b"),
-    b"/": (
-        rb"\/",
-        rb"\u002f",
-        rb"\u002F",
-        rb"\x2f",
-        rb"\x2F",
-        b"&#47;",
-        b"&#x2f;",
-        b"&#x2F;",
-        b"&sol;",
-        b"%2F",
-        b"%2f",
-    ),
-    b"=": (rb"\u003d", rb"\u003D", rb"\x3d", rb"\x3D", b"&#61;", b"&#x3d;", b"&#x3D;", b"&equals;", b"%3D", b"%3d"),
-}
+_ESCAPE_FORMS = rb"\u00%02x \u00%02X \x%02x \x%02X &#%d; &#x%02x; &#x%02X; %%%02X %%%02x"
+_ESCAPES = [
+    (letter, (other, *(form % ord(letter) for form in _ESCAPE_FORMS.split())))
+    for letter, other in ((b"+", b"&plus;"), (b"/", rb"\/"), (b"/", b"&sol;"), (b"=", b"&equals;"))
+]
 
 
 def written_digests(text: bytes) -> tuple[str, ...]:
@@ -139,7 +127,7 @@ def written_digests(text: bytes) -> tuple[str, ...]:
         for start in (b"\\/", b"\\u00", b"\\x2", b"\\x3", b"&#", b"&plus;", b"&sol;", b"&equals;", b"%2", b"%3")
         if start in text
     )
-    for letter, escapes in _ESCAPES.items() if starts else ():
+    for letter, escapes in _ESCAPES if starts else ():
         for escape in escapes:
             if escape.startswith(starts) and escape in text:
                 text = text.replace(escape, letter)

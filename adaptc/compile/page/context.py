@@ -166,13 +166,19 @@ def _encodes(text: str, encoding: str) -> bool:
     return True
 
 
+_SOMEWHERE = "https://base.invalid/"
+
+
 def page_context(path: str, page: Page, tree: Document, view: View) -> PageContext:
     """Return what passes may know of the page at ``path``."""
     base = _base(tree, view.url_of(path))
-    target = view.follow(base, base).target
     elements = list(tree.iter_elements("script"))
     sources = [script_source(element, base, view) for element in elements]
     handlers = _event_handlers(tree) if _may_have_handlers(page.text) else []
+    scripts = {source: view.facts(SCRIPT, source) for source in (*sources, *handlers) if source}
+    if any(facts.writes_base for facts in scripts.values()):
+        base = _SOMEWHERE
+    target = view.follow(base, base).target
     return PageContext(
         path,
         page,
@@ -182,7 +188,7 @@ def page_context(path: str, page: Page, tree: Document, view: View) -> PageConte
         bool(elements or handlers),
         _policy(path, tree, view),
         tuple(element.attr("src") or "" for element, source in zip(elements, sources, strict=True) if source is None),
-        {source: view.facts(SCRIPT, source) for source in (*sources, *handlers) if source},
+        scripts,
         view.page_evidence(path),
         _preloaded(path, base, view),
         cache(partial(_modules, tuple(_module_paths(elements, tree, base, view)), view)),

@@ -229,7 +229,7 @@ class NamedImages:
         ):
             return False
         return (
-            str(attributes.get("id")) in names.ids
+            names.may_be_id(attributes.get("id"))
             or str(attributes.get("name")) in names.ids
             or not names.classes.isdisjoint(_class_names(attributes.get("class")))
             or any(name in names.attributes for name in attributes if name not in self._common)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,9 @@ def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options
     Icons with a ``media`` attribute are a set for light and dark tabs, and stay all of them.
     """
     report = Report()
+    if any(map(_looks_for_icons, page.scripts)):
+        report.actions.append(Action(NAME, KEPT, "icons", "a script looks for them"))
+        return report
     links = [link for link in editor.tree.iter_elements("link") if not is_isolated(link, editor.text)]
     icons = [link for link in links if "icon" in rel_tokens(link)]
     others = [link for link in links if not _OTHERS.isdisjoint(rel_tokens(link)) and link not in icons]
@@ -46,6 +50,12 @@ def reduce_icons(editor: Editor, page: PageContext, view: View, options: Options
     if icon is not None and not page.has_policy:
         _inline(icon, editor, page, view, options["largest"], report)
     return report
+
+
+@lru_cache(maxsize=256)
+def _looks_for_icons(script: str | bytes) -> bool:
+    text = script if isinstance(script, str) else script.decode("utf-8", "replace")
+    return re.search(r"\[rel[~*^|$]?=\W{0,3}(?:shortcut |apple-touch-|mask-|fluid-)?icon", text) is not None
 
 
 def _smallest(icons: list[Element], page: PageContext, view: View) -> Element | None:

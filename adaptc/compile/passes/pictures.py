@@ -211,7 +211,7 @@ class _Pictures:
     def _is_named(self, element: object) -> bool:
         attributes, names = getattr(element, "attrs", {}), self.handles
         classes = split_tokens(str(getattr(element, "attr", lambda _: "")("class") or ""))
-        return str(attributes.get("id")) in names.ids or not names.classes.isdisjoint(classes)
+        return names.may_be_id(attributes.get("id")) or not names.classes.isdisjoint(classes)
 
     def _ranges(self, image: Element, path: str, natural: tuple[int, int]) -> Iterator[_Range]:
         """Yield the copies, those for narrow windows first; the last is for all windows."""

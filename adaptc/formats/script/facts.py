@@ -39,6 +39,7 @@ class ScriptFacts:
     self_inspection: str | None = None
     selects_others: bool = False
     writes_document: bool = False
+    writes_base: bool = False
     looks_for_sheets: bool = False
     touches_addresses: bool = False
     reads_backgrounds: bool = False
@@ -84,6 +85,7 @@ def script_facts(text: str) -> ScriptFacts:
         *introspection_reasons(script),
         selects_other_scripts(script),
         writes_document(script),
+        _WRITES_BASE.search(text) is not None,
         looks_for_style_sheets(script),
         touches_addresses(script),
         _reads_backgrounds(script),
@@ -102,6 +104,9 @@ def script_facts(text: str) -> ScriptFacts:
 
 
 SCRIPT = FactKind("script", script_facts, ScriptFacts())
+
+# Where a script writes the base, nobody knows what addresses lead to
+_WRITES_BASE = re.compile(r"""<base\b|createElement\(\s*["'`]base["'`]""", re.IGNORECASE)
 
 # style.backgroundImage = "...", css("background-image", "..."), {backgroundImage: "..."}, "background-image:url(...)"
 _BACKGROUND = re.compile(r"background-?[iI]mage")

@@ -53,12 +53,20 @@ _ALL_IMAGES = re.compile(r"\bdocument\.images\b")
 
 @dataclass(frozen=True, slots=True)
 class Handles:
-    """Names in selectors, and the ``selectors`` for images by their tag. A whole string may be an id."""
+    """Names in selectors, and the ``selectors`` for images by their tag. A whole string may be an id.
+
+    ``variables`` may be ids, too: a window has its elements as properties (HTML, 7.2.2.3).
+    """
 
     ids: frozenset[str] = frozenset()
     classes: frozenset[str] = frozenset()
     attributes: frozenset[str] = frozenset()
     selectors: frozenset[str] = frozenset()
+    variables: frozenset[str] = frozenset()
+
+    def may_be_id(self, name: object) -> bool:
+        """Whether a script may find an element by its id."""
+        return name in self.ids or name in self.variables
 
 
 # Bootstrap's carousel (versions 4 and 5) gives and takes classes of its slides, and keeps their images from being
@@ -90,7 +98,12 @@ def find_handles(script: Script) -> Handles:
         frozenset(marked["."] | classes),
         frozenset(marked["["]),
         frozenset(selectors),
+        frozenset(_VARIABLE.findall(script.code)),
     )
+
+
+# hero.src, window.hero.src; not this.hero.src
+_VARIABLE = re.compile(r"(?<![\w$.])(?:(?:document|self|window)\.)?([A-Za-z_]\w*+)\.(?=[A-Za-z])")
 
 
 def union_of(parts: Sequence[Handles]) -> Handles:
@@ -100,6 +113,7 @@ def union_of(parts: Sequence[Handles]) -> Handles:
         frozenset().union(*(part.classes for part in parts)),
         frozenset().union(*(part.attributes for part in parts)),
         frozenset().union(*(part.selectors for part in parts)),
+        frozenset().union(*(part.variables for part in parts)),
     )
 
 

@@ -287,3 +287,9 @@ def test_a_fragment_gains_no_html_head_or_body():
 
 def test_a_licence_comes_with_the_sheet():
     assert "/*! (c) someone */" in inlined(sheet="/*! (c) someone */" + LONG)
+
+
+@pytest.mark.parametrize("written", ["document.write('<base href=/app/>')", 'document.createElement("base")'])
+def test_where_a_script_writes_the_base_no_address_is_known(written):
+    head = f"<script>{written}</script>{HEAD}"
+    assert "<style" not in inlined(head=head) and "<link rel=stylesheet" in inlined(head=head)

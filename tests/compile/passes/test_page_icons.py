@@ -85,3 +85,9 @@ def test_an_icon_stays_a_file_that_a_script_may_write_into_the_head_again(script
     head = f"{LARGE}<script>{script}</script>"
     assert made(head, largest=5000, files={"a.js": "import './c.js'", "c.js": "head('/b.png')"}) == head
     assert "data:" in made(f"{LARGE}<script>head()</script>", largest=5000)
+
+
+def test_icons_that_a_script_looks_for_stay():
+    script = "<script>document.querySelector('link[rel=\"apple-touch-icon\"]').href = dark</script>"
+    assert made(LARGE + SMALL + TOUCH + script).count("<link") == 3
+    assert made(LARGE + SMALL + TOUCH + "<script>icon()</script>").count("<link") == 1

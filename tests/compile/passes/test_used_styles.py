@@ -463,9 +463,12 @@ def test_a_sheet_that_a_script_knows_keeps_its_medium():
     assert "<link rel=stylesheet id=late media=print href=css/a.css>" in text
 
 
-@pytest.mark.parametrize(("find", "is_whole"), [("getElementById('look')", True), ("querySelector('#x')", False)])
+@pytest.mark.parametrize(
+    ("find", "is_whole"),
+    [("document.getElementById('look')", True), ("look", True), ("document.querySelector('#x')", False)],
+)
 def test_a_sheet_that_a_script_knows_is_whole(find, is_whole):
-    script = f"<script>b.onclick = () => document.{find}.disabled = run()</script>"
+    script = f"<script>b.onclick = () => {find}.disabled = run()</script>"
     files = {"css/a.css": f".a{{color:red}}{REST}"}
     head = LINKS.replace("href=css", "id=look href=css") + script
     text = made("<p class=a>text", head=head, files=files, promise="words", options=LIVE)

@@ -34,3 +34,8 @@ def test_what_else_names_slides_counts() -> None:
 
     parts = [find_handles(Script(text)) for text in (CAROUSELS[0], "$('.carousel-item').css('width', 9)")]
     assert union_of(parts).classes == {"carousel-item"}
+
+
+def test_a_variable_may_be_an_element_by_its_id() -> None:
+    handles = find_handles(Script("hero.src = a; window.logo.src = b; this.photo.src = c; const d = 'e'"))
+    assert [name for name in ("hero", "logo", "photo", "d", "e") if handles.may_be_id(name)] == ["hero", "logo", "e"]

@@ -190,7 +190,7 @@ def _likely_names(parts: tuple[Names, ...], folds: bool) -> LikelyNames:
 
 def _is_selected(element: Element, handles: Iterable[Handles]) -> bool:
     classes = split_tokens(element.attr("class") or "")
-    return any(element.attr("id") in each.ids or not each.classes.isdisjoint(classes) for each in handles)
+    return any(each.may_be_id(element.attr("id")) or not each.classes.isdisjoint(classes) for each in handles)
 
 
 def _keep(style: PageStyle) -> PageStyle:
