@@ -77,11 +77,13 @@ async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf, 
         narrow, others = await _visit(browser, server, phone, lambda tab: _views(tab, server, url, path_of))
         views, urls = [*narrow, *views], urls | others
     view, widths = views[-1], tuple(view.evidence for view in views)
+    is_settled = all(each.is_answered and each.document == view.document for each in views)
+    evidence = PageEvidence(widths, None, shown == view.shown, view.loaded, is_settled)
     scripts = script_coverage(view.scripts for view in views)
     if shown is None:
-        return Look(PageEvidence(widths), view.document, urls, scripts, is_sure=view.document is None)
+        return Look(evidence, view.document, urls, scripts, is_sure=view.document is None)
     urls |= await _refuse_lost(browser, server, url, home, _words(view.shown), _words(shown))
-    return Look(PageEvidence(widths, None, shown == view.shown), view.document, urls, scripts)
+    return Look(evidence, view.document, urls, scripts)
 
 
 async def _in_one_tab(
@@ -196,12 +198,18 @@ async def _visit(
 
 @dataclass(frozen=True, slots=True)
 class _View:
-    """A page at one width, its markup after scripts, what it shows (``show.js``), and what ran of its scripts."""
+    """A page at one width, its markup after scripts, what it shows (``show.js``), and what ran of its scripts.
+
+    ``loaded`` are the scripts that it loaded by itself, by path; ``is_answered`` says that the site had an answer to
+    each request for one, or for data.
+    """
 
     evidence: WidthEvidence
     document: bytes | None
     shown: str
     scripts: Mapping[str, RanParts] = field(default_factory=dict)
+    loaded: tuple[str, ...] = ()
+    is_answered: bool = False
 
 
 async def _views(tab: Tab, server: Server, url: str, path_of: PathOf, also: int | None = None) -> list[_View]:
@@ -215,14 +223,24 @@ async def _patient_views(tab: Tab, server: Server, url: str, path_of: PathOf, al
     document = await tab.run(script("document"))
     sent = server(url) if document is not None else None
     await tab.run(script("look"), {"markup": None if sent is None else base64.b64encode(sent.body).decode()})
-    shown = str(await tab.run(script("show")))
+    shown, asked = str(await tab.run(script("show"))), _asked(tab.seen.loads, path_of)
     if also is not None and document is None and await tab.run(script("resizable")):
         return [_View(evidence, None, shown) for evidence in await _at_both_widths(tab, also, path_of)]
     await interact(tab, has_scripts=document is not None)
     evidence = _evidence(tab.width, await tab.run(_RESULT), tab.seen.loads, path_of)
     if document is None:
         return [_View(evidence, None, shown)]
-    return [_View(evidence, document.encode("utf-8", "replace"), shown, await parts_that_ran(tab, path_of))]
+    return [_View(evidence, document.encode("utf-8", "replace"), shown, await parts_that_ran(tab, path_of), *asked)]
+
+
+# Playwright's names of what scripts ask for
+_ASKED = frozenset({"script", "fetch", "xhr", "eventsource", "websocket"})
+
+
+def _asked(loads: Iterable[Load], path_of: PathOf) -> tuple[tuple[str, ...], bool]:
+    asked = [(load, path_of(load.url)) for load in loads if load.kind in _ASKED]
+    scripts = {path for load, path in asked if load.kind == "script" and load.status == 200 and path is not None}
+    return tuple(sorted(scripts)), all(load.status == 200 and path is not None for load, path in asked)
 
 
 async def _at_both_widths(tab: Tab, also: int, path_of: PathOf) -> list[WidthEvidence]:

@@ -287,10 +287,10 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
     EditPass("late-styles", 2, _HTML, "inline_styles:apply_late_styles", writes=_LINK),
-    EditPass("page-fonts", 5, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
+    EditPass("page-fonts", 6, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 6, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 6, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
-    EditPass("prerendered", 27, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
+    EditPass("prerendered", 28, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
         22,

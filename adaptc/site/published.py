@@ -201,14 +201,14 @@ _FRAMEWORKS = {
     ),
 }
 # Any other: what React, Vue, Svelte, Solid, Lit and Qwik leave in pages that they rendered, to find their parts again,
-# and the id of the element that they rendered: "__next", "___gatsby"
+# the id of what they rendered, or of its state ("__next", "vike_pageContext"), and that of Inertia, TanStack and Waku
 _HYDRATABLE = re.compile(
     r"""<!--(?:\[[!-]?|\$\??|lit-part\b[^>]*)-->|\s(?:data-hk|data-reactroot|data-ssr-id)\b|\sq:container="""
-    r"""|<div\b[^>]*\sid=["']?__\w"""
+    r"""|<(?:div|script)\b[^>]*\sid=["']?(?:__\w|vike_)|\sdata-page=["']?\{|\$_TSR\b|\b__WAKU_"""
 )
 _HYDRATABLE_MARKS = (
     "<!--[", "<!--$", "<!--lit-part", "data-hk", "data-reactroot", "data-ssr-id", "q:container=", "id=__", 'id="__',
-    "id='__",
+    "id='__", "id=vike_", 'id="vike_', "data-page=", "$_TSR", "__WAKU_",
 )  # fmt: skip
 _UNREAD = re.compile(
     r"<(script|style|template|noscript|svg|title|head)\b[\s\S]*?</\1\s*>|<!--[\s\S]*?-->|<[^>]*>", re.IGNORECASE

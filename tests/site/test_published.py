@@ -164,6 +164,11 @@ WORDS = "<main><p>" + "Ships are in the harbour. " * 9 + "</main>"
             App("An application", True),
         ),
         (f"<!-- menu -->{WORDS}<script src=/build/q-naDMFAHy.js></script>", None),
+        (
+            f'{WORDS}<script id="vike_pageContext" type="application/json">{{}}</script><script src=/e.js></script>',
+            App("An application", True),
+        ),
+        (f"<div id=app data-page='{{}}'>{WORDS}</div><script src=/e.js></script>", App("An application", True)),
         (f"{WORDS}<script type=module src=/_astro/page.B1D-nYk3.js></script>", App("Astro", True)),
         ("<app-root></app-root><script src=main-4WRA7LQF.js type=module></script>", App("Angular", False)),
     ],

@@ -128,7 +128,7 @@ class PageContext:
 
     def looks_for_sheets(self) -> bool:
         """Whether a script of the page looks for its style sheets, or for links and style elements."""
-        return any(facts.looks_for_sheets for facts in self.scripts.values())
+        return _OF_REACT in self.page.text or any(facts.looks_for_sheets for facts in self.scripts.values())
 
     def touches_addresses(self) -> bool:
         """Whether a script of the page may read or write the URLs of its images."""
@@ -151,6 +151,8 @@ class PageContext:
         return self.page.encoding.lower() == "utf-8" or _encodes(text, self.page.encoding)
 
 
+# The attribute by which React 19 finds sheets that it keeps in order
+_OF_REACT = "data-precedence="
 # Values of the option "scripts", which keep a page's images as they are: any that touch sources, and all of other
 # sites, of which nothing is known; or the site's own that change images.
 ANY, OWN = "any", "own"

@@ -129,11 +129,14 @@ def looks_for_style_sheets(script: Script) -> bool:
     """Whether a script looks for the page's ``link`` and ``style`` elements or its ``styleSheets``.
 
     Vite's loader of chunks does not count: it looks for links to files that it is about to load, which it names. Nor
-    does a script that takes any sheet to insert a rule of its own, and reads none.
+    does a script that takes any sheet to insert a rule of its own, and reads none, or React 19, which looks for sheets
+    with ``data-precedence`` and for those that a component names.
     """
     code = _CERTAIN_LINK.sub('"+', script.code)
     if "styleSheets" in code:
         code = _RULE_INSERTION.sub(" ", code)
+    if "data-precedence" in code:
+        code = _RESOURCES.sub(" ", code)
     if '"modulepreload"' in code:
         code = _CHUNK_LOADER.sub(" ", code)
     return _SHEETS in _reasons(code, frozenset({_SHEETS}))
@@ -148,7 +151,12 @@ _RULE_INSERTION = re.compile(
 _CERTAIN_LINK = re.compile(
     r"""link\[rel='?stylesheet'?\]"(?:\+|\)(?:\.attr\("rel","alternate stylesheet"\))?\.attr\("rel","stylesheet"\))"""
 )
-_CHUNK_LOADER = re.compile(r'document\.(?:getElementsByTagName\("link"\)|querySelector\(`?"?link\[href="\$\{)')
+_RESOURCES = re.compile(
+    r'"(?:(?:link|style)(?:\[rel="stylesheet"\])?\[data-precedence\],?)+"|"style\[data-href~=""|"link\[rel="stylesheet"\]\["\+'
+)
+_CHUNK_LOADER = re.compile(
+    r'document\.(?:getElementsByTagName\("link"\)|querySelector\(`?"?link\[href="\$\{)|\?"\[rel="stylesheet"\]":""'
+)
 
 
 def _reasons(code: str, wanted: frozenset[str] = _ALL_REASONS) -> Iterator[str]:

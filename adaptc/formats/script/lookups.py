@@ -125,6 +125,7 @@ _SELECTOR = re.compile(
     r"""(?<![\w.#:-])([\w-]*+)(?:[.#:]++[\w-]*+)*+\[\s*+(href|src)\s*+([~*^|$]?=)\s*+["']?([^"'\]]{0,300})(["'\]])?"""
 )
 _ELEMENTS = frozenset({"", "link", "script"})
+_OF_LOADER = '`link[href="${'
 _ENDINGS = {"href": re.compile(r"\.css\b"), "src": re.compile(r"\.m?js\b")}
 # Selectors 4, section 6: what a value does to an attribute
 _OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
@@ -141,9 +142,11 @@ def file_selectors(script: Script) -> frozenset[str]:
     """Return the selectors by addresses in a script's strings, as ``href$=theme.css``.
 
     Of a value that is put together (``'[href$="' + name + '.css"]'``) the file's ending counts, wherever it is written.
+    Vite's loader of chunks looks for files that it is about to load, which it names.
     """
+    is_loader = '"modulepreload"' in script.code
     texts = [unescape(text) for text in script.texts_of(Kind.STRING, Kind.TEMPLATE)] if script.lexes else [script.text]
-    found = {each for text in texts for each in _selectors(text)}
+    found = {each for text in texts if not (is_loader and text == _OF_LOADER) for each in _selectors(text)}
     composed = {
         f"{name}*={ending[0]}"
         for name, pattern in _ENDINGS.items()

@@ -177,6 +177,26 @@ def test_a_script_that_looks_for_sheets_leaves_everything(script):
     assert "<style" not in inlined(head=f"{HEAD}<script>{script}</script>")
 
 
+REACT = (
+    """q.querySelectorAll('link[rel="stylesheet"][data-precedence],style[data-precedence]');"""
+    """s = 'link[rel="stylesheet"][' + key + ']'"""
+)
+VITE = (
+    """let r = n.endsWith('.css') ? '[rel="stylesheet"]' : '';"""
+    """document.querySelector(`link[href="${n}"]${r}`); l.rel = 'modulepreload'"""
+)
+
+
+@pytest.mark.parametrize("script", [REACT, VITE])
+def test_a_script_that_looks_for_sheets_that_it_loads_itself_leaves_others(script):
+    assert "<style" in inlined(head=f"{HEAD}<script>{script}</script>")
+
+
+def test_sheets_of_a_page_in_which_react_keeps_them_in_order_stay():
+    other = "<link rel=stylesheet href=b.css data-precedence=next>"
+    assert "<style" not in inlined(head=f"{HEAD}{other}<script>{REACT}</script>")
+
+
 def test_a_script_that_looks_for_scripts_only_is_no_hindrance():
     script = "document.currentScript;new Worker('w.js');document.getElementsByTagName('script')[0]"
     script += ";document.head.innerHTML = text"

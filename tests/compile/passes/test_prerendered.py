@@ -495,3 +495,74 @@ def test_what_waits_is_not_loaded_with_the_page(framework: str) -> None:
     loads = result(prerendered(framework)).embeds
     assert loads is not None
     assert not [path for path in loads if path.endswith((".js", ".json"))]
+
+
+# ---- what a browser saw scripts write
+
+LIST = "<h1>Ships</h1><p>These are the ships in the dock, as the office wrote them down this morning.</p>"
+SEEN = PageEvidence((), "ab12", is_settled=True)
+
+
+def written(before: str, after: str, head: str = "", evidence: PageEvidence = SEEN) -> PageResult:
+    """A page whose root has ``before`` in its markup, and ``after`` once its scripts ran."""
+    script, bundle = "<script type=module src=/assets/index-DSXtc1GT.js></script>", FILES["assets/js/main.75c38abc.js"]
+    text, seen = (page(f"<div id=__app>{each}</div>", extra) for each, extra in ((before, script), (after, head)))
+    files = {"index.html": text, "assets/index-DSXtc1GT.js": f"{bundle}//{bundle[::-1]}", "a.png": "x"}
+    site = SmallSite(files, evidence={"index.html": evidence}, documents={"ab12": seen.replace(script, "")})
+    return site.rewrite(steps=DROP, promise="words")
+
+
+ITEMS = "<li>Ark</li><li>Beagle <img src=/a.png></li>"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "kept"),
+    [
+        (f"{LIST}<ul><!--[--><!--]--></ul>", f"{LIST}<ul>{ITEMS}</ul>", "<!--[--><!--]-->"),
+        (f"{LIST}<table><tbody></tbody></table>", f"{LIST}<table><tbody><tr><td>Ark</table>", None),
+        ("", f"<main>{LIST}<ul>{ITEMS}</ul></main>", ""),
+        (f"{LIST}<div><p>Loading</p></div>", f"{LIST}<div><ul>{ITEMS}</ul></div>", None),
+    ],
+)
+def test_a_page_shows_what_its_scripts_write_until_they_run(before: str, after: str, kept: str | None) -> None:
+    made = written(before, after)
+    assert made.content is not None and not made.demoted, (made.actions, made.diagnostics)
+    tree = parse(made.content.decode())
+    assert "Ark" in tree.select_one("#__app").text and tree.select_one("script[type=adaptc-later]") is not None
+    if kept is not None:
+        assert tree.select_one("[data-later-html]").attr("data-later-html") == kept
+    loaded = [each.subject for each in made.actions if each.verb == "written"][1:]
+    assert loaded == (["a.png"] if "a.png" in after else [])
+
+
+def test_words_that_scripts_replace_stay_hidden() -> None:
+    made = written(f"{LIST}<div><p>Loading</p></div>", f"{LIST}<div><ul>{ITEMS}</ul></div>")
+    (kept,) = parse((made.content or b"").decode()).select("div > span[hidden][data-later]")
+    assert kept.inner_html == "<p>Loading</p>"
+
+
+@pytest.mark.parametrize(
+    ("after", "head", "evidence"),
+    [
+        (f"{LIST}<ul>{ITEMS}</ul>", "<style>li{color:red}</style>", SEEN),
+        (f"{LIST}<ul class=b>{ITEMS}</ul><form><input><input></form>", "", SEEN),
+        (f"{LIST}<ul>{ITEMS}<li>On 11/14/2023</ul>", "", SEEN),
+        (f"{LIST}<ul>{ITEMS}<li><iframe src=x.html></iframe></ul>", "", SEEN),
+        (f"{LIST}<ul>{ITEMS}</ul>", "", PageEvidence((), "ab12")),
+    ],
+)
+def test_scripts_run_that_change_more_or_what_may_be_another_tomorrow(
+    after: str, head: str, evidence: PageEvidence
+) -> None:
+    (action,) = written(f"{LIST}<ul></ul>", after, head, evidence).actions
+    assert (action.verb, action.reason) == ("kept", "without scripts, a browser does not show the same")
+
+
+def test_what_only_held_scripts_load_is_named() -> None:
+    files = {**FILES, "assets/js/a.12345678.js": "1", "assets/js/b.12345678.js": "2"}
+    seen = PageEvidence(
+        (), is_same_without_scripts=True, scripts=("assets/js/a.12345678.js", "assets/js/b.12345678.js")
+    )
+    text = prerendered("Docusaurus").replace("</body>", "<script>import('/assets/js/b.12345678.js')</script></body>")
+    made = SmallSite({"index.html": text, **files}, evidence={"index.html": seen}).rewrite(steps=DROP, promise="words")
+    assert "assets/js/a.12345678.js" in [each.subject for each in made.actions if each.verb == "held"]

@@ -14,6 +14,7 @@ from tests.waiting import PATIENCE
 
 from adaptc.browser.answers import Answer
 from adaptc.browser.chromium import Chromium, in_chromium
+from adaptc.browser.evidence import PageEvidence
 from adaptc.browser.tab import Tab
 from adaptc.compile.pipeline import BY_NAME, Step
 
@@ -165,3 +166,44 @@ def test_what_a_visitor_does_is_repeated(chromium: str, place: str, kind: str, s
     if place == "#start":
         assert told[-4:] == seen.split(" ")
         assert focused == "start"
+
+
+# Notes what the page has as the application starts: its own markup, and a copy of what it showed
+FILLING = f"""{TELL} const list = document.querySelector('ul')
+const body = document.body, bodies = document.querySelectorAll("body")
+tell([list.children.length, bodies.length, body.style.opacity, body.innerText.length > 9])
+setTimeout(() => {{ list.innerHTML = '<li>Ark<li>Beagle' }}, 30)
+{FILES["assets/js/main.75c38abc.js"].replace("run", "String")}
+"""
+
+
+@pytest.mark.chromium
+def test_what_scripts_write_is_shown_until_they_have_written_it_again(chromium: str) -> None:
+    items, script = "<li>Ark<li>Beagle", "<script src=/assets/js/main.75c38abc.js defer></script>"
+    text, seen = (
+        page(f"<div id=__docusaurus>{ARTICLE}<ul>{each}</ul></div>", extra)
+        for each, extra in (("", script), (items, ""))
+    )
+    files = {"index.html": text, **FILES, "assets/js/main.75c38abc.js": FILLING}
+    evidence = {"index.html": PageEvidence((), "ab12", is_settled=True)}
+    step = Step(BY_NAME["prerendered"], {"hydration": "drop"})
+    content = (
+        SmallSite(files, evidence=evidence, documents={"ab12": seen}).rewrite(steps=(step,), promise="words").content
+    )
+    assert content is not None
+
+    async def work(browser: Chromium) -> list[Any]:
+        server = site({"index.html": content, "assets/js/main.75c38abc.js": FILLING})
+        async with browser.tab(server, 400, 300, is_drawn=True) as tab:
+            await tab.open(URL)
+            first = await tab.run("() => [...document.querySelectorAll('li')].map((each) => each.innerText)")
+            await tab.run("() => { dispatchEvent(new Event('adaptc-later')) }")
+            async with asyncio.timeout(PATIENCE):
+                while not (told := await told_in(tab)) or await tab.run("() => document.body.style.opacity"):
+                    await tab.advance(10)
+            last = await tab.run(
+                "() => [document.querySelectorAll('body').length, document.querySelector('ul').innerText]"
+            )
+            return [first, told, last]
+
+    assert in_chromium(chromium, work) == [["Ark", "Beagle"], ["0", "2", "0", "true"], [1, "Ark\nBeagle"]]

@@ -21,6 +21,8 @@ from adaptc.formats.script.script import Script
         ("q(`[src$='${name}.mjs']`)", {"src*=.mjs"}),
         ("""$('a[href="#top"]'), $("img[src$='.png']"), $('[href="#' + id + '"]')""", {"href=#"}),
         ("$('[href]')", set()),
+        ("q(`link[href=\"${n}\"]`); 'a.css'", {"href*=.css"}),
+        ("q(`link[href=\"${n}\"]${r}`); l.rel = 'modulepreload'; 'a.css'", set()),
         ("'unclosed [href$=a.css] ", {"href$=a.css"}),
     ],
 )

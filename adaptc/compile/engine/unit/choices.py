@@ -148,6 +148,12 @@ def waiting(result: UnitResult) -> int:
     return sum(action.pass_name == "third-parties" and action.verb == "held" for action in result.actions)
 
 
+def held_files(result: UnitResult) -> frozenset[str]:
+    """Return what stands for files among the actions: those that scripts load which wait, and what these would show."""
+    own = (each for each in result.actions if each.pass_name == "prerendered" and each.verb in ("held", "written"))
+    return frozenset(each.subject for each in own)
+
+
 # ---- smaller budgets
 
 

@@ -37,6 +37,7 @@ from adaptc.compile.engine.unit.choices import (
     as_source,
     choose_page,
     harm_in,
+    held_files,
     smaller_budgets,
     waiting,
     with_budget,
@@ -222,6 +223,8 @@ class UnitBuilder:
             return as_above(result, higher, refusal.reason, refusal.kind)
         limit, worth = self.asset_weigher.page(higher, view), self.snapshot.settings.request_worth
         limit = limit.with_more(waiting(result) - waiting(higher), WAITING_BYTES)
+        for path in sorted(self.site.sources.keys() & held_files(result) - held_files(higher)):
+            limit = limit.with_file(self.asset_weigher.pages.asset(higher.level, path).sizes)
         excess = self.asset_weigher.page(result, view).excess(limit, worth)
         if excess is None:
             return result

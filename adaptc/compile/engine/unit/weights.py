@@ -53,6 +53,10 @@ class PageWeight:
         """Return what a page costs that has so many more requests, for files of ``size`` bytes each."""
         return PageWeight(self.requests + requests, tuple(own + requests * size for own in self.sizes))
 
+    def with_file(self, sizes: ClientSizes) -> PageWeight:
+        """Return what a page costs that loads a file of these sizes, too."""
+        return PageWeight(self.requests + 1, total((self.sizes, sizes)))
+
     def excess(self, other: PageWeight, request_worth: float) -> str | None:
         """Return in words by what this page is dearer, or ``None``.
 

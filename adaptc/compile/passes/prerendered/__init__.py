@@ -7,7 +7,7 @@ link is followed without them, a button wakes them, and is pressed again for the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING
@@ -20,10 +20,11 @@ from adaptc.compile.passes.prerendered.dependence import (
     dependence_reason,
     fetching_reason,
     held_facts,
+    held_imports,
     let_followers_run,
 )
-from adaptc.compile.passes.prerendered.hydration import Framework, Hydration, find_framework
-from adaptc.compile.passes.prerendered.loading import load_lazy_images
+from adaptc.compile.passes.prerendered.hydration import ANY, Framework, Hydration, find_framework
+from adaptc.compile.passes.prerendered.loading import find_written, load_lazy_images, write_content
 from adaptc.compile.passes.prerendered.vitepress import (
     DEPTHS,
     keep_scroll_offset,
@@ -54,7 +55,11 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     Other scripts stay as they are. A page that a browser saw keeps its hydration unless it shows the same without
     scripts.
     """
-    framework = find_framework(editor) if options["hydration"] == "drop" and page.has_scripts else None
+    if options["hydration"] != "drop" or not page.has_scripts:
+        return Report()
+    framework, (after, written) = find_framework(editor), _written(editor, page, view)
+    if framework is None and len(written) == 1 and not any(each.text.strip() for each in written):
+        framework = ANY  # of a page that is an empty element
     if framework is None:
         return Report()
     hydration = Hydration.of(editor.tree, framework)
@@ -65,33 +70,44 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     depths = held_facts(DEPTHS, hydration, page, view) if framework.name == "VuePress" else frozenset[str]()
     evidence = page.evidence
     if evidence is not None and not evidence.is_same_without_scripts and writes_headings(editor.tree, depths):
-        evidence = None  # it will show more than the browser saw without scripts
-    reason = _reason_to_run(editor, page, view, (framework, hydration), evidence)
+        evidence, written = None, {}  # it will show more than the browser saw without scripts
+    reason = _reason_to_run(editor, page, view, (framework, hydration), evidence, after if written else None)
     subject = f"hydration by {framework.name}"
     if reason:
         return Report([Action(NAME, KEPT, subject, reason)])
     files = frozenset(path for url in hydration.urls() if (path := view.follow(page.base, url).path) is not None)
     if framework.name == "VitePress":
         keep_scroll_offset(editor, screen_sheets(editor.tree, page.base, view))
-    actions = list(_adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1], depths))
+    actions = list(_write(editor, written, page, view))
+    actions += list(_adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1], depths))
     _hold(editor, hydration)
     held = Action(NAME, "held", subject, "it runs once a visitor uses what it serves", len(hydration.scripts))
+    imports = held_imports(hydration, page, view)
+    actions += [Action(NAME, "held", path, "only scripts that wait load it") for path in imports if path not in files]
     return Report([held, *actions], held=files)
 
 
 def _reason_to_run(
-    editor: Editor, page: PageContext, view: View, found: tuple[Framework, Hydration], evidence: PageEvidence | None
+    editor: Editor,
+    page: PageContext,
+    view: View,
+    found: tuple[Framework, Hydration],
+    evidence: PageEvidence | None,
+    after: Document | None,
 ) -> str | None:
-    """Return why the scripts that hydrate a page cannot wait, if so; ``evidence`` is what a browser saw of it."""
+    """Return why the scripts that hydrate a page cannot wait, if so; ``evidence`` is what a browser saw of it.
+
+    ``after`` is the page with what its scripts write, if that is written into it.
+    """
     framework, hydration = found
-    if evidence is not None and not evidence.is_same_without_scripts:
+    if evidence is not None and not evidence.is_same_without_scripts and after is None:
         return "without scripts, a browser does not show the same"
     sheets, tree = screen_sheets(editor.tree, page.base, view), _streamed_tree(editor)
 
     def brought_reason() -> str | None:
         return absence_reason(tree, framework.root, sheets) or fetching_reason(hydration, page, view)
 
-    reason = dependence_reason(tree, framework.root, sheets)
+    reason = dependence_reason(after or tree, framework.root, sheets)
     if reason == SHORT and evidence is not None and brought_reason() is None:
         reason = dependence_reason(tree, framework.root, sheets, least=1)  # as error pages, which a browser saw
     if reason:
@@ -115,6 +131,24 @@ def _adapt(editor: Editor, roots: Sequence[Element], depths: frozenset[str]) -> 
     for button in {each: None for root in roots for each in root.select("button[disabled]")}:
         editor.remove_attribute(button, "disabled")
         editor.set_attribute(button, _OWN, None)
+
+
+def _written(editor: Editor, page: PageContext, view: View) -> tuple[Document | None, Mapping[Element, Element]]:
+    """Return a page after its scripts, as a browser saw it, and what they write into elements if that is all."""
+    evidence = page.evidence
+    is_known = evidence is not None and evidence.is_settled and not evidence.is_same_without_scripts
+    markup = view.page_document(page.path) if is_known and not page.has_policy else None
+    after = None if markup is None else parse_bare(markup.decode("utf-8", "replace"))
+    return after, {} if after is None else find_written(editor.tree, after)
+
+
+def _write(editor: Editor, written: Mapping[Element, Element], page: PageContext, view: View) -> Iterator[Action]:
+    if written:
+        write_content(editor, written, _OWN)
+        yield Action(NAME, "written", "what scripts write, until they run", count=len(written))
+    images = (each for other in written.values() for each in other.select("img[src]"))
+    paths = {view.follow(page.base, each.attr("src") or "").path for each in images}
+    yield from (Action(NAME, "written", path, "scripts would load it") for path in sorted(filter(None, paths)))
 
 
 def _streamed_tree(editor: Editor) -> Document:

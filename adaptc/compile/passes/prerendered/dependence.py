@@ -18,6 +18,7 @@ from adaptc.formats.html.forms import Forms, control_type, find_forms
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.visible_text import content_length, fold_space
 from adaptc.formats.script import is_module_type
+from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 from adaptc.formats.script.script import Script
 
 if TYPE_CHECKING:
@@ -108,6 +109,21 @@ def _loaded_scripts(hydration: Hydration, page: PageContext, view: View) -> Iter
     paths = {view.follow(page.base, url).path for url in (*urls, *hydration.island_urls())}
     for path in sorted(path for path in paths if path is not None and view.media_type(path) == media.JS):
         yield view.artifact(path)
+
+
+def held_imports(hydration: Hydration, page: PageContext, view: View) -> list[str]:
+    """Return the scripts that a browser saw the page load, without those that run in any case, or that these load."""
+    if page.evidence is None:
+        return []
+    running, own = list[ScriptFacts](), set[str | None]()
+    for script in hydration.others:
+        path = view.follow(page.base, script.attr("src") or "").path if "src" in script.attrs else None
+        if source := script_source(script, page.base, view):
+            running.append(view.facts(SCRIPT, source))
+            base = page.base if path is None else view.url_of(path)
+            own.update((path, *_imported_modules(view.facts(_MODULE, source), base, view)))
+    loaded = (path for path in page.evidence.scripts if path not in own)
+    return [path for path in loaded if not any(facts.names_file(path, page.root) for facts in running)]
 
 
 # ---- Modules that say where a visitor is: a custom element that writes the heading which he reads, as he scrolls

@@ -17,7 +17,7 @@ from adaptc.site.published import is_hydratable
 if TYPE_CHECKING:
     from turbohtml import Document, Element
 
-__all__ = ["Hydration", "find_framework", "imported_urls", "inline_code"]
+__all__ = ["ANY", "Hydration", "find_framework", "imported_urls", "inline_code"]
 
 # ---- The frameworks that prerender pages: how such a page looks, and which of its scripts hydrate it
 # Hydration builds the page that is there already once more in the browser, from the code of its components and a copy
@@ -145,14 +145,14 @@ FRAMEWORKS = (
     ),
 )
 # Any other (``adaptc.site.published.is_hydratable``)
-_ANY = Framework("a framework", "body", re.compile(rf"{_HEX}|{_BASE64}"))
+ANY = Framework("a framework", "body", re.compile(rf"{_HEX}|{_BASE64}"))
 
 
 def find_framework(editor: Editor) -> Framework | None:
     """Return the framework that rendered a page, if there is one; one without a name, by what hydration looks for."""
     codes = tuple(inline_code(editor.tree))
     known = next((each for each in FRAMEWORKS if each.is_on(editor.tree, codes)), None)
-    return _ANY if known is None and is_hydratable(editor.text) else known
+    return ANY if known is None and is_hydratable(editor.text) else known
 
 
 def inline_code(tree: Document) -> Iterator[str]:

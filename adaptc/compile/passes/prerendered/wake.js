@@ -1,7 +1,7 @@
 // Lets the scripts of an application wait until a visitor uses something that the page cannot serve without them, runs
 // them in their order, and then repeats for them what the visitor did. Held scripts and hints have the type or relation
 // TYPE and their own in OWN, which disabled buttons have that can be pressed meanwhile, what scripts will write, and what
-// it stands for. An event TYPE of the window, which proofs send, wakes them, too.
+// it stands for; OWN-html is the markup of an element that has what scripts will write. An event TYPE of the window, which proofs send, wakes them, too.
 {
   const button = 'button,[type=button],[type=submit],[type=reset],[type=image],[type=checkbox],[type=radio]'
   const field = 'input:not(' + button + '),select,textarea,[contenteditable]'
@@ -126,9 +126,28 @@
     if (node.matches(':hover')) ['pointerover', 'mouseover', 'pointerenter', 'mouseenter'].map((type) => send(type))
   }
 
+  // Until scripts have written again what the page shows, a copy of it lies over it
+  const coverPage = () => {
+    const { body, documentElement: root } = document, cover = body.cloneNode(true)
+    for (const script of cover.querySelectorAll('script')) script.remove()
+    Object.assign(cover.style, { position: 'absolute', inset: '0 0 auto', zIndex: 2147483647, pointerEvents: 'none' })
+    cover.inert = true
+    root.append(cover)
+    for (const animation of cover.getAnimations({ subtree: true })) if (isFinite(animation.effect.getComputedTiming().endTime)) animation.finish()
+    const top = (node) => node.firstElementChild.getBoundingClientRect().top
+    cover.style.top = top(body) - top(cover) + 'px'
+    body.style.opacity = 0
+    return cover
+  }
+
   const run = async () => {
     const focused = focusedIn(document), focus = { target: focused, place: placeOf(focused) }
     for (const link of all('link[rel=TYPE]')) link.rel = link.getAttribute('OWN')
+    const cover = all('[OWN-html],span[OWN]').length && coverPage()
+    for (const node of all('[OWN-html]')) {
+      node.innerHTML = node.getAttribute('OWN-html')
+      node.removeAttribute('OWN-html')
+    }
     for (const node of all('li[OWN],ul[OWN]')) node.remove()
     for (const node of all('span[OWN]')) node.parentNode.replaceChildren(...node.childNodes)
     for (const node of all('button[OWN]')) {
@@ -163,6 +182,10 @@
     // Who listens is told of a field that got it before
     else if (entered && entered === focusedIn(document)) {
       for (const bubbles of [false, true]) entered.dispatchEvent(new FocusEvent(bubbles ? 'focusin' : 'focus', { bubbles, composed: true }))
+    }
+    if (cover) {
+      cover.remove()
+      document.body.style.opacity = ''
     }
     edited.forEach(tell)
     done.forEach(repeat)

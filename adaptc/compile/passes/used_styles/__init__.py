@@ -64,7 +64,7 @@ def _reason_to_leave(page: PageContext, reach: ScriptReach | None, options: Opti
         return "the page's base URL is on another site"
     if page.has_scripts and reach is None:
         return "the page has scripts, which may set any class"
-    if reach is not None and any(script.looks_for_sheets for script in reach.scripts.values()):
+    if reach is not None and (page.looks_for_sheets() or any(each.looks_for_sheets for each in reach.scripts.values())):
         return "a script of the page looks for style sheets"
     return None
 
