@@ -1,5 +1,5 @@
 // Returns what a page shows as one text: its words, its links, and the boxes of words, images and controls. As in proofs,
-// labels of controls may be others ("System" for "Light"), and hints that name a key may be missing, in labels, too: the page can be read.
+// labels of controls may be others ("System" for "Light"), and hints that name a key may be missing, in labels, too: the page can be read. An icon in a control is a label.
 (_, { isVisible, LABELLED, HINT }) => {
   const shown = [document.title]
   const box = ({ left, top, width, height }) => [left + scrollX, top + scrollY, width, height].map(Math.round).join(' ')
@@ -14,7 +14,7 @@
       if (!rect.width || !rect.height) continue
       if (parent.closest(LABELLED)) { if (shown.at(-1) !== 'label') shown.push('label') }
       else shown.push(node.data.replace(/\s+/g, ' '), box(rect))
-    } else if (node.matches('a[href],area,img,svg,video,iframe,canvas,input,button,select,textarea')) {
+    } else if (!(node.localName === 'svg' && node.closest(LABELLED)) && node.matches('a[href],area,img,svg,video,iframe,canvas,input,button,select,textarea')) {
       const rect = node.getBoundingClientRect()
       if (isVisible(node) && (rect.width > 1 || rect.height > 1)) shown.push(node.localName, node.getAttribute('href') ?? '', box(rect))
     }

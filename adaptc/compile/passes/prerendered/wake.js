@@ -10,11 +10,12 @@
   // Menus that open under the pointer, and code, to which applications add buttons
   const pointed = '[aria-haspopup],[aria-expanded],pre'
   const types = ['pointerdown', 'mousedown', 'pointerup', 'mouseup', 'click', 'keydown', 'input', 'submit', 'focusin', 'pointerover']
+  const typing = ['pointerdown', 'keydown', 'input'] // heard for as long as what was typed may be lost
   const all = (selector) => [...document.querySelectorAll(selector)]
   const now = () => performance.now()
   const prototype = EventTarget.prototype, listen = prototype.addEventListener
   const done = [], edited = new Map(), listening = new WeakSet()
-  let isAwake, isPressed, hearsKeys, entered, typed = '', last = 0
+  let isAwake, isPressed, isReplacing, isTold, hearsKeys, entered, typed = '', last = 0
 
   // Links and details work without scripts, but for those that scripts made controls
   const isServed = (target) => {
@@ -45,7 +46,8 @@
     const { type, key } = event, [target] = event.composedPath()
     if (!event.isTrusted || !(target instanceof Element)) return
     const isField = target.matches(field)
-    if (type === 'keydown') restore(edited.get(target), target)
+    if (isTold && (type === 'pointerdown' || key === 'Enter' || key === 'Escape')) return edited.clear()
+    if (type === 'keydown') isReplacing = target.selectionStart !== target.selectionEnd
     if (type === 'pointerover') {
       const menu = event.pointerType === 'mouse' && (event.screenX || event.screenY) && target.closest(pointed)
       if (menu) keep(event, menu)
@@ -55,10 +57,13 @@
         wake()
       }
     } else if (type === 'input') {
+      // React empties a field, too, as it hears of a key, unless it knows what was typed before
+      if (isField && !isReplacing && target.value === event.data) setValue(target, (edited.get(target) ?? '') + event.data)
       if (isField) edited.set(target, target.value)
     } else if (type === 'keydown') {
+      if (isTold && !typed) return
       const isShortcut = key === 'k' ? event.ctrlKey || event.metaKey : key === '/' && !isField
-      if (isShortcut || /^Arrow/.test(key) && !isField && target.closest(widget)) keep(event, target, true)
+      if (!isTold && (isShortcut || /^Arrow/.test(key) && !isField && target.closest(widget))) keep(event, target, true)
       // What is typed before the field of a search is there
       else if (isAwake && key.length === 1 && !isField && !(event.ctrlKey || event.metaKey || event.altKey)) typed += key
     } else if (type === 'submit') {
@@ -174,7 +179,7 @@
     for (const entry of done) find(entry)?.dispatchEvent(new Event('touchcancel', { bubbles: true, composed: true }))
     if (done.length) await wait()
     observer.disconnect()
-    for (const type of types) if (type !== 'keydown') removeEventListener(type, hear, true)
+    for (const type of types) if (!typing.includes(type)) removeEventListener(type, hear, true)
     if (prototype.addEventListener === listenWhileWaking) prototype.addEventListener = listen
     for (const [object, name, native] of scrolls) if (object[name] === stay) object[name] = native
     // Who was disabled or replaced lost the focus
@@ -189,12 +194,15 @@
     }
     edited.forEach(tell)
     done.forEach(repeat)
-    for (const end = now() + 2000; typed && now() < end; await wait()) {
-      if (!focusedIn(document).matches(field)) continue
+    // React listens for all of a page, and hydrates parts of it later
+    isTold = true
+    for (const end = now() + 5000; (typed || edited.size) && now() < end; await wait()) {
+      edited.forEach((value, node) => { if (value && !node.value) tell(value, node) })
+      if (!typed || !focusedIn(document).matches(field)) continue
       document.execCommand('insertText', false, typed)
       typed = ''
     }
-    removeEventListener('keydown', hear, true)
+    for (const type of typing) removeEventListener(type, hear, true)
   }
   const wake = () => {
     if (isAwake) return
