@@ -207,3 +207,43 @@ def test_what_scripts_write_is_shown_until_they_have_written_it_again(chromium: 
             return [first, told, last]
 
     assert in_chromium(chromium, work) == [["Ark", "Beagle"], ["0", "2", "0", "true"], [1, "Ark\nBeagle"]]
+
+
+# A field as React has it: emptied as it hydrates, later than the page listens, and at keys unless it heard of its text
+CONTROLLED = f"""{TELL} document.addEventListener('input', () => {{}})
+setTimeout(() => {{
+  const field = document.querySelector('input')
+  let known = field.value = ''
+  field.addEventListener('keydown', () => {{ field.value = known }})
+  field.addEventListener('input', () => {{ known = field.value }})
+  tell('hydrated')
+}}, 400)
+{FILES["assets/js/main.75c38abc.js"].replace("run", "String")}
+"""
+
+
+@pytest.mark.chromium
+def test_letters_are_kept_that_are_typed_while_a_field_is_hydrated(chromium: str) -> None:
+    text = page(
+        f"<div id=__docusaurus>{ARTICLE}<input></div>", "<script src=/assets/js/main.75c38abc.js defer></script>"
+    )
+    files = {"index.html": text, **FILES, "assets/js/main.75c38abc.js": CONTROLLED}
+    step = Step(BY_NAME["prerendered"], {"hydration": "drop"})
+    content = SmallSite(files).rewrite(steps=(step,), promise="words").content
+    assert content is not None
+
+    async def work(browser: Chromium) -> Any:
+        server = site({"index.html": content, "assets/js/main.75c38abc.js": CONTROLLED})
+        async with browser.tab(server, 400, 300, is_drawn=True) as tab:
+            await tab.open(URL)
+            await tab.run("() => { document.querySelector('input').focus() }")
+            for letter in "abcdefgh":
+                await tab.send("Input.dispatchKeyEvent", {"type": "keyDown", "key": letter, "text": letter})
+                await tab.idle(10)
+                await tab.advance(2)
+            async with asyncio.timeout(PATIENCE):
+                while not await told_in(tab) or not await tab.run("() => document.querySelector('input').value"):
+                    await tab.advance(2)
+            return await tab.run("() => document.querySelector('input').value")
+
+    assert in_chromium(chromium, work) == "abcdefgh"
