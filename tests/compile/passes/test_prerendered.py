@@ -521,6 +521,7 @@ ITEMS = "<li>Ark</li><li>Beagle <img src=/a.png></li>"
         (f"{LIST}<ul><!--[--><!--]--></ul>", f"{LIST}<ul>{ITEMS}</ul>", "<!--[--><!--]-->"),
         (f"{LIST}<table><tbody></tbody></table>", f"{LIST}<table><tbody><tr><td>Ark</table>", None),
         ("", f"<main>{LIST}<ul>{ITEMS}</ul></main>", ""),
+        (f"{LIST}<ul></ul>", f"{LIST}<ul>{ITEMS}</ul><next-route-announcer></next-route-announcer>", ""),
         (f"{LIST}<div><p>Loading</p></div>", f"{LIST}<div><ul>{ITEMS}</ul></div>", None),
     ],
 )

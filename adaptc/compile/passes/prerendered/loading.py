@@ -73,7 +73,7 @@ def _shows_nothing(image: Element) -> bool:
 
 # ---- What scripts write, as a browser saw it: a page shows it before they run, and then has its own markup
 
-# What the markup after scripts lacks; a page says to screen readers as its routes change (aria-live)
+# What the markup after scripts lacks; what tells screen readers that the route changed is no part of a page either
 _LEFT_OUT = frozenset({"script", "noscript", "canvas"})
 _EARLY = frozenset({"modulepreload", "preload", "prefetch"})
 # What cannot be written twice; elements whose content a parser moves, or that have text alone
@@ -123,7 +123,7 @@ def _content(element: Element) -> list[Element | str]:
 
 def _is_left_out(element: Element) -> bool:
     is_early = element.tag == "link" and not _EARLY.isdisjoint(rel_tokens(element))
-    return is_early or element.tag in _LEFT_OUT or "aria-live" in element.attrs
+    return is_early or element.tag in _LEFT_OUT or "aria-live" in element.attrs or element.tag.endswith("-announcer")
 
 
 def _is_like(own: Element | str | None, other: Element | str | None) -> bool:
