@@ -273,7 +273,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass(
         "styles",
-        13,
+        14,
         _CSS,
         "styles:rewrite_sheet",
         {"flatten": Option(True), **_MINIFY, **_PREFIXES},
@@ -284,7 +284,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("sheet-pictures", 5, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 6, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
     AssetPass("scripts", 4, _JS, "scripts:rewrite_script", {"names": Option(False), **_MINIFY}, content_only=True),
-    AssetPass("json", 2, _JSON, "scripts:rewrite_json", content_only=True),
+    AssetPass("json", 3, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
     EditPass("late-styles", 2, _HTML, "inline_styles:apply_late_styles", writes=_LINK),
     EditPass("page-fonts", 6, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
@@ -345,7 +345,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 9, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass(
         "embedded",
-        13,
+        14,
         _HTML,
         "embedded:minify_embedded",
         {**_MINIFY, **_PREFIXES},

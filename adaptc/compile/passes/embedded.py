@@ -69,7 +69,7 @@ def _is_css(element: Element) -> bool:
 
 
 def _minified_style(text: str) -> str | None:
-    shorter = None if is_minified(text) else minify_sheet(text)
+    shorter = minify_sheet(text)
     return None if shorter is None else escape_for_style_element(shorter)
 
 

@@ -17,6 +17,8 @@ def rewrite_script(asset: Asset, view: View, options: Options) -> Outcome:
     """Minify a classic script, with shorter names of local variables if ``names``; modules stay as they are."""
 
     def minify(text: str) -> str | None:
+        if is_minified(text):
+            return None
         reads_itself = options["names"] and view.facts(SCRIPT, text).self_inspection is not None
         return minify_script(text, short_names=options["names"] and not reads_itself)
 
@@ -34,8 +36,6 @@ def _minified(name: str, asset: Asset, minify: Callable[[str], str | None]) -> O
         text = asset.content.removeprefix(mark).decode("utf-8")
     except UnicodeDecodeError:
         return _keep(name, asset, "it is not UTF-8")
-    if is_minified(text):
-        return _keep(name, asset, "it is minified already")
     shorter = minify(text)
     # a script without a charset takes the page's: what was ASCII must stay so
     if shorter is None or (text.isascii() and not shorter.isascii()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from adaptc.compile.page.context import KEPT
-from adaptc.compile.page.sheets import Rebase, SheetLoader, declares_encoding, is_minified, is_utf8
+from adaptc.compile.page.sheets import Rebase, SheetLoader, declares_encoding, is_utf8
 from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
@@ -107,11 +107,9 @@ def _drop_prefixes(path: str, draft: _SheetDraft) -> _SheetDraft:
 
 
 def _minify(path: str, draft: _SheetDraft) -> _SheetDraft:
-    if is_minified(draft.text):
-        return replace(draft, actions=(*draft.actions, Action("styles", KEPT, path, "it is minified already")))
     shorter = minify_sheet(draft.text)
     if shorter is None:
-        return draft
+        return replace(draft, actions=(*draft.actions, Action("styles", KEPT, path, "it is minified already")))
     reason = f"{len(draft.text)} to {len(shorter)} characters"
     return replace(
         draft, text=shorter, is_changed=True, actions=(*draft.actions, Action("styles", "minified", path, reason))

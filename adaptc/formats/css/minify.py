@@ -23,6 +23,10 @@ from adaptc.formats.css.scanner import DENSE, Kind, Token, tokens
 from adaptc.formats.css.sheet_text import at_keywords, beyond_limits, comments, split_rules
 from adaptc.formats.css.values import INDEPENDENT, as_held
 
+# A result is proven at 0.6 MB/s. A large sheet of which the minifier leaves more than this share, compressed, is not
+# worth that: of 309 sheets of 140 kB by a minifier it left 99 % and more
+_WORTH_PROVING, _SMALL = 0.99, 4096
+
 OutlineOf = Callable[[str], list[Entry]]
 
 _LICENCE = re.compile(r"@licen[cs]e|@preserve|@cc_on", re.IGNORECASE)
@@ -41,6 +45,8 @@ def minify_sheet(text: str) -> str | None:
 
     try:
         held = _with_proven_numbers(text)
+        if held == text and len(text) >= _SMALL and _sent(minify(text))[0] > _WORTH_PROVING * _sent(text)[0]:
+            return None
         shorter = _compact_sheet(held) if _has_late_import(held) else _minify_sheet(held, minify)
         return held if shorter is None and _sent(held) < _sent(text) else shorter
     except OutlineTooLargeError:

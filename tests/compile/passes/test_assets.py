@@ -116,6 +116,14 @@ def test_what_is_minified_already_is_left_alone():
     assert content is None and reasons(outcome) == ["it is minified already"]
 
 
+def test_a_sheet_without_white_space_is_minified_where_that_leaves_less():
+    boxes = (f"width:{n * 37 % 1009}px;padding:{n * 13 % 97}px {n * 13 % 97}px" for n in range(199))
+    source = "".join(f".c{n}{{{box};color:#{n % 9}{n % 9}{n * 5 % 9}{n * 5 % 9}ff}}" for n, box in enumerate(boxes))
+    content, outcome = sheet({"a.css": source})
+    assert content is not None and len(content) < 0.95 * len(source)
+    assert [action.reason for action in outcome.actions] == [f"{len(source)} to {len(content)} characters"]
+
+
 @pytest.mark.parametrize(
     ("text", "verdict"),
     [
