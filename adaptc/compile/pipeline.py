@@ -281,7 +281,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 8, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
-    AssetPass("sheet-pictures", 5, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
+    AssetPass("sheet-pictures", 6, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 6, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
     AssetPass("scripts", 4, _JS, "scripts:rewrite_script", {"names": Option(False), **_MINIFY}, content_only=True),
     AssetPass("json", 3, _JSON, "scripts:rewrite_json", content_only=True),

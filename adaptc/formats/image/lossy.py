@@ -176,12 +176,14 @@ def lossy(
     encoder: Encoder | None = None,
     *,
     size: tuple[int, int] | None = None,
+    shown: int | None = None,
 ) -> Search | Refusal:
     """Return the smallest encoding that scores at least ``target``, of the same media type or by ``encoder``.
 
     The target ``"q=60"`` is a quality. The score compares with the original as a browser shows it: in sRGB, 8 bits a
     sample. At effort "fast" it is that of a sample of a large image. With ``size`` the image is scaled to these pixels
-    first. One that EXIF turns keeps stored pixels and orientation where the format has one, else it is upright.
+    first; one that is wider than ``shown`` pixels is compared as a window of that width shows it. One that EXIF turns
+    keeps stored pixels and orientation where the format has one, else it is upright.
     """
     refusal = _refusal(content, facts)
     if refusal is not None:
@@ -190,7 +192,7 @@ def lossy(
         encoder = encoder or ENCODERS[facts.media_type]
         # ``image-orientation: none`` shows what is stored: it stays so, with the EXIF that turns it elsewhere
         orientation = 1 if encoder.add_orientation is None else facts.orientation
-        compared = _compared((content, size, orientation, _SCORED if effort == "fast" else None))
+        compared = _compared((content, size, orientation, _SCORED if effort == "fast" else None, shown))
         search = _search(compared, effort, target, encoder)
         if search.content is None or orientation == 1 or encoder.add_orientation is None:
             return search
@@ -205,15 +207,19 @@ _BACK = {**{number: number for number in range(1, 9)}, 6: 8, 8: 6}
 
 @dataclass(frozen=True, slots=True)
 class _Compared:
-    """The pixels that encodings of ``image`` are compared with: ``sample``, all of it or strips of it."""
+    """The pixels that encodings of ``image`` are compared with: ``sample``, all of it or strips of it.
+
+    ``reference`` has them as a window ``shown`` pixels wide shows them.
+    """
 
     image: Any
     sample: Any
     reference: Reference
     is_part: bool
+    shown: int | None
 
 
-_Key = tuple[bytes, tuple[int, int] | None, int, int | None]
+_Key = tuple[bytes, tuple[int, int] | None, int, int | None, int | None]
 # An image is encoded in one format after the other: what it is compared with is made once. Bytes that a worker keeps
 _KEPT_BYTES = 64 << 20
 _FLOATS = 3 * 4 * 9 // 8  # bytes a pixel of the sample: three channels, and two numbers for each window
@@ -225,16 +231,25 @@ def _compared(key: _Key) -> _Compared:
     compared = _compared_images.get(key)
     if compared is not None:
         return compared
-    content, size, orientation, pixels = key
+    content, size, orientation, pixels, shown = key
     image = decode_srgb(content) if size is None else resize_to_srgb(decode_upright(content), size)
     if orientation != 1:
         image = turn(image, _BACK[orientation]).copy_memory()
     whole = to_pillow(image)
     sample = sample_rows(whole, image.width * image.height if pixels is None else pixels)
-    compared = _Compared(image, sample, Reference(sample), sample is not whole)
+    compared = _Compared(image, sample, Reference(_as_shown(sample, shown)), sample is not whole, shown)
     size_kept = (image.width * image.height + sample.width * sample.height) * image.bands
     _compared_images.put(key, compared, size_kept + sample.width * sample.height * _FLOATS)
     return compared
+
+
+_LANCZOS = 1  # ``PIL.Image.Resampling.LANCZOS``
+
+
+def _as_shown(image: Image.Image, shown: int | None) -> Image.Image:
+    if shown is None or image.width <= shown:
+        return image
+    return image.resize((shown, max(1, round(image.height * shown / image.width))), _LANCZOS)
 
 
 def _search(compared: _Compared, effort: Effort, target: float | str, encoder: Encoder) -> Search:
@@ -247,7 +262,8 @@ def _search(compared: _Compared, effort: Effort, target: float | str, encoder: E
 
     def score(encoded: bytes) -> float:
         decoded = encoder.decode(encoded)
-        return compared.reference.score(decoded if is_part else sample_rows(decoded, pixels))
+        sampled = decoded if is_part else sample_rows(decoded, pixels)
+        return compared.reference.score(_as_shown(sampled, compared.shown))
 
     encode = partial(encoder.encode, searched, effort)
     search = search_quality(encode, score, wanted, lowest=lowest, highest=highest, step=encoder.step)

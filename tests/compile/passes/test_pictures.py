@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tests.samples.drawn import drawing, encoded, photo_file
+from tests.samples.drawn import drawing, encoded, photo, photo_file
 from tests.sites.shown import URL, site
 from tests.sites.small import SmallSite
 
@@ -58,6 +58,13 @@ def seen(phone: ImageSeen, laptop: ImageSeen) -> PageEvidence:
 
 def test_an_image_is_offered_in_the_formats_in_which_it_is_smaller() -> None:
     assert offered(f"<p>{IMAGE}") == f"<p>{PICTURE}"
+
+
+def test_browsers_without_avif_get_a_photograph_that_is_not_small_as_it_is() -> None:
+    for kind, formats in (("JPEG", ["avif"]), ("PNG", ["avif", "webp"])):
+        pages = picture_site(f"<p>{IMAGE.replace('jpg', kind)}")
+        body = body_of(SmallSite({**pages.contents, f"a.{kind}": encoded(photo(1600, 800), kind)}))
+        assert re.findall(r"srcset=\"COPY\.(\w+)", body) == formats
 
 
 def test_of_an_image_as_small_as_the_markup_of_a_choice_no_copy_is_made(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.samples.drawn import encoded
+from tests.samples.drawn import encoded, noise, photo
 
 from adaptc.core.model import Effort
+from adaptc.formats.image.copiers import convert, likeness
+from adaptc.formats.image.halve import ImageCopy
 from adaptc.formats.image.lossy import JPEG, PNG, WEBP, Encoder, Search, lossy
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, Refusal, probe
 from adaptc.formats.image.score import Reference
@@ -102,3 +104,12 @@ def jpeg_2000(image: Any, _effort: Effort, quality: int) -> bytes:
     output = io.BytesIO()
     to_pillow(image).save(output, "JPEG2000", quality_mode="dB", quality_layers=[20 + quality / 3])
     return output.getvalue()
+
+
+def test_a_wide_copy_is_as_close_as_a_laptop_shows_it() -> None:
+    grainy = Image.blend(photo(1920, 400), noise(1920, 400, 20).convert("RGB"), 0.1)
+    content = encoded(grainy, "JPEG", quality=95)
+    copy = convert(content, format="avif", target=0.9)
+    assert isinstance(copy, ImageCopy) and copy.width == 1920
+    assert likeness(content, copy.content, 1280) == pytest.approx(0.9, abs=0.02)
+    assert likeness(content, copy.content, 1920) < 0.88
