@@ -13,6 +13,8 @@ What engines know decides:
   that know both words take the first for another name of the second, or for a property of the same effect
   (Compatibility Standard, 3.2), so that the second wins; others ignore it. ``_UNPREFIXED`` are properties that all
   engines have known without a prefix for eight years (Safari since version 11): not ``user-select`` or ``mask``.
+- A declaration goes where the next has the same property and a value that all of them know: old flexible boxes before
+  ``display:flex``, other images before a linear gradient of plain colours.
 
 Selectors and conditions stay: there an unknown word decides about whole rules, and is written for that.
 """
@@ -52,6 +54,12 @@ _UNPREFIXED = frozenset({
     "flex-direction", "flex-flow", "flex-grow", "flex-shrink", "flex-wrap", "align-content", "align-items",
     "align-self", "justify-content", "column-count", "column-gap", "column-width", "columns",
 })  # fmt: skip
+_FALLING_BACK = frozenset({"display", "background", "background-image"})
+_DISPLAYS = frozenset({"flex", "inline-flex", "grid", "inline-grid"})
+_NUMBER, _SIDE = r"-?\d*\.?\d+", r"(?:(?:top|bottom)(?: (?:left|right))?|left|right)"
+_LINEAR = re.compile(rf"(?:repeating-)?linear-gradient\((?:(?:{_NUMBER}deg|to {_SIDE}),)?(.*)\)")
+_STOP = re.compile(rf"(#[0-9a-f]+|[a-z]+|rgba?\([^()]*\))(?: {_NUMBER}(?:%|px|r?em)| 0){{0,2}}")
+_STOPS_END = re.compile(r",(?![^(]*\))")
 _WEBKIT, _WEBKIT_KEYFRAMES = "-webkit-", "-webkit-keyframes"
 _KEYFRAMES = re.compile(r"@keyframes\s+([\w-]+)\s*(?=\{)", re.IGNORECASE)
 _IMPORTANT = re.compile(r"\s*!\s*important\Z")
@@ -78,6 +86,18 @@ def _is_dead_value(name: str, value: str) -> bool:
     return _GRADIENT.search(value) is not None and others <= _FUNCTIONS
 
 
+def _is_known_everywhere(name: str, value: str) -> bool:
+    """Whether all browsers know a value, without ``!important``, of ``display`` or of a background."""
+    from tinycss2.color3 import parse_color
+
+    value = re.sub(r"\s*([,()])\s*", r"\1", " ".join(value.lower().split()))
+    gradient = _LINEAR.fullmatch(value) if name in _FALLING_BACK else None
+    if gradient is None:
+        return name == "display" and value in _DISPLAYS
+    stops = [_STOP.fullmatch(stop) for stop in _STOPS_END.split(gradient[1])]
+    return len(stops) > 1 and all(stop is not None and parse_color(stop[1]) is not None for stop in stops)
+
+
 # ---- dropping them
 
 # At-rules whose blocks hold rules; what other at-rules hold is not read
@@ -96,7 +116,8 @@ class _UnusualError(Exception):
 class _Block:
     """An open block: ``start`` is the number of pieces before its prelude; ``dropped`` counts what was in it.
 
-    ``prefixed`` are the declarations with ``-webkit-`` that end the pieces, by their text without it, and where.
+    ``prefixed`` are the declarations with ``-webkit-`` that end the pieces, by their text without it, and where;
+    ``places`` those of the property and importance ``last``.
     """
 
     start: int
@@ -106,6 +127,8 @@ class _Block:
     may_vanish: bool = False
     dropped: int = 0
     prefixed: dict[str, int] = field(default_factory=dict)
+    last: tuple[str, bool] | None = None
+    places: list[int] = field(default_factory=list)
 
 
 def drop_dead_prefixes(text: str) -> str:
@@ -146,6 +169,8 @@ def _living(text: str) -> list[Entry]:
         context, (name, _, important) = entry
         if context[:1] == (f"@{_WEBKIT_KEYFRAMES}",) and frames.get(context[1], -1) > place:
             return True
+        if name in _FALLING_BACK:
+            return last[context, name, important] > place
         own = name.removeprefix(_WEBKIT)  # its value has other canonical forms than the one without a prefix
         return own != name and own in _UNPREFIXED and last.get((context, own, important), -1) > place
 
@@ -210,7 +235,9 @@ class _Dropping:
         declaration = _DECLARATION.fullmatch(statement)
         if declaration is None or "/*" in statement:
             block.prefixed.clear()
+            block.last = None
             return
+        self._replace_overridden(block, declaration[1], declaration[2])
         name, plain = declaration[1], f"{declaration[1].removeprefix(_WEBKIT)}:{declaration[2].strip()}"
         if name.startswith(_WEBKIT):
             if name.removeprefix(_WEBKIT) in _UNPREFIXED:
@@ -221,6 +248,18 @@ class _Dropping:
                 self.pieces[place : place + 2] = ["", ""]
                 block.dropped += 1
             block.prefixed.clear()
+
+    def _replace_overridden(self, block: _Block, name: str, value: str) -> None:
+        """Drop the declarations just before one of the same property whose value all browsers know, or note it."""
+        shown, key = _IMPORTANT.sub("", value.lower()), (name, _IMPORTANT.search(value.lower()) is not None)
+        if block.last != key:
+            block.last, block.places = key, []
+        elif _is_known_everywhere(name, shown) and not any("/*" in self.pieces[place] for place in block.places):
+            for place in block.places:
+                self.pieces[place : place + 2] = ["", ""]
+            block.dropped += len(block.places)
+            block.places = []
+        block.places.append(len(self.pieces))
 
     def _open(self, gap: str, prelude: str) -> None:
         around = self.blocks[-1] if self.blocks else None

@@ -76,6 +76,15 @@ TWINS = [
     ("@-webkit-keyframes x{to{top:0}}@keyframes x{to{top:0}}", "@keyframes x{to{top:0}}"),
     ("@-webkit-keyframes x{to{-webkit-transform:none;transform:none}}", "@-webkit-keyframes x{to{transform:none}}"),
     ("/* --> */a{-webkit-box-shadow:none;box-shadow:none}", "/* --> */a{box-shadow:none}"),
+    ("a{display:-webkit-box;display:-ms-flexbox;display:flex;color:red}", "a{display:flex;color:red}"),
+    ("a{top:0;display:-webkit-inline-box!important;display: Inline-Flex !important}",
+     "a{top:0;display: Inline-Flex !important}"),
+    ("a{background:#fff;background:-webkit-gradient(linear,left top,right top,from(#fff),to(red));"
+     "background: linear-gradient( 90deg, #fff,  red 50%, rgba(0, 0, 0, .5) )}",
+     "a{background: linear-gradient( 90deg, #fff,  red 50%, rgba(0, 0, 0, .5) )}"),
+    ("a{background-image:-o-linear-gradient(top,#fff 0,#ddd 99%);background-image:url(a.png);"
+     "background-image:repeating-linear-gradient(to top left,#fff 0,#ddd 2em)}",
+     "a{background-image:repeating-linear-gradient(to top left,#fff 0,#ddd 2em)}"),
 ]  # fmt: skip
 
 
@@ -92,6 +101,12 @@ def test_what_follows_without_a_prefix_replaces_what_has_one(text: str, expected
         "a{-webkit-transform:none!important;transform:none}", "a{-webkit-user-select:none;user-select:none}",
         "a{-webkit-mask:none;mask:none}", "a{-webkit-transform:none}a{transform:none}",
         "a{-webkit-transform:none/* why */;transform:none}", "a{/* why */-webkit-transform:none;transform:none}",
+        "a{display:-webkit-box;display:flex!important}", "a{display:block;display:contents}",
+        "a{display:-webkit-box/* why */;display:flex}", "a{display:-webkit-box;top:0;display:flex}",
+        "a{background:-webkit-linear-gradient(left,red,blue);background:linear-gradient(left,red,blue)}",
+        "a{background:#fff;background:linear-gradient(to top,red,rde)}",
+        "a{background:#fff;background:linear-gradient(to top,red)}",
+        "a{background-color:red;background:linear-gradient(to top,red,blue)}",
         "@keyframes x{to{top:0}}@-webkit-keyframes x{to{top:0}}",
         "@-webkit-keyframes x{to{top:0}}@keyframes y{to{top:0}}",
         "@-webkit-keyframes x{to{top:0}}@media print{@keyframes x{to{top:0}}}",
