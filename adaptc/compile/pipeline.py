@@ -283,7 +283,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("half-sheets", 8, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-pictures", 6, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 6, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
-    AssetPass("scripts", 4, _JS, "scripts:rewrite_script", {"names": Option(False), **_MINIFY}, content_only=True),
+    AssetPass("scripts", 5, _JS, "scripts:rewrite_script", {"names": Option(False), **_MINIFY}, content_only=True),
     AssetPass("json", 3, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
     EditPass("late-styles", 2, _HTML, "inline_styles:apply_late_styles", writes=_LINK),

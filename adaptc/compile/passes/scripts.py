@@ -1,4 +1,4 @@
-"""scripts and json: minify every classic script and every JSON file under its own name."""
+"""scripts and json: minify every script and every JSON file under its own name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from adaptc.formats.script.facts import SCRIPT
 
 
 def rewrite_script(asset: Asset, view: View, options: Options) -> Outcome:
-    """Minify a classic script, with shorter names of local variables if ``names``; modules stay as they are."""
+    """Minify a script, with shorter names of local variables if ``names``."""
 
     def minify(text: str) -> str | None:
         if is_minified(text):

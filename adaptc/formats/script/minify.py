@@ -29,21 +29,26 @@ def minify_script(text: str, *, short_names: bool = False) -> str | None:
 
     With ``short_names`` local variables may have other names.
 
-    The result is ``None`` for modules, malformed scripts, scripts with conditional compilation, and those that read
-    a comment in their own text (``function(){/* text */}.toString()``). Licence comments are kept and moved to the
-    front; the URL of a source map is dropped, since the map no longer fits.
+    Modules lose comments and needless space. The result is ``None`` for malformed scripts, scripts with conditional
+    compilation, and those that read a comment in their own text (``function(){/* text */}.toString()``). Licence
+    comments are kept and moved to the front; the URL of a source map is dropped, since the map no longer fits.
     """
     source = Script(text)
-    if not source.lexes or _is_module(source) or _reads_comments(source):
+    if not source.lexes or _reads_comments(source):
         return None
-    body = _turbohtml(text)
-    if body is None:
+    is_module = _is_module(source)
+    body = None if is_module else _turbohtml(text)
+    # Of a module ``<!--`` is no comment, and what ``await`` has before it an expression
+    if _NOT_OF_MODULES.search(text) if is_module else body is None:
         return None
-    proven = [body] if _is_equivalent(source, body) else []
+    proven = [body] if body is not None and _is_equivalent(source, body) else []
     renamed = [shorter for each in proven if short_names and (shorter := with_short_names(each)) is not None]
     candidates = [*(_prepend_licences(source, each) for each in [*proven, *renamed]), _dense(source)]
     smallest = min((each for each in candidates if each is not None), key=_sent, default=text)
     return smallest if len(smallest) < len(text) and _sent(smallest) < _sent(text) else None
+
+
+_NOT_OF_MODULES = re.compile(r"<!--|-->|\bawait\s*/")
 
 
 def _sent(text: str) -> tuple[int, int]:

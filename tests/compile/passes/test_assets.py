@@ -149,7 +149,7 @@ def test_a_script_is_minified():
     assert script("var a = 1; // x\n") == (b"var a=1", [])
 
 
-@pytest.mark.parametrize("content", ["import a from 'a' ;\n", "var = ;", b"var a = '\xe9' ;", "var a=1"])
+@pytest.mark.parametrize("content", ["import = ;\n", "var = ;", b"var a = '\xe9' ;", "var a=1"])
 def test_a_script_that_cannot_be_minified_stays(content):
     result, said = script(content)
     assert result is None and len(said) == 1

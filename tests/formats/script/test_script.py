@@ -171,8 +171,8 @@ def test_a_script_is_never_larger_to_send() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "import a from 'a' ;  a ( )",
-        "export  default  1",
+        "import a from 'a' ;  a ( ) // <!-- b",
+        "import a from 'a' ;  await  /  b  /  1",
         "a = = 1",
         "'unfinished",
         "/*@cc_on alert ( 1 ) @*/",
@@ -257,8 +257,9 @@ def test_minifying_again_changes_nothing():
         ("'export default'", False),
     ],
 )
-def test_modules_are_not_minified(text, module):
-    assert (minify_script(text + "\n\n") is None) is module
+def test_modules_lose_only_space_and_comments(text, module):
+    smaller = minify_script(text + "\n;bbbb  =  1.50  /* one */\nbbbb  =  1.50")
+    assert smaller is not None and smaller.endswith("bbbb=1.50\nbbbb=1.50" if module else "bbbb=1.5;bbbb=1.5")
 
 
 # Inside a script element
