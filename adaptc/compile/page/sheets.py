@@ -294,41 +294,6 @@ def rebase(view: View, url: str, base: str, to_path: str, reference: str = "") -
     return url_like(reference, to_path, target.path, view) + target.suffix if target.reach is Reach.LOCAL else url
 
 
-# ---- minified texts
-
-# ``minify_script`` proves its results at 0.15 to 0.8 MB/s. On the output of a minifier it gains 0 to 1.2 % of a file,
-# at most 1 % once it is compressed. These counts run at 100 MB/s.
-
-# A minified text has less than this share of removable characters
-_SHARE = 0.03
-# Below this many code points a proof takes milliseconds, and one space is a large share
-_SMALL = 4096
-# Where white space is removable: in a run, or next to a mark (twice the count of "  " is the length of runs)
-_SPACES = (("\n", 1), ("\t", 1), ("  ", 2), (" {", 1), ("; ", 1), (": ", 1), (", ", 1), (" = ", 2))
-
-
-def is_minified(text: str) -> bool:
-    """Whether a script has so few comments and so little white space that minifying it is no gain."""
-    if len(text) < _SMALL:
-        return False
-    return _comments(text) + _spaces(text) < _SHARE * len(text)
-
-
-def _spaces(text: str) -> int:
-    return sum(width * text.count(mark) for mark, width in _SPACES)
-
-
-def _comments(text: str) -> int:
-    """Return the length of ``/* */``; a line comment is short, or costs a newline that was counted."""
-    length = start = 0
-    while (start := text.find("/*", start)) >= 0:
-        end = text.find("*/", start + 2)
-        end = len(text) if end < 0 else end + 2
-        length += end - start
-        start = end
-    return length
-
-
 def rebase_sheet(path: str, sheet: str, page: PageContext, view: View, reference: str) -> str | None:
     """Return the sheet at ``path`` with its URLs written for the page, ``None`` if one would lead elsewhere.
 

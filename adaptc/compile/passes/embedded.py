@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_compared, is_isolated
 from adaptc.compile.page.inlining import reads_tags
-from adaptc.compile.page.sheets import is_minified
 from adaptc.compile.view import Options, View
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
@@ -80,7 +79,7 @@ def _living_style(text: str) -> str | None:
 
 
 def _minified_script(text: str) -> str | None:
-    if is_minified(text) or "<!--" in text:
+    if "<!--" in text:
         return None
     shorter = minify_script(text)
     return None if shorter is None else escape_for_script_element(shorter)

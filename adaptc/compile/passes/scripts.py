@@ -6,7 +6,6 @@ import codecs
 from collections.abc import Callable
 
 from adaptc.compile.page.context import KEPT
-from adaptc.compile.page.sheets import is_minified
 from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
 from adaptc.formats.script import minify_json, minify_script
@@ -17,8 +16,6 @@ def rewrite_script(asset: Asset, view: View, options: Options) -> Outcome:
     """Minify a script, with shorter names of local variables if ``names``."""
 
     def minify(text: str) -> str | None:
-        if is_minified(text):
-            return None
         reads_itself = options["names"] and view.facts(SCRIPT, text).self_inspection is not None
         return minify_script(text, short_names=options["names"] and not reads_itself)
 

@@ -33,19 +33,35 @@ def minify_script(text: str, *, short_names: bool = False) -> str | None:
     compilation, and those that read a comment in their own text (``function(){/* text */}.toString()``). Licence
     comments are kept and moved to the front; the URL of a source map is dropped, since the map no longer fits.
     """
+    body = _turbohtml(text)
+    if _is_minified(text, body):
+        return None
     source = Script(text)
     if not source.lexes or _reads_comments(source):
         return None
     is_module = _is_module(source)
-    body = None if is_module else _turbohtml(text)
     # Of a module ``<!--`` is no comment, and what ``await`` has before it an expression
     if _NOT_OF_MODULES.search(text) if is_module else body is None:
         return None
-    proven = [body] if body is not None and _is_equivalent(source, body) else []
+    proven = [body] if body is not None and not is_module and _is_equivalent(source, body) else []
     renamed = [shorter for each in proven if short_names and (shorter := with_short_names(each)) is not None]
     candidates = [*(_prepend_licences(source, each) for each in [*proven, *renamed]), _dense(source)]
     smallest = min((each for each in candidates if each is not None), key=_sent, default=text)
     return smallest if len(smallest) < len(text) and _sent(smallest) < _sent(text) else None
+
+
+# Proofs run at 0.15 to 0.8 MB/s. Of 12 scripts by minifiers turbohtml left 98.5 % and more, compressed, of 12 others
+# 86 % and less; it reads no modules, whose lines are then long
+_WORTH_PROVING, _SMALL, _LONG_LINE = 0.97, 4096, 100
+
+
+def _is_minified(text: str, shorter: str | None) -> bool:
+    """Whether a large script is hardly smaller as turbohtml writes it."""
+    if len(text) < _SMALL:
+        return False
+    if shorter is None:
+        return text.count("\n") * _LONG_LINE < len(text)
+    return _sent(shorter)[0] > _WORTH_PROVING * _sent(text)[0]
 
 
 _NOT_OF_MODULES = re.compile(r"<!--|-->|\bawait\s*/")

@@ -9,7 +9,6 @@ import pytest
 from tests.sites.small import SmallSite
 
 from adaptc.compile.page.inlining import meets_integrity
-from adaptc.compile.page.sheets import is_minified
 
 LONG = "a{color:red}b{margin:0 1px 2px 3px}"
 
@@ -124,20 +123,11 @@ def test_a_sheet_without_white_space_is_minified_where_that_leaves_less():
     assert [action.reason for action in outcome.actions] == [f"{len(source)} to {len(content)} characters"]
 
 
-@pytest.mark.parametrize(
-    ("text", "verdict"),
-    [
-        ("x" * 9999, True),
-        ("/* " + "licence " * 99 + "*/" + "x" * 9999, False),
-        ("var a = 1;\n" * 999, False),
-        ("a  b" * 2500, False),
-        ("\t" * 400 + "x" * 9000, False),
-        ("short", False),
-        ("/* open" + "x" * 9999, False),
-    ],
-)
-def test_minified_text_is_recognised_by_its_spaces_and_comments(text, verdict):
-    assert is_minified(text) is verdict
+@pytest.mark.parametrize("end", ["", "export{a}"])
+def test_a_script_that_is_minified_is_not_proven_again(end, monkeypatch):
+    monkeypatch.setattr("adaptc.formats.script.minify.tokenize", lambda _: pytest.fail("it is read"))
+    text = "".join(f"a{n}=f({n * 37 % 1009},b{n * 5 % 99});" for n in range(400)) + end
+    assert script(text) == (None, ["it is not shorter or not safe to minify"])
 
 
 def script(content, path="a.js", name="scripts", **options):
