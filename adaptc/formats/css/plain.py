@@ -14,23 +14,6 @@ from typing import NamedTuple
 
 from adaptc.formats.css.scanner import GAP, NAME_CHARACTER, SPACE, skip_gap
 
-__all__ = [
-    "IS_WHOLE",
-    "MOST_NESTED",
-    "OPENS",
-    "PARENTHESES",
-    "STRING",
-    "PlainRule",
-    "is_plain",
-    "parse_plain",
-    "plain_comments",
-    "plain_declaration",
-    "plain_rule_end",
-    "plain_step",
-    "plain_text",
-    "split_declarations",
-]
-
 _PARENTHESES = 4
 # Rules within rules; deeper ones are not plain
 MOST_NESTED = 20

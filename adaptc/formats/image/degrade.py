@@ -14,14 +14,12 @@ from typing import Any
 
 from adaptc.core import media
 from adaptc.core.model import Effort
-from adaptc.formats.image.lossy import encode_jpeg, encode_png, finish_png, search_quality
+from adaptc.formats.image.lossy import WEBP_METHODS, encode_jpeg, encode_png, finish_png, search_quality
 from adaptc.formats.image.score import Reference, sample_rows
 from adaptc.formats.image.vips import load, to_pillow
 
 # Pixels that are scored: 4 and 26 ms, where a whole megapixel takes 105
 _SCORED: dict[Effort, int] = {"fast": 30_000, "default": 250_000, "max": 1_000_000}
-# libwebp's method; 4 takes three times as long as 2 and saves 1 to 4 % of the size
-_METHODS: dict[Effort, int] = {"fast": 2, "default": 4, "max": 6}
 _ALPHA_QUALITY = 60  # half the size of a lossless alpha plane in logos, without a visible difference
 LONGEST_SIDE = 16383  # WebP container: 14 bits a dimension
 
@@ -105,7 +103,11 @@ def encode_webp_copy(image: Any, effort: Effort, quality: int) -> bytes:
     """
     return bytes(
         image.webpsave_buffer(
-            Q=quality, effort=_METHODS[effort], smart_subsample=effort != "fast", alpha_q=_ALPHA_QUALITY, keep="none"
+            Q=quality,
+            effort=WEBP_METHODS[effort],
+            smart_subsample=effort != "fast",
+            alpha_q=_ALPHA_QUALITY,
+            keep="none",
         )
     )
 
@@ -116,7 +118,7 @@ def _encode_png_copy(image: Any, effort: Effort, quality: int) -> bytes:
 
 def encode_lossless(image: Any, effort: Effort) -> Encoding:
     """Encode the pixels as lossless WebP."""
-    method = 1 if effort == "fast" else _METHODS[effort]
+    method = 1 if effort == "fast" else WEBP_METHODS[effort]
     content = image.webpsave_buffer(lossless=True, effort=method, Q=20 if effort == "fast" else 75, keep="none")
     return Encoding(bytes(content), "webp", None, 1.0)
 
