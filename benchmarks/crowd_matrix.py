@@ -57,7 +57,7 @@ SHARES = 262_144  # the server's, against those of other work of the machine: it
 VISITORS = 200  # addresses
 PATIENCE = 8.0  # seconds after which a visitor gives up: the view has failed
 MOST_WAITING = 600  # views at once; more visitors find the door closed
-BOUND = 0.58
+DOOR = 6.0  # views of `text` at the bound of what the full site would take: about what `adaptc capacity` says
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,8 @@ class Row:
     accepts_all: bool = True  # nginx accepts all connections that wait before it answers: multi_accept
     is_starved: bool = False  # in the last phase other work of the machine comes before the server
     is_mute: bool = False  # the status page takes connections and does not answer
+    door: float = 0.0  # more new connections a second, as a multiple of the capacity, are refused; 0: none
+    come_once: bool = False  # visitors leave after a view
 
 
 STEP = ((10.0, 0.3), (20.0, 4.0))
@@ -118,6 +120,11 @@ ROWS = {
     ),
     "flash20": Row("20 times", 0.03, FLASH),
     "flash20-accept": Row("20 times, `multi_accept off`", 0.03, FLASH, accepts_all=False),
+    "flash20-door": Row(
+        "20 times, visitors view one page each, more connections than `text` carries are refused", 0.03, FLASH,
+        door=DOOR, come_once=True,
+    ),
+    "flash20-once": Row("20 times, visitors view one page each", 0.03, FLASH, come_once=True),
     "flash20-moderate": Row("20 times, ladder to `moderate`", 0.03, FLASH[:2], serve={"ladder": LEVELS[:3]}),
 }  # fmt: skip
 
@@ -150,6 +157,20 @@ class Limited:
             for loop in loops:
                 loop.kill()
                 loop.wait()
+
+    @contextlib.contextmanager
+    def door(self, rate: float) -> Iterator[None]:
+        """Let the kernel refuse what opens connections beyond a rate, as docs/crowd.md has it; 0: nothing."""
+        rule = f"tcp dport {self.port} tcp flags & (syn|ack) == syn limit rate over {rate:.0f}/second burst 20 packets"
+        chain = f"chain input {{\ntype filter hook input priority filter;\n{rule} reject with tcp reset\n}}"
+        table = f"table inet {GROUP} {{\n{chain}\n}}\n"
+        if rate:
+            subprocess.run(["nft", "-f", "-"], input=table, text=True, check=True)
+        try:
+            yield
+        finally:
+            if rate:
+                subprocess.run(["nft", "delete", "table", "inet", GROUP], check=True)
 
     def cpu(self) -> float:
         """Return the CPU seconds that it used."""
@@ -252,9 +273,11 @@ class Crowd:
     """Visitors with addresses of their own, who send ``fields``. ``objects`` are the URLs of a page by its level."""
 
     def __init__(
-        self, port: int, pages: Sequence[str], objects: Mapping[tuple[str, str], Sequence[str]], fields: str = ""
-    ) -> None:
+        self, port: int, pages: Sequence[str], objects: Mapping[tuple[str, str], Sequence[str]], fields: str = "",
+        most_free: int = 20,
+    ) -> None:  # fmt: skip
         self._port, self._pages, self._objects, self._fields = port, pages, objects, fields
+        self._most_free = most_free  # connections that an address keeps for its next view
         self._free: dict[str, list[tuple[asyncio.StreamReader, asyncio.StreamWriter]]] = {}
         self._random, self._waiting, self._begun = random.Random(1), 0, 0.0
         self._tasks: set[asyncio.Task[None]] = set()
@@ -313,7 +336,7 @@ class Crowd:
                     phase.late.append(time.monotonic() - begun)
             is_done = True
         finally:
-            if is_done and not reader.at_eof() and len(free) < 20:
+            if is_done and not reader.at_eof() and len(free) < self._most_free:
                 free.append((reader, writer))
             else:
                 writer.close()
@@ -375,7 +398,7 @@ def run_row(name: str, row: Row, server: Server, config: Config, root: Path, is_
         folder, Path(policy.docroot), "", config.site.index, included, modules=modules, log_format=policy.name
     )
     with limited(server, instance, row, policy.name) as started:
-        crowd = Crowd(started.port, pages, objects)
+        crowd = Crowd(started.port, pages, objects, most_free=0 if row.come_once else 20)
         return asyncio.run(_measured(name, row, crowd, started, config, folder / "access.log", is_plain))
 
 
@@ -406,7 +429,8 @@ async def _measured(
                 loop.call_later(8, daemons[0].kill)
                 loop.call_later(9, lambda: daemons.append(start_daemon(row, config, log, cost, is_new=False)))
             last = time.time()
-            with server.starved() if row.is_starved and phase is phases[-1] else contextlib.nullcontext():
+            is_starved = row.is_starved and phase is phases[-1]
+            with server.starved() if is_starved else server.door(row.door * capacity):
                 await crowd.phase(phase, -phase.load if phase.load < 0 else phase.load * capacity, server)
         state = json.loads((Path(config.output) / f"run/{row.daemon}.json").read_text()) if daemons else {}
     finally:

@@ -6,7 +6,7 @@ import math
 import random
 import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import pytest
@@ -390,6 +390,20 @@ def test_what_waits_at_the_door_decides_the_level_at_once() -> None:
     assert found[0] > found[1] > found[2] >= 1
     assert found[2] < 1.1
     assert not is_suddenly_full(machine, start, 0.5, 0.25, 400)  # the server is not busy: nothing waits for it
+
+
+def test_m_rises_at_once_over_levels_that_cost_the_same() -> None:
+    rungs = [Rung("full", 22, 300), Rung("moderate", 7, 60), Rung("extreme", 1.25, 4), Rung("text", 1.25, 3)]
+    site = Site("site", ladder_from(rungs, COST))
+    machine = Machine((site,), COST, FIXED)
+    state = replace(machine.start(), loops={"site": Loop(1.0)})
+    found = []
+    for _ in range(3):
+        state = step(machine, state, {"site": Load(100, 0, 300)}, Busy(0.4, is_own=True))
+        found.append(state.m(site))
+    assert found[0] == 1  # one sample alone
+    assert found[1] >= 2
+    assert found[2] < 3
 
 
 @pytest.mark.parametrize("views", [20, 60])

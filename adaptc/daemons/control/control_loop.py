@@ -102,12 +102,12 @@ def observed(loop: Loop, demand: float, is_full: bool = False) -> Loop:
     demanded = (demand + loop.demand) / 2
     is_still = max(change, loop.change) ** 2 * demanded < _STILL * noise  # what varied was the way to this load
     weight = max(1 / (loop.samples + 1), _NOISE_WEIGHT, 0.3 * is_still)
-    most = _OUTLIER * noise if loop.samples >= _FEW else math.inf
+    most = _OUTLIER * noise if loop.samples >= FEW else math.inf
     noise += weight * (min(_OF_LESSER * min(change, loop.change) ** 2 * demanded, most) - noise)
     return replace(loop, demand=demand, change=change, noise=max(noise, _LEAST_NOISE), samples=loop.samples + 1)
 
 
-_FEW = 5  # samples: then noise is known
+FEW = 5  # samples: then noise is known
 _STILL = 0.01  # of that variance: chance keeps to it in one of two hundred pairs of changes
 _OUTLIER = 6.0  # times the variance that is known: a sample without CPU, and the way back
 _OF_LESSER = 1.1  # the variance of a normal distribution, by the mean square of the lesser of two differences

@@ -16,7 +16,7 @@ from typing import Any
 
 from adaptc.daemons.control.bucket_ladder import BUCKETS, REJECT, bucket_levels, write_buckets
 from adaptc.daemons.control.control_loop import Loop
-from adaptc.daemons.control.load_meter import LoadUnknown, Meter, Silent
+from adaptc.daemons.control.load_meter import LoadUnknown, LogMeter, Meter, Silent
 from adaptc.daemons.control.machine import Busy, Load, Machine, Site, is_suddenly_full, step
 from adaptc.daemons.control.settings import ControlSettings
 from adaptc.daemons.mode import FRESH, ModeEnvironment, keep
@@ -180,7 +180,11 @@ class ControlDaemon:
 
         It must be so in a way that chance does not explain in so short a time, or after a sample in which it was.
         """
-        (at, first), (_, now), self._queue = before, self._looked, 0.0
+        (at, first), (_, now), self._queue, growth = before, self._looked, 0.0, 0.0
+        with suppress(LoadUnknown):  # the sample will tell
+            for endpoint in self._environment.endpoints.values():
+                if isinstance(endpoint.meter, LogMeter) and clock > at:
+                    growth = endpoint.meter.growth(clock - at)
         if first is None or now is None or now.source == "host" or self._shadow or len(self._machine.sites) > 1:
             return False
         share = busy_share(first, now, clock - at, self._environment.cpu.cpus) if clock > at else None
@@ -189,7 +193,7 @@ class ControlDaemon:
         with suppress(OSError, ValueError):  # the sample will tell
             if isinstance(counter := self._environment.limits.get("listen_queue"), ListenQueue):
                 self._queue = counter.views()
-        return is_suddenly_full(self._machine, self._state, share, clock - at, self._queue)
+        return is_suddenly_full(self._machine, self._state, share, clock - at, self._queue, growth)
 
     def _decide(self, loads: Mapping[str, Load], busy: Busy, forced: Mapping[str, Override | None]) -> None:
         """A site under an override keeps its loop: the load is not the one that its m caused."""

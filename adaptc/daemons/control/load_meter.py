@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from adaptc.daemons.control.machine import Load
+from adaptc.daemons.classify.hits import container
+from adaptc.daemons.control.machine import SMOOTHING, Load
 from adaptc.daemons.follow import Follower, Mark
 from adaptc.daemons.sensors.status_page import ServerStatus, StatusReader, Unanswered
 from adaptc.formats.accesslog.parser import LineParser
@@ -57,6 +58,7 @@ class Meter(Protocol):
 class _Sum:
     lines: int = 0
     requests: int = 0
+    pages: int = 0
     rejected: int = 0
     octets: int = 0
     timed: int = 0
@@ -76,17 +78,35 @@ class LogMeter:
         self._parse = parser.parse
         self._load = Load(0.0, 0.0, 0.0)
         self._silence = self._batch = 0.0  # seconds since the last line, and usually between two batches
+        self._total, self._unseen = _Sum(), 0.0  # since the last reading; seconds since ``growth`` saw any lines
+        self._usual = 0.0  # pages a second
         self.age = 0.0
 
     def read(self, elapsed: float) -> Load:
         """Return the load of the last ``elapsed`` seconds. Raises ``LoadUnknown``."""
-        total = _Sum()
-        for follower in self._followers:
-            self._add(follower, total)
+        self._gather()
+        total, self._total = self._total, _Sum()
         if total.lines >= _FORMAT_CHECK_LINES and not total.requests:
             names = ", ".join(str(follower.path) for follower in self._followers)
             raise LoadUnknown(f"no line of {names} is in the format that log_format names")
         return self._spread(total, elapsed)
+
+    def growth(self, elapsed: float) -> float:
+        """Return how many times as many pages as usual were asked for since the last lines; 0 where nothing is known.
+
+        ``elapsed`` is the time since the last call. Raises ``LoadUnknown``.
+        """
+        lines, pages = self._total.lines, self._total.pages
+        self._unseen += elapsed
+        self._gather()
+        if self._total.lines == lines:
+            return 0.0
+        rate, self._unseen = (self._total.pages - pages) / self._unseen, 0.0
+        return rate / self._usual if self._usual else 0.0
+
+    def _gather(self) -> None:
+        for follower in self._followers:
+            self._add(follower, self._total)
 
     def _spread(self, total: _Sum, elapsed: float) -> Load:
         span, self._silence = self._silence + elapsed, self._silence + elapsed
@@ -94,6 +114,8 @@ class LogMeter:
         if total.requests:
             seconds = total.seconds / total.timed if total.timed else None
             self._load = Load(total.requests / span, total.rejected / span, total.octets / 1000 / span, seconds)
+            rate = total.pages / span
+            self._usual += SMOOTHING * (rate - self._usual) if self._usual else rate
             self._batch = span if span > self._batch else self._batch + (span - self._batch) / 4
             self._silence = self.age = 0.0
         elif span > min(_BATCHES * self._batch, _LONGEST_SILENCE):
@@ -109,6 +131,7 @@ class LogMeter:
                 entry = self._parse(line)
                 if entry is not None:
                     total.requests += 1
+                    total.pages += container(entry.path) is not None
                     total.rejected += entry.status == _REJECTED
                     total.octets += entry.size
                     took = _TOOK.search(line)

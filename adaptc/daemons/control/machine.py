@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from adaptc.daemons.control.bucket_ladder import Ladder
-from adaptc.daemons.control.control_loop import SIGMAS, Gradient, Loop, advance, observed, tuned, unexplained
+from adaptc.daemons.control.control_loop import FEW, SIGMAS, Gradient, Loop, advance, observed, tuned, unexplained
 from adaptc.serve.capacity.utilization import Cost, Estimator, Guarantee, Ratio, allocations, learn, priority_target
 
 
@@ -153,7 +153,7 @@ def rank(site: Site) -> int:
 #
 # Samples are smoothed before anything is learnt from them, load and share alike, which changes no factor between them:
 # logs that are written in batches, and requests that end in the sample after, would be noise.
-_SMOOTHING = 0.2
+SMOOTHING = 0.2
 # Above this share of rejections their cost is learnt first: a and b have to be known for that, and do not change by
 # them.
 _REJECTING = 0.05
@@ -196,7 +196,7 @@ class Lessons:
         now = (load.requests - load.rejected, load.kilobytes, load.rejected, share)
         before = self.smooth or now
         served, kilobytes, rejected, share = (
-            old + _SMOOTHING * (new - old) for old, new in zip(before, now, strict=True)
+            old + SMOOTHING * (new - old) for old, new in zip(before, now, strict=True)
         )
         lessons = replace(self, smooth=(served, kilobytes, rejected, share))
         if rejected > _REJECTING * (served + rejected):
@@ -298,15 +298,25 @@ _SATURATED, _STILL_SATURATED, _STILL_FULL = 0.95, 0.85, 0.7  # the last one of a
 _CROWD = 20  # views: at the bound so many wait in one of 50,000 moments (M/G/1-PS)
 
 
-def is_suddenly_full(machine: Machine, state: MachineState, share: float, elapsed: float, queue: float = 0.0) -> bool:
-    """Whether a share over some seconds of a period, and the views that wait, are of a server full not by chance."""
+def is_suddenly_full(
+    machine: Machine, state: MachineState, share: float, elapsed: float, queue: float = 0.0, growth: float = 0.0
+) -> bool:
+    """Whether a share over some seconds of a period, and the views that wait, are of a server full not by chance.
+
+    ``growth`` is how many times as many pages as usual were asked for: a full server's share says nothing of it.
+    """
     site = machine.sites[0]
     work, tuning = _work(site, state, queue) * site.ladder.share(state.m(site)), machine.tuning
     if share > tuning.bound and queue >= _CROWD and work > tuning.period / 2:
         return True
     if share < (_STILL_FULL if state.saturated else _SATURATED):
         return False
-    noise = state.loops[site.name].noise * site.ladder.share(state.m(site)) * machine.tuning.period / elapsed
+    loop = state.loops[site.name]
+    if loop.samples < FEW:  # nobody knows yet what chance explains
+        return bool(state.saturated)
+    noise = loop.noise * site.ladder.share(state.m(site)) * machine.tuning.period / elapsed
+    usual = state.lessons.smooth[-1] if state.lessons.smooth else 0.0
+    share = max(share, growth * usual)
     return bool(state.saturated) or share - machine.tuning.bound > SIGMAS * math.sqrt(noise * machine.tuning.bound)
 
 
@@ -335,13 +345,20 @@ def _cut(site: Site, before: Loop, after: Loop, certainty: int, work: float) -> 
     return replace(after, m=min(after.m, m), errors=())
 
 
+# Levels that differ by less than this share of the full cost: m rises over them at once. The controller's steps are
+# those of a difference of at least .05: by them visitors had text for half a minute where the next level cost the same.
+_EQUAL = 0.01
+
+
 def _limited_by_curve(ladder: Ladder, before: float, after: float, error: float) -> float:
     """Return m no farther than where the costs of levels say that an error, a share of the full cost, is gone.
 
     Where two levels cost nearly the same, a straight line through them would go through all levels below.
     """
-    end = ladder.m_of(ladder.share(before) + error)
-    return max(after, min(end, before)) if after < before else min(after, max(end, before))
+    end, equal = (ladder.m_of(ladder.share(before) + gap) for gap in (error, min(error, _EQUAL)))
+    if after < before:
+        return max(after, min(end, before))
+    return min(max(after, min(equal, before + 1)), max(end, before))
 
 
 # A load that is hardly there has hardly a gain, and would ask for a controller of boundless gains.

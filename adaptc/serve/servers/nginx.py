@@ -234,7 +234,7 @@ def _command(program: str, root: Path, file: Path, _port: int) -> list[str]:
 
 
 def caches_tests(policy: Policy) -> bool:
-    """Whether the emitted configuration caches tests of files, for a second (open_file_cache_valid)."""
+    """Whether the emitted configuration remembers for a second which files of the trees exist."""
     return policy.serve.nginx_file_cache and (policy.serve.buckets or policy.serve.classes)
 
 
@@ -340,7 +340,7 @@ def _slow_reaction(installation: Installation) -> Iterator[Diagnostic]:
         yield diagnose("setup-accepts", Location(installation.setup.file))
     own = [line for line in installation.setup.directives if not installation.is_own(line.file)]
     caches = [line for line in own if line.name == "open_file_cache" and line.args != ("off",)]
-    if not caches or caches_tests(installation.policy):
+    if not caches:
         return
     valid = [line.args[0] for line in own if line.name == "open_file_cache_valid" and line.args] or [DEFAULT_VALID]
     slowest = max(valid, key=_seconds)
