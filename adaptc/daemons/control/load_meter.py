@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from adaptc.daemons.classify.hits import container
-from adaptc.daemons.control.machine import SMOOTHING, Load
+from adaptc.daemons.control.machine import GROWTH, SMOOTHING, Load
 from adaptc.daemons.follow import Follower, Mark
 from adaptc.daemons.sensors.status_page import ServerStatus, StatusReader, Unanswered
 from adaptc.formats.accesslog.parser import LineParser
@@ -79,7 +79,7 @@ class LogMeter:
         self._load = Load(0.0, 0.0, 0.0)
         self._silence = self._batch = 0.0  # seconds since the last line, and usually between two batches
         self._total, self._unseen = _Sum(), 0.0  # since the last reading; seconds since ``growth`` saw any lines
-        self._usual = 0.0  # pages a second
+        self._recent, self._usual = list[tuple[float, int]](), 0.0  # seconds and pages in them; pages a second
         self.age = 0.0
 
     def read(self, elapsed: float) -> Load:
@@ -92,17 +92,22 @@ class LogMeter:
         return self._spread(total, elapsed)
 
     def growth(self, elapsed: float) -> float:
-        """Return how many times as many pages as usual were asked for since the last lines; 0 where nothing is known.
+        """Return how many times as many pages as usual are asked for in ``GROWTH`` seconds; 0 where that is not known.
 
-        ``elapsed`` is the time since the last call. Raises ``LoadUnknown``.
+        ``elapsed`` is the time since the last call. A batch of lines is from all of the time since the one before.
+        Raises ``LoadUnknown``.
         """
         lines, pages = self._total.lines, self._total.pages
         self._unseen += elapsed
         self._gather()
         if self._total.lines == lines:
             return 0.0
-        rate, self._unseen = (self._total.pages - pages) / self._unseen, 0.0
-        return rate / self._usual if self._usual else 0.0
+        self._recent.append((self._unseen, self._total.pages - pages))
+        while sum(seconds for seconds, _ in self._recent[1:]) >= GROWTH:
+            del self._recent[0]
+        self._unseen, seconds = 0.0, sum(seconds for seconds, _ in self._recent)
+        rate = sum(count for _, count in self._recent) / seconds
+        return rate / self._usual if self._usual and seconds >= GROWTH else 0.0
 
     def _gather(self) -> None:
         for follower in self._followers:

@@ -295,6 +295,7 @@ _HELD = 3
 # sample that ends between two periods of a quota shows less than what was used: 5 of 6. What waits at the door tells
 # at once what the share cannot: no level is right at which the views to come are much of a period's work.
 _SATURATED, _STILL_SATURATED, _STILL_FULL = 0.95, 0.85, 0.7  # the last one of a part of a sample
+GROWTH = 0.75  # seconds over which pages that are asked for are counted: what came in one moment is gone in the next
 _CROWD = 20  # views: at the bound so many wait in one of 50,000 moments (M/G/1-PS)
 
 
@@ -314,9 +315,10 @@ def is_suddenly_full(
     loop = state.loops[site.name]
     if loop.samples < FEW:  # nobody knows yet what chance explains
         return bool(state.saturated)
-    noise = loop.noise * site.ladder.share(state.m(site)) * machine.tuning.period / elapsed
     usual = state.lessons.smooth[-1] if state.lessons.smooth else 0.0
-    share = max(share, growth * usual)
+    if growth * usual > share:
+        share, elapsed = growth * usual, GROWTH
+    noise = loop.noise * site.ladder.share(state.m(site)) * machine.tuning.period / elapsed
     return bool(state.saturated) or share - machine.tuning.bound > SIGMAS * math.sqrt(noise * machine.tuning.bound)
 
 
