@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import pytest
 
+from adaptc.daemons.control.machine import Load
 from adaptc.serve.capacity.queueing import (
     Overload,
     Provider,
@@ -25,6 +27,7 @@ from adaptc.serve.capacity.utilization import (
     Guarantee,
     allocations,
     priority_target,
+    service_time,
 )
 
 
@@ -90,8 +93,11 @@ def test_mean_value_analysis() -> None:
     assert rounded(result.queues) == [0.666667, 0.296296]
 
 
-def normalising_constants(customers: int, think: float, demands: list[float]) -> list[float]:
-    """Return G(0)..G(N) by convolution: G_0(n) = Z^n / n!, then G(n) += D_k G(n-1) station by station."""
+def normalising_constants(customers: int, think: float, demands: Sequence[float]) -> list[float]:
+    """Return G(0)..G(N) by convolution: G_0(n) = Z^n / n!, then G(n) += D_k G(n-1) station by station.
+
+    The throughput is G(N-1) / G(N). The constants leave the range of floats for hundreds of customers.
+    """
     constants = [1.0]
     for n in range(1, customers + 1):
         constants.append(constants[-1] * think / n)
@@ -101,10 +107,10 @@ def normalising_constants(customers: int, think: float, demands: list[float]) ->
     return constants
 
 
-def test_convolution_gives_the_same_throughput() -> None:
+def test_convolution() -> None:
     constants = normalising_constants(2, 1, [0.5, 0.25])
     assert constants == [1, 1.75, 1.6875]
-    assert constants[1] / constants[2] == pytest.approx(solve_closed(2, 1, [0.5, 0.25]).throughput)
+    assert round(constants[1] / constants[2], 6) == 1.037037
 
 
 def test_thirty_customers() -> None:
@@ -157,13 +163,40 @@ def test_a_better_hit_ratio_shortens_the_delay_on_the_line() -> None:
 
 
 def test_the_bound() -> None:
-    assert math.floor(100 / (1 + math.sqrt(0.5))) / 100 == BOUND
+    assert round(1 / (1 + math.sqrt(0.5)), 4) == 0.5858
+    assert BOUND == 0.58
+
+
+@pytest.mark.parametrize(
+    ("kilobytes", "milliseconds"),
+    [
+        (1, 1.667),
+        (2, 1.73),
+        (4, 1.856),
+        (8, 2.108),
+        (16, 2.612),
+        (32, 3.62),
+        (64, 5.952),
+        (128, 11.904),
+        (256, 23.808),
+        (512, 47.616),
+    ],
+)
+def test_the_service_time_of_a_file(kilobytes: int, milliseconds: float) -> None:
+    assert round(service_time(kilobytes) * 1000, 3) == milliseconds
+
+
+def test_the_rates_at_which_to_degrade_and_to_reject() -> None:
+    # read off figure 6 there: about 160 and 460 requests a second
+    assert 1 / service_time(64) == pytest.approx(160, rel=0.06)
+    assert 1 / service_time(8) == pytest.approx(460, rel=0.06)
 
 
 def test_utilization_with_and_without_rejection() -> None:
     cost = Cost()
     assert cost.utilization(100, 1000) == pytest.approx(0.083 + 0.033)
-    assert 1000 * cost.rejection == pytest.approx(0.55)
+    assert Load(100, 0, 1000).utilization(cost) == cost.utilization(100, 1000)
+    assert Load(1000, 1000, 0).utilization(cost) == pytest.approx(0.55)
 
 
 MEGABIT = 125  # kB
