@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from adaptc.serve.capacity.queueing import (
@@ -14,7 +14,6 @@ from adaptc.serve.capacity.queueing import (
     PROXY_PER_KILOBYTE,
     Provider,
     SharedServer,
-    open_site,
     proxy_demand,
     solve_provider,
     stationary,
@@ -102,6 +101,31 @@ def show_shared_server(rows: Sequence[Row], _: Published) -> Sequence[Block]:
 
 
 # ---- figure 10: an open site
+
+
+@dataclass(frozen=True, slots=True)
+class OpenDelays:
+    """Mean delays of a request in seconds, and the share of requests that the web server rejects."""
+
+    web: float
+    line: float
+    backbone: float
+    blocked: float
+
+    @property
+    def total(self) -> float:
+        """The delay that the user sees."""
+        return self.web + self.line + self.backbone
+
+
+def open_site(rate: float, size: float, line: float, web: SharedServer, backbone: float = BACKBONE) -> OpenDelays:
+    """Return the delays of a site that is open to the Internet (figure 9), at ``rate`` requests per second.
+
+    Raises ``Overload`` when the line cannot carry the requests.
+    """
+    at_web = stationary(web, rate)
+    on_line = stationary(SharedServer(size * 8 / line), rate * (1 - at_web.blocked))
+    return OpenDelays(at_web.time, on_line.time, backbone, at_web.blocked)
 
 
 def open_web(parameters: Parameters) -> Iterator[Row]:

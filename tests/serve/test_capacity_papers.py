@@ -12,7 +12,6 @@ from adaptc.serve.capacity.queueing import (
     Overload,
     Provider,
     SharedServer,
-    open_site,
     proxy_demand,
     solve_closed,
     solve_mixed,
@@ -29,6 +28,7 @@ from adaptc.serve.capacity.utilization import (
     priority_target,
     service_time,
 )
+from benchmarks.papers.fujita import open_site
 
 
 def rounded(values: object, digits: int = 6) -> object:

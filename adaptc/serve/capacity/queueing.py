@@ -156,31 +156,6 @@ def proxy_demand(size: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenDelays:
-    """Mean delays of a request in seconds, and the share of requests that the web server rejects."""
-
-    web: float
-    line: float
-    backbone: float
-    blocked: float
-
-    @property
-    def total(self) -> float:
-        """The delay that the user sees."""
-        return self.web + self.line + self.backbone
-
-
-def open_site(rate: float, size: float, line: float, web: SharedServer, backbone: float = BACKBONE) -> OpenDelays:
-    """Return the delays of a site that is open to the Internet (figure 9), at ``rate`` requests per second.
-
-    Raises ``Overload`` when the line cannot carry the requests.
-    """
-    at_web = stationary(web, rate)
-    on_line = stationary(SharedServer(size * 8 / line), rate * (1 - at_web.blocked))
-    return OpenDelays(at_web.time, on_line.time, backbone, at_web.blocked)
-
-
-@dataclass(frozen=True, slots=True)
 class Provider:
     """Users of an Internet provider behind a proxy (figure 11).
 
