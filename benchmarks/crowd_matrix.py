@@ -3,7 +3,7 @@
 A real nginx or Apache with the emitted configuration runs in a control group (version 1, as root) with a share of a
 CPU, and a crowd of visitors views pages of the site: arrivals at random (Poisson), each from an address of 127/8 that
 stays its own, with all that the page embeds at the level that it was sent. Every row starts a server and a daemon of
-its own.
+its own. ``flash20-door`` needs nft(8).
 
     python -m benchmarks.crowd_matrix                                # all rows, with nginx
     python -m benchmarks.crowd_matrix --server apache step4 flash20  # some rows
@@ -57,7 +57,7 @@ SHARES = 262_144  # the server's, against those of other work of the machine: it
 VISITORS = 200  # addresses
 PATIENCE = 8.0  # seconds after which a visitor gives up: the view has failed
 MOST_WAITING = 600  # views at once; more visitors find the door closed
-DOOR = 6.0  # views of `text` at the bound of what the full site would take: about what `adaptc capacity` says
+DOOR = 6.0  # times the views of the full site: about what ``adaptc capacity`` says of ``text`` at the bound
 
 
 @dataclass(frozen=True, slots=True)
