@@ -379,17 +379,17 @@ class FormatCopies:
             return None
         return None if self.as_stored and is_turned(path, self.view) else path
 
-    def of(self, path: str, reference: str, width: int | None = None, only: str | None = None) -> list[Copy]:
+    def of(self, path: str, reference: str, width: int | None = None) -> list[Copy]:
         """Return an image in the formats in the order of preference; each is smaller than the next.
 
         Of a photograph those after the first are not tried, unless it is small. ``reference`` is the URL by which the
-        page or sheet refers to it; ``only`` is the format to try.
+        page or sheet refers to it.
         """
         copies: list[Copy] = []
         if transfer_size(path, self.view) <= _MARKUP:  # no copy is worth it
             return copies
         is_photograph = self.view.media_type(path) == media.JPEG
-        for name in self.formats if only is None else [only]:
+        for name in self.formats:
             if is_photograph and copies and copies[0].file.size > _SMALL_AVIF:
                 break
             copy = self._copy(path, reference, name, width)

@@ -48,7 +48,6 @@ _WIDEST_PHONE = 430
 _SPARE = _WIDEST_PHONE / _PHONE
 # Widths of copies are multiples of so many pixels, so that pages that show an image at nearly the same size share one.
 # A copy with nearly all pixels of the original saves nothing.
-_COMMON = "webp"
 _STEP, _LARGEST_SHARE = 80, 0.85
 
 
@@ -120,16 +119,11 @@ def _wrap_images(
     every = list(editor.tree.iter_elements("img"))
     images = [image for image in every if _has_one_source(image, editor)]
     sheets = page_sheets(editor.tree, page.base, view) if images else None
-    pictures = _Pictures(editor, page, view, options, copies, PageSizing(sheets.texts if sheets else ()), report)
     if sheets is None or not sheets.are_known:
-        replaced = {image: url for image in images if (url := pictures.replacement(image))}
-        loaded = {copies.image(image.attr("src") or "") for image in every if image not in replaced} | backgrounds
-        for image, url in replaced.items():
-            path = copies.image(image.attr("src") or "") or "img"
-            if path not in loaded:
-                editor.set_attribute(image, "srcset", url)
-                report.actions.append(Action(NAME, "offered", path, f"as {_COMMON}: a style sheet is not of this site"))
-        return frozenset(loaded)
+        if sheets is not None:
+            report.actions.append(Action(NAME, KEPT, "images", "a style sheet is not a file of this site"))
+        return frozenset(copies.image(image.attr("src") or "") for image in every)
+    pictures = _Pictures(editor, page, view, options, copies, PageSizing(sheets.texts), report)
     offered = {image: markup for image in images if (markup := pictures.sources(image))}
     chosen = wrappable_images(editor.text, editor.tree, list(offered), sheets.texts)
     loaded = {copies.image(image.attr("src") or "") for image in every if image not in chosen} | backgrounds
@@ -203,18 +197,6 @@ class _Pictures:
             self._natural[path] = natural_size(self.view.read(path), self.view)
         natural = self._natural[path]
         return "" if natural is None else "".join(self._markup(path, url, list(self._ranges(image, path, natural))))
-
-    def replacement(self, image: Element) -> str | None:
-        """Return the URL of a copy in the format that all browsers since 2020 know, for an image without a box around.
-
-        A rule that is not known may match otherwise around a picture, but hardly looks for a source set.
-        """
-        url = image.attr("src") or ""
-        path = self.copies.image(url)
-        if path is None or _COMMON not in self.copies.formats or self._may_be_changed(image, path):
-            return None
-        copies = self.copies.of(path, url, only=_COMMON)
-        return copies[0].url if self.copies.is_worth_it(path, copies) else None
 
     def _may_be_changed(self, image: Element, path: str) -> bool:
         """Whether a script of the site may change an image, or find it and what is around it."""

@@ -125,7 +125,7 @@ def test_a_sheet_without_white_space_is_minified_where_that_leaves_less():
 
 @pytest.mark.parametrize("end", ["", "export{a}"])
 def test_a_script_that_is_minified_is_not_proven_again(end, monkeypatch):
-    monkeypatch.setattr("adaptc.formats.script.minify.tokenize", lambda _: pytest.fail("it is read"))
+    monkeypatch.setattr("adaptc.formats.script.minify.Script", lambda _: pytest.fail("it is read"))
     text = "".join(f"a{n}=f({n * 37 % 1009},b{n * 5 % 99});" for n in range(400)) + end
     assert script(text) == (None, ["it is not shorter or not safe to minify"])
 

@@ -105,17 +105,11 @@ def test_what_has_a_choice_or_may_change_stays(body: str) -> None:
     assert offered(body) == body
 
 
-def test_a_policy_leaves_the_page_and_an_unknown_sheet_what_is_around_an_image() -> None:
+def test_a_policy_or_an_unknown_sheet_leaves_the_page() -> None:
     policy = "<meta http-equiv=content-security-policy content=\"default-src 'self'\">"
     foreign = "<link rel=stylesheet href=https://cdn.example/site.css>"
     fonts = "<link rel=stylesheet href=https://fonts.googleapis.com/css?family=Lato>"
-    assert offered(f"<p>{IMAGE}", policy) == f"<p>{IMAGE}"
-    assert offered(f"<p>{IMAGE}", foreign) == "<p><img srcset=COPY.webp src=a.jpg>"
-    for other in (
-        "<img src=a.jpg srcset=b.jpg>",
-        "<img src=a.jpg id=b><script>document.getElementById('b').src='b.jpg'</script>",
-    ):
-        assert offered(f"<p>{IMAGE}{other}", foreign) == f"<p>{IMAGE}{other}"  # it is loaded as it is anyway
+    assert offered(f"<p>{IMAGE}", policy) == offered(f"<p>{IMAGE}", foreign) == f"<p>{IMAGE}"
     assert offered(f"<p>{IMAGE}", fonts) == f"<p>{PICTURE}"
 
 
