@@ -308,12 +308,11 @@ class Flow:
 
     def _is_joint(self, previous: Node | None, node: Node, blocks: Blocks) -> bool:
         """Whether a node continues the word before it although a box begins or ends there."""
-        if not isinstance(node, Text | Element) or not _text_of(node)[:1].strip(_ENDS):
-            return False
-        last = blocks.last_character()
-        if last.strip() and (_is_set_apart(previous, node) or (last == ":" and _is_label(previous))):
+        last = blocks.last_character() if isinstance(node, Text | Element) else ""
+        first = _text_of(node)[:1] if last.strip() else ""
+        if first.strip(_ENDS) and (_is_set_apart(previous, node) or (last == ":" and _is_label(previous))):
             return True
-        if not _text_of(node)[:1].isalnum():
+        if not first.isalnum():
             return False
         is_beside_picture = isinstance(previous, Element) and is_picture(previous)
         has_label = is_beside_picture and bool(blocks.run) and blocks.run[-1].endswith("]</i>")
