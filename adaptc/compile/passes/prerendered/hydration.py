@@ -56,12 +56,7 @@ _HEX = r"[\w.~-]+[.-][0-9a-f]{8,}\.js$"
 _BASE64 = r"[\w.~@$-]+[.-](?=[\w-]*[0-9A-Z])[\w-]{8,}(?:\.lean)?\.m?js$"
 
 FRAMEWORKS = (
-    Framework(
-        "Docusaurus",
-        "#__docusaurus",
-        re.compile(rf"(?:^|/)(?:assets/js/)?{_HEX}"),
-        mark="#__docusaurus",
-    ),
+    Framework("Docusaurus", "#__docusaurus", re.compile(rf"(?:^|/)(?:assets/js/)?{_HEX}"), mark="#__docusaurus"),
     Framework(
         "Gatsby",
         "#___gatsby",
