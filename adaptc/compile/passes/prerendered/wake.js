@@ -15,7 +15,7 @@
   const now = () => performance.now()
   const prototype = EventTarget.prototype, listen = prototype.addEventListener
   const done = [], edited = new Map(), listening = new WeakSet()
-  let isAwake, isPressed, isReplacing, isTold, hearsKeys, entered, typed = '', last = 0
+  let isAwake, isPressed, isReplacing, isTold, hearsKeys, entered, filled, typed = '', last = 0
 
   // Links and details work without scripts, but for those that scripts made controls
   const isServed = (target) => {
@@ -108,7 +108,7 @@
   const scrolls = [...['scroll', 'scrollTo', 'scrollBy'].map((name) => [window, name]), [Element.prototype, 'scrollIntoView']]
     .map(([object, name]) => [object, name, object[name]])
   const stay = () => {}
-  const isReadyFor = (entry) => hearsKeys && entry.event.type === 'keydown' || isReady(find(entry))
+  const isReadyFor = (entry) => hearsKeys && entry.event.type === 'keydown' || isReady(find(entry)) && (find(entry) || !filled.length)
   const wait = () => new Promise((resolve) => setTimeout(resolve, 20))
 
   const setValue = (node, value) => Object.getOwnPropertyDescriptor(Object.getPrototypeOf(node), 'value').set.call(node, value)
@@ -153,7 +153,7 @@
   const run = async () => {
     const focused = focusedIn(document), focus = { target: focused, place: placeOf(focused) }
     for (const link of all('link[rel=TYPE]')) link.rel = link.getAttribute('OWN')
-    const filled = all('[OWN-html]')
+    filled = all('[OWN-html]')
     const mount = filled.find((node) => node.parentNode === document.body && !node.getAttribute('OWN-html').trim())
     const uncover = mount ? coverPage() : () => {}
     for (const node of filled) {
