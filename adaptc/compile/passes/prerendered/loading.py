@@ -76,8 +76,11 @@ def _shows_nothing(image: Element) -> bool:
 # What the markup after scripts lacks; what tells screen readers that the route changed is no part of a page either
 _LEFT_OUT = frozenset({"script", "noscript", "canvas"})
 _EARLY = frozenset({"modulepreload", "preload", "prefetch"})
-# Controls, of which the first click was lost, and what cannot be written twice; elements whose content a parser moves, or that have text alone
-_SINGLE = "button, input, select, textarea, [role=button], [tabindex], script, noscript, style, link, canvas, iframe, object, embed, video, audio, template, form"
+# Controls, whose first click was lost, and what cannot be written twice; what a parser moves, or has text alone
+_SINGLE = (
+    "button, input, select, textarea, [role=button], [tabindex], "
+    "script, noscript, style, link, canvas, iframe, object, embed, video, audio, template, form"
+)
 _STRICT = frozenset(
     {"table", "thead", "tbody", "tfoot", "tr", "colgroup", "select", "optgroup", "option", "textarea", "p"}
 )

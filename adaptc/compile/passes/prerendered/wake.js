@@ -131,37 +131,15 @@
     if (node.matches(':hover')) ['pointerover', 'mouseover', 'pointerenter', 'mouseenter'].map((type) => send(type))
   }
 
-  // Until an application has filled its empty root again, a copy of the page lies over it. Not longer, nor where more is in
-  // the page: its scripts would find elements of the copy, too
-  const coverPage = () => {
-    const { body, documentElement: root } = document, cover = body.cloneNode(true)
-    for (const script of cover.querySelectorAll('script')) script.remove()
-    Object.assign(cover.style, { position: 'absolute', inset: '0 0 auto', zIndex: 2147483647, pointerEvents: 'none' })
-    cover.inert = true
-    root.append(cover)
-    for (const animation of cover.getAnimations({ subtree: true })) if (isFinite(animation.effect.getComputedTiming().endTime)) animation.finish()
-    const top = (node) => node.firstElementChild.getBoundingClientRect().top
-    cover.style.top = top(body) - top(cover) + 'px'
-    body.style.opacity = 0
-    const uncover = () => {
-      cover.remove()
-      body.style.opacity = ''
-    }
-    return uncover
-  }
-
   const run = async () => {
     const focused = focusedIn(document), focus = { target: focused, place: placeOf(focused) }
     for (const link of all('link[rel=TYPE]')) link.rel = link.getAttribute('OWN')
     filled = all('[OWN-html]')
-    const mount = filled.find((node) => node.parentNode === document.body && !node.getAttribute('OWN-html').trim())
-    const uncover = mount ? coverPage() : () => {}
     for (const node of filled) {
-      if (node !== mount) node.style.minHeight = node.offsetHeight + 'px'
+      node.style.minHeight = node.offsetHeight + 'px'
       node.innerHTML = node.getAttribute('OWN-html')
       node.removeAttribute('OWN-html')
     }
-    if (mount) new MutationObserver(uncover).observe(mount, { childList: true })
     for (const node of all('li[OWN],ul[OWN]')) node.remove()
     for (const node of all('span[OWN]')) node.parentNode.replaceChildren(...node.childNodes)
     for (const node of all('button[OWN]')) {
@@ -197,7 +175,6 @@
     else if (entered && entered === focusedIn(document)) {
       for (const bubbles of [false, true]) entered.dispatchEvent(new FocusEvent(bubbles ? 'focusin' : 'focus', { bubbles, composed: true }))
     }
-    uncover()
     for (const node of filled) node.style.minHeight = ''
     edited.forEach(tell)
     done.forEach(repeat)
