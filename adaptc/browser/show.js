@@ -1,5 +1,6 @@
 // Returns what a page shows as one text: its words, its links, and the boxes of words, images and controls. As in proofs,
-// labels of controls may be others ("System" for "Light"), and hints that name a key may be missing, in labels, too: the page can be read. An icon in a control is a label.
+// labels of controls may be others ("System" for "Light", a moon for a sun), and hints that name a key may be missing, in
+// labels, too: the page can be read.
 (_, { isVisible, LABELLED, HINT }) => {
   const shown = [document.title]
   const box = ({ left, top, width, height }) => [left + scrollX, top + scrollY, width, height].map(Math.round).join(' ')

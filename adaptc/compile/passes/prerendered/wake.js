@@ -1,7 +1,8 @@
 // Lets the scripts of an application wait until a visitor uses something that the page cannot serve without them, runs
 // them in their order, and then repeats for them what the visitor did. Held scripts and hints have the type or relation
 // TYPE and their own in OWN, which disabled buttons have that can be pressed meanwhile, what scripts will write, and what
-// it stands for; OWN-html is the markup of an element that has what scripts will write. An event TYPE of the window, which proofs send, wakes them, too.
+// it stands for; OWN-html is the markup of an element that has what scripts will write. An event TYPE of the window,
+// which proofs send, wakes them, too.
 {
   const button = 'button,[type=button],[type=submit],[type=reset],[type=image],[type=checkbox],[type=radio]'
   const field = 'input:not(' + button + '),select,textarea,[contenteditable]'
