@@ -15,8 +15,9 @@ from adaptc.compile.engine.cache import derived as fact_store
 from adaptc.compile.engine.cache.derived import FactStore
 from adaptc.compile.engine.cache.store import Store
 from adaptc.core.facts import BoundedCache, FactKind, pack_facts, unpack_facts
-from adaptc.formats.script import script
+from adaptc.formats.script import facts
 from adaptc.formats.script.facts import SCRIPT, script_facts
+from adaptc.formats.script.script import Script
 
 LARGE = "document.querySelector('#open').src = 'large.jpg'; import('./a.js');\n" * 40
 
@@ -108,7 +109,7 @@ def test_a_script_is_scanned_once_for_all_pages_levels_and_runs(
     site: BuiltSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scanned: list[str] = []
-    monkeypatch.setattr(script, "scan", lambda text, scan=script.scan: scanned.append(text) or scan(text))
+    monkeypatch.setattr(facts, "Script", lambda text: scanned.append(text) or Script(text))
     site.build(build__levels=["lossless", "moderate"], build__jobs=1)
     site.build(build__levels=["lossless", "moderate", "extreme"], build__jobs=1)
     large = [text for text in scanned if len(text) > 1024]

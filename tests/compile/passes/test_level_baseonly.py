@@ -41,7 +41,7 @@ def body(markup, head=""):
         # images leave their words
         ("<p>a <img src=a.png alt='A cat' width=9> b", "<p>a [A cat] b"),
         ("<img src=a.png id=i class=c width=9>", "<span id=i class=c></span>"),
-        ("<a href=b.html><img src=a.png></a>", "<a href=b.html>b.html</a>"),
+        ("<a href=b.html><img src=a.png></a>", "<a href=b.html>b</a>"),
         ("<a href=b.html><img src=a.png><img src=a.png alt='To b'></a>", "<a href=b.html>To b</a>"),
         ("<a href=b.html><img src=a.png> b</a>", "<a href=b.html> b</a>"),
         ("<picture><source srcset=a.png><img src=a.png srcset='a.png 2x' alt=x></picture>",
