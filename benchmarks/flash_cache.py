@@ -158,7 +158,7 @@ def run_row(name: str, setting: Setting, config: Config, root: Path) -> dict[str
     )
     RunDirectory(output / "run").reset()
     with (
-        limited(server, instance, Row(SHARE, ()), policy.name) as origin,
+        limited(server, instance, Row("", SHARE, ()), policy.name) as origin,
         fronted(setting, origin.port, policy, folder / "cache") as port,
     ):
         wish = "X-Server-Actions: .moderate\r\n" if setting.chooses else ""

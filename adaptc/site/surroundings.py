@@ -6,6 +6,7 @@ Each finding has its reason. What two signs disagree on is not said: a first com
 from __future__ import annotations
 
 import contextlib
+import os
 import posixpath
 import re
 import tomllib
@@ -273,7 +274,15 @@ def _generator(docroot: Path | None, project: Path, page: str) -> Finding | None
     if docroot is not None and (docroot / _SPHINX).is_file():
         return Finding("Sphinx", _SPHINX)
     made = project_of(project)
-    return Finding(made[0].name, made[1]) if made is not None else None
+    return Finding(made[0].name, made[1]) if made is not None and _may_write(made[0], docroot, project) else None
+
+
+def _may_write(generator: Generator, docroot: Path | None, project: Path) -> bool:
+    """Whether a project writes a docroot: the usual one, or one right below it, not any site that lies in its tree."""
+    if docroot is None:
+        return True
+    place = os.path.relpath(docroot, project)
+    return place == generator.folder or os.sep not in place
 
 
 def _host(places: list[Path], project: Path) -> Finding | None:

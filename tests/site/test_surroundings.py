@@ -52,6 +52,12 @@ def test_generator_and_host(tmp_path: Path, files: dict[str, str], expected: tup
     assert named(look_around(docroot, tmp_path)) == expected
 
 
+def test_a_project_is_not_that_of_each_site_in_its_tree(tmp_path: Path) -> None:
+    write(tmp_path, {"mkdocs.yml": "", "examples/news/site/index.html": "<p>words", "site/index.html": "<p>words"})
+    assert look_around(tmp_path / "examples/news/site", tmp_path).generator is None
+    assert named(look_around(tmp_path / "site", tmp_path)) == ("MkDocs", None)
+
+
 def test_nothing_is_said_of_what_cannot_be_read(tmp_path: Path) -> None:
     assert look_around(tmp_path / "none", tmp_path / "none") == Surroundings()
     assert look_around(None, tmp_path) == Surroundings()
