@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from adaptc.daemons.control.load_meter import Meter
     from adaptc.daemons.control.machine import Machine
     from adaptc.daemons.control.settings import ControlSettings, SiteSettings
+    from adaptc.daemons.guard import Guard
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.sensors.cpu import CpuSource
@@ -158,10 +159,7 @@ def _run(
         machine = machine_of(settings, sites, cost)
         guard = None if settings.shadow else guard_of(runs, settings)
         if failure := _failing_canary(settings, sites, dry_run, reporter):
-            click.echo(f"adaptc: {failure}", err=True)
-            if guard:
-                guard.close()
-            return ExitCode.SERVER
+            return _refused(failure, guard)
         environment = Environment(
             _endpoints(settings, sites, dry_run),  # after the canary, whose requests are no load
             cpu,
@@ -196,6 +194,14 @@ def _failing_canary(
         if failure := canary_failure(settings, output, None if dry_run else RunDirectory.of(output), reporter):
             return failure
     return None
+
+
+def _refused(failure: str, guard: Guard | None) -> ExitCode:
+    """Say in what a server does not obey, and leave it as it is."""
+    click.echo(f"adaptc: {failure}", err=True)
+    if guard:
+        guard.close()
+    return ExitCode.SERVER
 
 
 def _purges(config: Config, sites: Mapping[str, SiteSettings]) -> Purges | None:

@@ -137,14 +137,14 @@ def workspace_for(config: Config, server: Server, origin: Server | None = None) 
 
 def _in_front_of(server: Server, origin: Server) -> Server:
     """Return a reverse proxy with what is expected of it because of its origin server."""
-    launcher, behind = launcher_of(server), launcher_of(origin)
-    expected = replace(launcher, omits=behind.omits, settling=behind.settling)
+    launcher, of_origin = launcher_of(server), launcher_of(origin)
+    expected = replace(launcher, omits=of_origin.omits, settling=of_origin.settling)
     if not server.is_cache:
         expected = replace(
             expected,
-            has_plain_ranges=behind.has_plain_ranges,
-            ignores_if_match=behind.ignores_if_match,
-            keeps_coding=behind.keeps_coding,
+            has_plain_ranges=of_origin.has_plain_ranges,
+            ignores_if_match=of_origin.ignores_if_match,
+            keeps_coding=of_origin.keeps_coding,
         )
     return replace(server, launcher=expected)
 

@@ -225,7 +225,7 @@ def _is_label(element: Node | None) -> bool:
 
 
 _SILENT = frozenset({"meta", "link", "script", "style", "template"})
-_ENDS = " \t\n.,;:!?)]\u2019'\u201d\u3001\u3002"  # what stands right behind a word
+_ENDS = " \t\n.,;:!?)]\u2019'\u201d\u3001\u3002"  # what follows a word without a space
 _LABEL = re.compile(r"[A-Z][^\W\d_]{2,20}(?: [a-z]{2,20})?:")
 _LABELS = frozenset({"cite", "strong", "b", "label"})
 
@@ -544,7 +544,7 @@ _JOINS = re.compile(r"(?:[:\uff1a]|\bby|[|\u00b7\u2022/])\s*$", re.IGNORECASE)  
 
 
 def _in_line(pieces: list[str]) -> str:
-    """Return pieces of a line with a sign between them; not behind a label, and not beside signs of the page's own."""
+    """Return pieces of a line with a sign between them; none after a label or next to the page's own signs."""
     line, before = "", ""
     for piece in pieces:
         text = _TAG.sub("", piece).strip()

@@ -76,7 +76,7 @@ def _meta(tree: Document, name: str) -> str:
 
 
 def without_site(title: str, site: str) -> str:
-    """Return what a title says before the name of the site, or behind one that it begins with."""
+    """Return what a title says before the name of the site, or after one that it begins with."""
     parts = [part for part in _SEPARATOR.split(title) if part]
     if not site or len(parts) < 2:
         return ""
