@@ -161,12 +161,14 @@ def _are_alike(one: frozenset[str], other: frozenset[str]) -> bool:
 async def _bare(browser: Chromium, tab: Tab, server: Server, url: str) -> str | None:
     """Return what a page shows without its scripts (``show.js``), as far as that can be seen.
 
+    One of Material for MkDocs has what stands in for its bundle at level ``unhydrated`` (``material.js``).
     What scripts stored in the tab does not matter without them.
     """
     try:
         async with asyncio.timeout(tab.patience):
             tab.serve(without_scripts(server), runs_scripts=False)
             await tab.load(url)
+            await tab.run(script("material"))
             return str(await tab.run(script("show")))
     except (BrowserError, TimeoutError):
         if not browser.is_running:

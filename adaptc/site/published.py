@@ -191,6 +191,7 @@ _FRAMEWORKS = {
         ("<astro-island", "Astro v", "/_astro/"),
         r"<astro-island\b|<meta[^>]+content=[\"']?Astro v|<script\b[^>]*\bsrc=[\"']?[^\"'\s>]*/_astro/",
     ),
+    "Material for MkDocs": (("mkdocs-material",), r"<meta[^>]+content=[\"']?[^\"'>]*\bmkdocs-material\b"),
     "Flutter": (("flutter_bootstrap.js", "main.dart.js"), r"\b(?:flutter_bootstrap|main\.dart)\.js\b"),
     "Blazor": (("_framework/blazor.",), r"\b_framework/blazor\."),
     "Create React App": (("static/js/main.",), r"\bstatic/js/main\.[0-9a-f]{8}\."),
@@ -230,7 +231,7 @@ class App:
 
     def __str__(self) -> str:
         if self.is_rendered:
-            return f"{self.name}, prerendered: at level unhydrated the scripts that hydrate its pages wait for visitors"
+            return f"{self.name}, prerendered: at level unhydrated its scripts wait for visitors"
         return (
             f"{self.name}, whose pages are written by scripts: add --browser, so that levels without scripts have "
             "their words; without it these levels are as the level above"

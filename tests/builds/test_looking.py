@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.samples.material import BUNDLE, BUNDLE_PATH, material_page
 from tests.sites.built import BuiltSite
 
 import adaptc
@@ -205,6 +206,18 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
     look(site)
     same = {path for path, seen in evidence(site).items() if seen.is_same_without_scripts}
     assert same == {"same.html", "noscript.html", "key.html", "label.html", "speck.html"}
+
+
+@pytest.mark.chromium
+def test_pages_of_material_are_the_same_with_what_stands_in_for_their_bundle(chromium: str, tmp_path: Path) -> None:
+    pages = {"index.html": material_page(), "more.html": material_page("<p id=more></p>")}
+    pages["more.html"] = pages["more.html"].replace("</body>", "<script>more.textContent = 'More'</script></body>")
+    site = site_of(tmp_path, pages).write({BUNDLE_PATH: BUNDLE})
+    look(site)
+    assert {path: seen.is_same_without_scripts for path, seen in evidence(site).items()} == {
+        "index.html": True,
+        "more.html": False,
+    }
 
 
 @pytest.mark.chromium

@@ -148,6 +148,10 @@ WORDS = "<main><p>" + "Ships are in the harbour. " * 9 + "</main>"
     ("page", "app"),
     [
         (f"<div id=__docusaurus>{WORDS}</div>", App("Docusaurus", True)),
+        (
+            f'<meta name="generator" content="mkdocs-1.6.1, mkdocs-material-9.8.2">{WORDS}',
+            App("Material for MkDocs", True),
+        ),
         (f"{WORDS}<script>self.__next_f.push([1])</script>", App("Next.js", True)),
         ("<div id=__nuxt></div><script src=a.js></script>", App("Nuxt", False)),
         (

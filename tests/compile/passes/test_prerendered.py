@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.samples.material import BUNDLE, BUNDLE_PATH, material_page
 from tests.samples.prerendered import ARTICLE, FILES, PAGES, page, prerendered
 from tests.sites.small import SmallSite
 
@@ -117,6 +118,7 @@ def test_a_heading_of_vitepress_stands_below_the_bars_once_a_link_leads_to_it(
 
 
 ALPINE = "<div x-data='{open: false}'><button @click='open = !open'>Menu</button><p x-show=open x-cloak>Ships</p></div>"
+POLICY = "a Content-Security-Policy restricts the page"
 ALPINE_HEAD = "<script defer src=/collapse.js></script><script defer src=/npm/alpinejs@3.14/cdn.js></script>"
 
 
@@ -144,6 +146,31 @@ def test_alpine_waits_where_a_browser_sees_the_same_and_all_its_directives_wait(
     assert [each.reason for each in rewritten.actions if each.verb == "kept"] == ([reason] if reason else [])
     held = [] if rewritten.content is None else parse(rewritten.content.decode()).select("script[type=adaptc-later]")
     assert [each.attr("data-later") for each in held] == ([] if reason else ["/npm/alpinejs@3.14/cdn.js"])
+
+
+@pytest.mark.parametrize(
+    ("more", "is_seen", "reason"),
+    [
+        ("", True, None),
+        ("", False, "only a browser says what it shows without scripts"),
+        ("<div class=tabbed-set></div>", True, "scripts run before a visitor uses anything"),
+        ("<div class='highlight annotate'></div>", True, "scripts run before a visitor uses anything"),
+        ("<meta http-equiv=Content-Security-Policy content='style-src *'>", True, POLICY),
+    ],
+)
+def test_the_bundle_of_material_waits_where_a_browser_saw_its_stand_in(
+    more: str, is_seen: bool, reason: str | None
+) -> None:
+    text = material_page().replace("<title>", f"{more}<title>") if more.startswith("<meta") else material_page(more)
+    files = {"index.html": text, BUNDLE_PATH: BUNDLE}
+    seen = {"index.html": PageEvidence((), is_same_without_scripts=True)} if is_seen else {}
+    rewritten = SmallSite(files, evidence=seen).rewrite(steps=DROP, promise="words")
+    assert [each.reason for each in rewritten.actions if each.verb == "kept"] == ([reason] if reason else [])
+    assert (rewritten.content is None) == bool(reason)
+    if rewritten.content is not None:
+        tree = parse(rewritten.content.decode())
+        assert [each.attr("data-later") for each in tree.select("script[type=adaptc-later]")] == [BUNDLE_PATH]
+        assert "md-typeset__scrollwrap" in tree.select("script:not([type])")[0].text
 
 
 def test_other_scripts_stay() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.samples.material import BUNDLE, BUNDLE_PATH, material_page
 from tests.samples.prerendered import ARTICLE, FILES, page
 from tests.sites.shown import URL, site
 from tests.sites.small import SmallSite
@@ -251,3 +252,42 @@ def test_letters_are_kept_that_are_typed_while_a_field_is_hydrated(chromium: str
             return await tab.run("() => document.querySelector('input').value")
 
     assert in_chromium(chromium, work) == "abcdefgh"
+
+
+COUNTED = (".md-typeset__scrollwrap", ".md-code__nav", "style[data-later]", "label:not([hidden])", "div[style]")
+STATE = f"""JSON.stringify([document.documentElement.className, globalThis.copied ?? '',
+...{list(COUNTED)}.map((selector) => document.querySelectorAll(selector).length)])"""
+BUTTON = "() => { const {x, y} = document.querySelector('.md-code__button').getBoundingClientRect(); return [x, y] }"
+
+
+@pytest.mark.chromium
+def test_a_click_on_a_button_that_stands_in_for_one_of_material_is_repeated_for_it(chromium: str) -> None:
+    seen = {"index.html": PageEvidence((), is_same_without_scripts=True)}
+    small = SmallSite({"index.html": material_page(), BUNDLE_PATH: BUNDLE}, evidence=seen)
+    content = small.rewrite(steps=(Step(BY_NAME["prerendered"], {"hydration": "drop"}),), promise="words").content
+    assert content is not None
+    server, asked = site({"index.html": content, BUNDLE_PATH: BUNDLE}), list[str]()
+
+    def answer(url: str) -> Answer | None:
+        asked.append(url)
+        return server(url)
+
+    async def state(tab: Tab) -> str:
+        return str((await tab.send("Runtime.evaluate", {"expression": STATE}))["result"]["value"])
+
+    async def work(browser: Chromium) -> tuple[str, list[str], str]:
+        async with browser.tab(answer, 1280, 600, is_drawn=True) as tab:
+            await tab.open(URL)
+            before, first = await state(tab), [url for url in asked if url.endswith(".js")]
+            box = await tab.run(BUTTON)
+            points = [{"x": box[0] + 2, "y": box[1] + 2}]
+            await tab.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": points})
+            await tab.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+            async with asyncio.timeout(PATIENCE):
+                while "make" not in await state(tab):
+                    await asyncio.sleep(0.02)
+            return before, first, await state(tab)
+
+    before, first, after = in_chromium(chromium, work)
+    assert (before, first) == ('["js","",1,1,1,1,0]', [])
+    assert after == '["js","make",1,1,0,1,1]'

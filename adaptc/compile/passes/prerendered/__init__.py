@@ -23,7 +23,7 @@ from adaptc.compile.passes.prerendered.dependence import (
     held_imports,
     let_followers_run,
 )
-from adaptc.compile.passes.prerendered.hydration import ANY, Framework, Hydration, find_framework
+from adaptc.compile.passes.prerendered.hydration import ANY, MATERIAL, Framework, Hydration, find_framework
 from adaptc.compile.passes.prerendered.loading import find_written, load_lazy_images, write_content
 from adaptc.compile.passes.prerendered.vitepress import (
     DEPTHS,
@@ -80,7 +80,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
         keep_scroll_offset(editor, screen_sheets(editor.tree, page.base, view))
     actions = list(_write(editor, written, page, view))
     actions += list(_adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1], depths))
-    _hold(editor, hydration)
+    _hold(editor, hydration, _wake_script() + (";" + _material_script()) * (framework.name == MATERIAL))
     held = Action(NAME, "held", subject, "it runs once a visitor uses what it serves", len(hydration.scripts))
     imports = held_imports(hydration, page, view)
     actions += [Action(NAME, "held", path, "only scripts that wait load it") for path in imports if path not in files]
@@ -116,6 +116,8 @@ def _reason_to_run(
         return "scripts run before a visitor uses anything"
     if evidence is None:
         reason = "only a browser says what it shows without scripts" if framework.needs_evidence else brought_reason()
+    if framework.name == MATERIAL and page.has_policy:
+        return "a Content-Security-Policy restricts the page"
     if not reason and not page.policy.allows_script(_wake_script()):
         reason = "its Content-Security-Policy forbids the script that waits for visitors"
     return reason
@@ -162,8 +164,8 @@ def _streamed_tree(editor: Editor) -> Document:
 _OWN = "data-later"
 
 
-def _hold(editor: Editor, hydration: Hydration) -> None:
-    editor.insert_before(hydration.scripts[0], f"<script>{_wake_script()}</script>")
+def _hold(editor: Editor, hydration: Hydration, script: str) -> None:
+    editor.insert_before(hydration.scripts[0], f"<script>{script}</script>")
     for script in hydration.scripts:
         kind, address = script.attr("type"), script.attr("src")
         if kind is not None:
@@ -179,7 +181,20 @@ def _hold(editor: Editor, hydration: Hydration) -> None:
 
 @cache
 def _wake_script() -> str:
-    source = package_files(__package__).joinpath("wake.js").read_text("utf-8")
+    return _filled(_source(__package__, "wake.js"))
+
+
+@cache
+def _material_script() -> str:
+    """Return what does for a page what the bundle of Material would do, and did as a browser looked (``look.py``)."""
+    return _filled(f"({_source('adaptc.browser', 'material.js')})()")
+
+
+def _source(package: str | None, name: str) -> str:
+    return package_files(package).joinpath(name).read_text("utf-8").strip()
+
+
+def _filled(source: str) -> str:
     filled = re.sub(r"\b(?:OWN|TYPE)\b", lambda match: HELD_TYPE if match[0] == "TYPE" else _OWN, source)
     return minify_script(filled) or filled
 

@@ -17,7 +17,7 @@ from adaptc.site.published import is_hydratable
 if TYPE_CHECKING:
     from turbohtml import Document, Element
 
-__all__ = ["ANY", "Hydration", "find_framework", "imported_urls", "inline_code"]
+__all__ = ["ANY", "MATERIAL", "Hydration", "find_framework", "imported_urls", "inline_code"]
 
 # ---- The frameworks that prerender pages: how such a page looks, and which of its scripts hydrate it
 # Hydration builds the page that is there already once more in the browser, from the code of its components and a copy
@@ -55,6 +55,7 @@ class Framework:
 _HEX = r"[\w.~-]+[.-][0-9a-f]{8,}\.js$"
 _BASE64 = r"[\w.~@$-]+[.-](?=[\w-]*[0-9A-Z])[\w-]{8,}(?:\.lean)?\.m?js$"
 
+MATERIAL = "Material for MkDocs"
 FRAMEWORKS = (
     Framework("Docusaurus", "#__docusaurus", re.compile(rf"(?:^|/)(?:assets/js/)?{_HEX}"), mark="#__docusaurus"),
     Framework(
@@ -136,6 +137,19 @@ FRAMEWORKS = (
         needs=re.compile(
             r"""\s(?:x-(?:init|effect|intersect|teleport|resize|sort)\b|(?:@|x-on:)(?!click|key|input|change|submit)[\w.:-]+)"""
             r"""|<a\b[^>]*\shref=["']?[^"'#\s>][^>]*\s(?:@|x-on:)click|<a\b[^>]*\s(?:@|x-on:)click[^>]*\shref=["']?[^"'#\s>]"""
+        ),
+    ),
+    # Its bundle works on pages that MkDocs wrote (``material.js`` stands in for it). More runs before a visitor uses
+    # anything: tabs with a mark that moves, notes in code, diagrams, versions, consent
+    Framework(
+        MATERIAL,
+        "body",
+        re.compile(r"(?:^|/)assets/javascripts/bundle\.[0-9a-f]{8}\.min\.js$"),
+        mark='meta[name=generator][content*="mkdocs-material"]',
+        needs_evidence=True,
+        needs=re.compile(
+            r"""\b(?:tabbed-set|mermaid|md-banner__button)\b|"content\.code\.(?:annotate|select)"|"provider": """
+            r"""|__consent|\bclass=["'][^"']*\b(?:annotate|select)\b"""
         ),
     ),
 )

@@ -2,7 +2,7 @@
 // them in their order, and then repeats for them what the visitor did. Held scripts and hints have the type or relation
 // TYPE and their own in OWN, which disabled buttons have that can be pressed meanwhile, what scripts will write, and what
 // it stands for; OWN-html is the markup of an element that has what scripts will write. An event TYPE of the window,
-// which proofs send, wakes them, too.
+// which proofs send, wakes them, too; it is sent once they ran.
 {
   const button = 'button,[type=button],[type=submit],[type=reset],[type=image],[type=checkbox],[type=radio]'
   const field = 'input:not(' + button + '),select,textarea,[contenteditable]'
@@ -158,6 +158,7 @@
       else await copy(script)
     }
     await Promise.all([...started, ...late.map(copy)])
+    dispatchEvent(new Event('TYPE'))
     // Until somebody listens to what was used, and nothing more has changed for a while, but not for ever
     for (const end = now() + 5000; now() < end && !(now() - last > 80 && done.every(isReadyFor) && [...edited.keys()].every(isReady));) {
       await wait()

@@ -1,0 +1,60 @@
+// Does what the bundle of Material for MkDocs does before a visitor uses anything, while that waits: the class of the
+// root, colours, tables that scroll, buttons that copy code, side bars as high as the window. The event TYPE of the window,
+// once the bundle ran, undoes what is there twice. OWN marks what it adds. In other pages nothing happens.
+() => {
+  const all = (selector) => [...document.querySelectorAll(selector)]
+  const root = document.documentElement, header = document.querySelector('.md-header'), main = document.querySelector('.md-main')
+  if (!header || !main || !root.matches('.no-js') || !document.querySelector('meta[name=generator][content*="mkdocs-material"]')) return
+  const make = (tag, name) => {
+    const element = document.createElement(tag)
+    element.className = name
+    element.setAttribute('OWN', '')
+    return element
+  }
+  const { features, translations } = JSON.parse(document.querySelector('#__config').text)
+  root.classList.replace('no-js', 'js')
+
+  const inputs = all('[data-md-component=palette] input'), color = (input, name) => input.getAttribute('data-md-color-' + name)
+  if (inputs[0]) {
+    const known = typeof __md_get === 'undefined' ? null : __md_get('__palette')
+    const place = known ? known.index : inputs.findIndex((input) => matchMedia(color(input, 'media')).matches)
+    const input = inputs[Math.max(0, Math.min(place, inputs.length - 1))]
+    const light = matchMedia('(prefers-color-scheme: light)').matches ? 'light' : 'dark'
+    const shown = color(input, 'media') === '(prefers-color-scheme)' && document.querySelector(`[data-md-color-media="(prefers-color-scheme: ${light})"]`) || input
+    for (const name of ['scheme', 'primary', 'accent']) document.body.setAttribute('data-md-color-' + name, color(shown, name))
+    for (const each of inputs) if (each.nextElementSibling) each.nextElementSibling.hidden = each !== input
+  }
+
+  for (const table of all('.md-content table:not([class])')) {
+    const outer = make('div', 'md-typeset__scrollwrap'), inner = make('div', 'md-typeset__table')
+    table.replaceWith(outer)
+    outer.append(inner)
+    inner.append(table)
+  }
+  for (const code of all('.md-content pre:not(.mermaid) > code')) {
+    if (!code.closest('.copy') && (!features.includes('content.code.copy') || code.closest('.no-copy'))) continue
+    const nav = make('nav', 'md-code__nav'), button = make('button', 'md-code__button')
+    button.title = translations['clipboard.copy']
+    button.setAttribute('data-md-type', 'copy')
+    nav.append(button)
+    code.before(nav)
+  }
+
+  // As high as what the window shows of the main part, less the padding of the bar
+  const above = (element) => element.getBoundingClientRect().top + scrollY
+  const place = above(main.firstElementChild), height = main.offsetHeight - place + above(main), style = make('style', '')
+  const bars = (width, name) => `@media screen and (min-width:${width}){.md-sidebar--${name}{height:auto!important;top:${header.offsetHeight}px!important}` +
+    `.md-sidebar--${name} .md-sidebar__scrollwrap{max-height:calc(min(100vh - ${place}px,${height}px) - 2.4rem)}}`
+  style.textContent = bars('60em', 'secondary') + bars('76.25em', 'primary')
+  document.head.append(style)
+  for (const link of all('.md-sidebar .md-nav__link--active[href]')) {
+    const bar = link.closest('.md-sidebar__scrollwrap')
+    if (link.clientHeight) bar.scrollTop = link.offsetTop - bar.offsetTop - bar.offsetHeight / 2
+  }
+
+  addEventListener('TYPE', () => {
+    style.remove()
+    for (const nav of all('nav[OWN]')) nav.remove()
+    for (const wrapper of all('div.md-typeset__table[OWN]')) wrapper.parentNode.replaceWith(...wrapper.childNodes)
+  }, { once: true })
+}
