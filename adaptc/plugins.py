@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from mkdocs.plugins import BasePlugin
 
-LEVEL = "web"
 # Of hidden directories only this one is published (RFC 8615)
 _WELL_KNOWN = ".well-known"
 _LAST = 900  # after the generators' other extensions, the usual priority of which is 500
@@ -28,25 +27,21 @@ def adapt_in_place(site: Path, kept: Path, say: Callable[[str], object], setting
     """Replace the files of ``site``, which a generator has written, by those of a level, and ``say`` what that saves.
 
     ``kept`` is a directory of the plugin's own, which must not be published: it has the generator's files, the output
-    of the build and its cache. ``settings`` are ``level`` and ``base_url``. Raises ``UsageError``,
+    of the build and its cache. ``settings`` are ``level``, ``base_url`` and ``browser``. Raises ``UsageError``,
     ``Busy`` and ``OSError`` as a build does; the site is then as the generator made it.
     """
     from adaptc.cli.site_options import with_base_url
     from adaptc.compile.engine.reporting import Silent
     from adaptc.workflow.api import build
-    from adaptc.workflow.configuration import load_config
+    from adaptc.workflow.configuration import load_config, settings_for_hosts
     from adaptc.workflow.export.export import export_site
 
-    level = settings.get("level") or LEVEL
     own, adapted = kept / "site", kept / "adapted"
     _collect(site, own, adapted)
-    overrides = {
-        "docroot": own,
-        "output": kept / "opt",
-        "build.levels": tuple(dict.fromkeys(("full", level))),
-        "site.base_url": settings.get("base_url"),
-    }
-    config = with_base_url(load_config(overrides=overrides))
+    overrides = {"docroot": own, "output": kept / "opt", "site.base_url": settings.get("base_url")}
+    given = load_config(overrides=overrides)
+    level, chosen = settings_for_hosts(given, settings.get("level"), browser=settings.get("browser"))
+    config = with_base_url(load_config(overrides={**overrides, **chosen}))
     result = build(config, requires_pages=True)
     before = set(_files(adapted))
     export_site(config, level, adapted, "none", Silent())
@@ -146,7 +141,7 @@ def _mkdocs_plugin() -> type[BasePlugin[Any]]:
 
         config_scheme = (
             ("enabled", config_options.Type(bool, default=True)),
-            ("level", config_options.Type(str, default=LEVEL)),
+            ("level", config_options.Optional(config_options.Type(str))),
             ("cache", config_options.Type(str, default=".cache/adaptc")),
         )
         is_serving = False
@@ -181,7 +176,7 @@ def setup(app: Any) -> dict[str, Any]:
     """Register the extension: ``extensions = ["adaptc.plugins"]``, with ``adaptc_level`` and ``adaptc_enabled``."""
     from adaptc.core.version import VERSION
 
-    app.add_config_value("adaptc_level", LEVEL, "", [str])
+    app.add_config_value("adaptc_level", None, "", [str, type(None)])
     app.add_config_value("adaptc_enabled", True, "", [bool])
     app.connect("builder-inited", _sphinx_begins)
     app.connect("build-finished", _sphinx_finished, priority=_LAST)
@@ -228,5 +223,5 @@ def _pelican_finished(pelican: Any) -> None:
     settings = pelican.settings
     if not settings.get("ADAPTC_ENABLED", True):
         return
-    chosen = {"level": settings.get("ADAPTC_LEVEL", LEVEL), "base_url": _address(settings.get("SITEURL"))}
+    chosen = {"level": settings.get("ADAPTC_LEVEL"), "base_url": _address(settings.get("SITEURL"))}
     _adapt(Path(settings["OUTPUT_PATH"]), _kept_by_pelican(settings), logging.getLogger(__name__), chosen)

@@ -17,7 +17,6 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const { version } = JSON.parse(fs.readFileSync(new URL("./package.json", import.meta.url), "utf8"));
-const LEVEL = "web";
 // Hosts keep what is below node_modules between builds
 const KEPT = path.join("node_modules", ".cache", "adaptc");
 
@@ -52,18 +51,17 @@ function run(words, embedded) {
  * is kept in `cache`, with the output of the build: only what changed is built again, and nothing is adapted twice. What cannot
  * be done is told, and leaves the site as it is; with `strict` it throws.
  */
-export function adapt(site, { level = LEVEL, cache = KEPT, baseUrl, enabled = true, strict = false } = {}) {
+export function adapt(site, { level, cache = KEPT, baseUrl, browser, enabled = true, strict = false } = {}) {
   if (!enabled) return;
   const kept = path.resolve(cache, path.resolve(site).replace(/[^A-Za-z0-9]+/g, "-"));
   const [own, adapted, output] = ["site", "adapted", "opt"].map((name) => path.join(kept, name));
   const before = new Set(files(adapted));
   collect(site, own, adapted);
   const address = /^https?:\/\//i.test(baseUrl ?? "") ? ["--base-url", baseUrl] : [];
-  const built = run(["build", own, "-o", output, "--level", "full", "--level", level, ...address], true);
-  const problem = built > 1 ? "build" : run(["export", level, adapted, own, "-o", output, "--encodings", "none"], true) ? "export" : "";
-  if (problem) {
-    if (strict) throw new Error(`adaptc ${problem} failed`);
-    console.warn(`adaptc: ${problem} failed, the site stays as it is`);
+  const chosen = [...(level ? ["--level", level] : []), ...(browser === false ? ["--no-browser"] : [])];
+  if (run(["web", own, adapted, "-o", output, ...chosen, ...address], true) > 1) {
+    if (strict) throw new Error("adaptc web failed");
+    console.warn("adaptc: web failed, the site stays as it is");
     return;
   }
   publish(site, own, adapted, before);
@@ -180,7 +178,7 @@ export async function onPostBuild({ constants, inputs, utils }) {
 if (process.argv[1] && fs.realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const [command, ...words] = process.argv.slice(2);
   if (command === "adapt" && words.length) {
-    const [site, level = LEVEL] = words;
+    const [site, level] = words;
     adapt(site, { level, strict: true });
   } else {
     process.exitCode = run(process.argv.slice(2));

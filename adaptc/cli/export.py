@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,9 +100,8 @@ def _record(done: Export, level: str) -> dict[str, Any]:
 
 # ---- adaptc web: from the site to what is published, in one go
 
-FULL, WEB = "full", "web"
-# As ``--browser`` without a number; and the line of a phone on which the home page is measured
-_LOOKED_AT, _LINE = 3, "3g"
+# The line of a phone on which the home page is measured
+_LINE = "3g"
 # The share of an export above which it is said how to leave out source maps
 _MANY_MAPS = 0.1
 
@@ -111,7 +110,7 @@ _MANY_MAPS = 0.1
 @click.argument("docroot", metavar="SITE", type=_FOLDER)
 @click.argument("dest", metavar="[PUBLIC]", type=_FOLDER, default="public")
 @click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="What is kept for the next run.  [default: opt]")
-@click.option("--level", default=WEB, metavar="NAME", show_default=True, help="The level to publish.")
+@click.option("--level", metavar="NAME", help="The level to publish.  [default: web, or deferred]")
 @click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes.")
 @click.option("--base-url", metavar="URL", help="The URL under which SITE is published.")
 @click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]")
@@ -125,7 +124,7 @@ def web(
     docroot: Path,
     dest: Path,
     output: Path | None,
-    level: str,
+    level: str | None,
     effort: str | None,
     base_url: str | None,
     jobs: int | None,
@@ -133,20 +132,18 @@ def web(
 ) -> ExitCode:
     """Build and export SITE for hosts that only send files.
 
-    It goes to PUBLIC, by default "public". The same as "adaptc build SITE --level full --level web --browser" and
-    "adaptc export web PUBLIC --encodings none", with a table of what is saved; of files that such hosts compress
-    themselves only Brotli is made, to count them. Only what changed is built; SITE is never written to.
+    It goes to PUBLIC, by default "public". The same as "adaptc build SITE --level full --level web --browser", with
+    cost.preset = "static-host", and "adaptc export web PUBLIC --encodings none", with a table of what is saved; of
+    files that such hosts compress themselves only Brotli is made, to count them. Only what changed is built; SITE is
+    never written to. Of a site that a framework prerendered the level is deferred: its scripts wait for visitors.
     """
     from adaptc.workflow.api import build
+    from adaptc.workflow.configuration import settings_for_hosts
     from adaptc.workflow.export.export import export_site, refuse_destination
 
     build_settings = {"build.effort": effort, "build.jobs": jobs}
     settings = {"docroot": docroot, "output": output, "site.base_url": base_url, **build_settings}
-    given = invocation.load(settings)
-    levels = _levels(given, level)
-    chosen = {"build.levels": levels, "browser.pages": _pages(given, browser)}
-    if levels == [FULL, level]:  # such hosts encode themselves; one coding says what is sent
-        chosen |= {"codings.gz": False, "codings.zst": False}
+    level, chosen = settings_for_hosts(invocation.load(settings), level, browser=browser)
     config = with_mirror(invocation.load({**settings, **chosen}))
     refuse_destination(config, dest)
     with watching(invocation) as progress:
@@ -165,25 +162,6 @@ def web(
     return exit_code(said)
 
 
-def _levels(config: Config, level: str) -> list[str]:
-    """Return the levels to build: full, to compare with, ``level``, and those that output or file have already."""
-    from adaptc.config.config import Config as Defaults
-    from adaptc.config.config_file import read_last_build
-
-    is_known = config.build.levels != Defaults().build.levels or read_last_build(config.output) is not None
-    return list(dict.fromkeys([FULL, level, *(config.build.levels if is_known else ())]))
-
-
-def _pages(config: Config, browser: bool | None) -> int | str:
-    """Return at how many pages of each template a browser looks."""
-    from adaptc.browser import find_chromium
-
-    if browser is False:
-        return 0
-    wanted = browser or find_chromium(config.browser.program) is not None
-    return config.browser.pages or (_LOOKED_AT if wanted else 0)
-
-
 def _paints(config: Config, level: str, progress: Progress) -> tuple[PagePaint, ...]:
     """Return how soon a phone shows the home page before and after; nothing where that cannot be measured."""
     from adaptc.core.diagnostics import UsageError
@@ -200,7 +178,7 @@ _Sides = tuple["LevelFigures", "LevelFigures"]
 
 def _sides(figures: SiteFigures, level: str) -> _Sides:
     by_name = {each.level: each for each in figures.levels}
-    return by_name[FULL], by_name[level]
+    return by_name["full"], by_name[level]
 
 
 def _saved_rows(size: int, sides: _Sides, done: Export, paints: tuple[PagePaint, ...]) -> Iterator[list[str]]:
@@ -244,26 +222,14 @@ def _source_maps(config: Config, done: Export) -> Iterator[str]:
         yield f"{written_bytes(size)} of it are source maps, for which only developer tools ask; without: {setting}"
 
 
-def _lighter(config: Config, done: Export) -> Iterator[str]:
-    """Yield how a site that a framework rendered gets lighter than at a level that keeps its scripts."""
-    from adaptc.site.published import find_app
-
-    app = find_app(config.docroot, config.site.index) if config.docroot is not None else None
-    if app is not None and app.is_rendered:
-        names = (config.docroot, f"{done.destination}-light", config.output)
-        site, dest, output = (shlex.quote(str(each)) for each in names)
-        yield f"{app}, and it looks a little plainer. To try that:"
-        yield f"  adaptc web {site} {dest} --level unhydrated -o {output}"
-
-
 def _next_steps(config: Config, level: str, done: Export) -> Iterator[str]:
     output = config.output
-    yield f"Publish {done.destination} in the place of {config.docroot}; keep {output} for the next run, unpublished."
+    if not os.environ.get("ADAPTC_EMBEDDED"):  # a plugin of a generator, which publishes it
+        place = f"{done.destination} in the place of {config.docroot}"
+        yield f"Publish {place}; keep {output} for the next run, unpublished."
     yield from _source_maps(config, done)
-    if level == WEB:
-        yield from _lighter(config, done)
     yield f"What was done to each page: {output}/report.html. Both side by side: adaptc preview -o {output}"
     if config.browser.pages:
         yield f"To prove in a browser that pages keep what {level} promises: adaptc prove -o {output} --level {level}"
-    elif level == WEB:
+    else:
         yield "With Chromium (--browser), images are offered as small as they are shown."

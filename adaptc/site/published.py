@@ -231,7 +231,7 @@ class App:
 
     def __str__(self) -> str:
         if self.is_rendered:
-            return f"{self.name}, prerendered: at level unhydrated its scripts wait for visitors"
+            return f"{self.name}, prerendered: at levels unhydrated and deferred its scripts wait for visitors"
         return (
             f"{self.name}, whose pages are written by scripts: add --browser, so that levels without scripts have "
             "their words; without it these levels are as the level above"
@@ -252,6 +252,12 @@ def find_app(docroot: Path, index_names: Iterable[str]) -> App | None:
     name = max(names, key=names.count)
     is_rendered = any(_characters(text) >= _FEWEST_CHARACTERS for _, text in named)
     return None if is_rendered and name in _BUNDLED else App(name, is_rendered)
+
+
+def level_for_hosts(docroot: Path, index_names: Iterable[str]) -> str:
+    """Return the level that is published on hosts that only send files, where nobody names one."""
+    app = find_app(docroot, index_names)
+    return "deferred" if app is not None and app.is_rendered else "web"
 
 
 # They render no pages when a site is built

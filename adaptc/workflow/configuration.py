@@ -72,6 +72,38 @@ def configured_levels(config: Config) -> tuple[Level, ...]:
     return choose_levels(config.build.levels, known_levels(config))
 
 
+# ---- a site for hosts that only send files
+
+# As ``--browser`` without a number
+_LOOKED_AT = 3
+
+
+def settings_for_hosts(given: Config, level: str | None, *, browser: bool | None) -> tuple[str, dict[str, Any]]:
+    """Return the level that is published on hosts that only send files, and settings, where ``given`` has no others.
+
+    By default it is the one that ``level_for_hosts`` names. Full is built, too, to compare with, and what the output or
+    the file have already. A ``browser`` looks at pages, by default where there is one. Such hosts speak HTTP/2, and
+    encode themselves: of the codings one says what is sent.
+    """
+    from adaptc.browser import find_chromium
+    from adaptc.config.config import CostConfig
+    from adaptc.config.config_file import read_last_build
+    from adaptc.site.published import level_for_hosts
+
+    if level is None:
+        level = level_for_hosts(given.docroot, given.site.index) if given.docroot is not None else "web"
+    is_known = given.build.levels != Config().build.levels or read_last_build(given.output) is not None
+    levels = list(dict.fromkeys(["full", level, *(given.build.levels if is_known else ())]))
+    wanted = browser or (browser is None and find_chromium(given.browser.program) is not None)
+    pages = 0 if browser is False else given.browser.pages or _LOOKED_AT * wanted
+    chosen: dict[str, Any] = {"build.levels": levels, "browser.pages": pages}
+    if given.cost == CostConfig():
+        chosen["cost.preset"] = "static-host"
+    if len(levels) == len({"full", level}):
+        chosen |= {"codings.gz": False, "codings.zst": False}
+    return level, chosen
+
+
 # ---- tables that only some commands use: their modules are imported only if the table is in the file
 
 

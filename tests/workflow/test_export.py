@@ -436,19 +436,29 @@ def test_one_command_says_how_to_leave_out_source_maps(tmp_path: Path) -> None:
     assert names(site) == {*FILES, "app.js"}
 
 
-def test_one_command_names_the_level_that_saves_most_of_a_rendered_site(tmp_path: Path) -> None:
+def test_one_command_lets_the_scripts_of_a_rendered_site_wait(tmp_path: Path) -> None:
     site = BuiltSite(tmp_path).write(
         {**prerendered_files.FILES, "index.html": prerendered("Docusaurus", ARTICLE + "<p>words and words" * 30)}
     )
     (site.docroot / "b.html").unlink()
-    ended = run_web(site, "site")
-    assert ended.returncode == 0, ended.stderr
-    said = ended.stdout
-    assert "Docusaurus, prerendered: at level unhydrated its scripts wait for visitors" in said
-    (words,) = (line.split()[1:] for line in said.splitlines() if line.startswith("  adaptc "))
-    lighter = run(site, *words[1:], "--no-browser", name=words[0])
-    assert lighter.returncode == 0, lighter.stderr
-    assert "data-later" in (tmp_path / "public-light/index.html").read_text()
+    told = json.loads(run_web(site, "site", "--format", "json").stdout)
+    assert (told["level"], b"data-later" in read(site, "index.html")) == ("deferred", True)
+    assert told["after"]["transfer_per_page"] < 0.7 * told["before"]["transfer_per_page"]
+    assert {each.name for each in site.output.iterdir()} >= {"full", "deferred"}
+    told = json.loads(run_web(site, "site", "--level", "web", "--format", "json").stdout)
+    assert (told["level"], b"data-later" in read(site, "index.html")) == ("web", False)
+
+
+def test_one_command_reckons_with_what_a_visitor_waits_for(tmp_path: Path) -> None:
+    """A sheet that all pages share stays a file, unless the file of settings has costs of its own."""
+    sheet = "".join(f".c{number} {{ margin: {number}px }}\n" for number in range(400))
+    pages = {f"{name}.html": PAGE.replace("<title>", "<link rel=stylesheet href=a.css><title>") for name in "xyz"}
+    site = BuiltSite(tmp_path).write({**pages, "a.css": sheet})
+    run_web(site, "site")
+    assert b"a.css" in read(site, "x.html")
+    (tmp_path / "adaptc.toml").write_text("[cost]\npages_per_visit = 1.0\n")
+    run_web(site, "site")
+    assert b"a.css" not in read(site, "x.html")
 
 
 def test_one_command_builds_no_level_that_there_is_not(tmp_path: Path) -> None:

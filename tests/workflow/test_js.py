@@ -26,26 +26,27 @@ pytestmark = pytest.mark.skipif(NODE is None, reason="needs Node.js")
 # What each generator calls, with the arguments that it gives
 CALLS = {
     "astro": """
-        const { hooks } = adaptc.astro({ level: "lossless" });
+        const { hooks } = adaptc.astro({ level: "lossless", browser: false });
         hooks["astro:config:done"]({ config: { site: "https://user.example", base: "/herons" } });
         hooks["astro:build:done"]({ dir: new URL("dist/", `file://${process.cwd()}/`) });""",
     "vite": """
-        const plugin = adaptc.vite({ level: "lossless" });
+        const plugin = adaptc.vite({ level: "lossless", browser: false });
         plugin.configResolved({ root: process.cwd(), build: { outDir: "dist", ssr: false } });
         plugin.closeBundle.handler();""",
     "eleventy": """
         let end;
-        adaptc.eleventy({ on: (name, handler) => (end = name === "eleventy.after" && handler) }, { level: "lossless" });
+        const config = { on: (name, handler) => (end = name === "eleventy.after" && handler) };
+        adaptc.eleventy(config, { level: "lossless", browser: false });
         end({ dir: { output: "dist" }, runMode: "build" });
         end({ dir: { output: "none" }, runMode: "serve" });""",
     "docusaurus": """
-        const plugin = adaptc.default({}, { id: "default", level: "lossless" });
+        const plugin = adaptc.default({}, { id: "default", level: "lossless", browser: false });
         const siteConfig = { url: "https://user.example", baseUrl: "/herons/" };
         await plugin.postBuild({ outDir: "dist", siteConfig });""",
     "netlify": """
         const cache = { restore: () => {}, save: (place) => console.log(`kept ${place}`) };
         const constants = { PUBLISH_DIR: "dist" };
-        await adaptc.onPostBuild({ constants, inputs: { level: "lossless" }, utils: { cache } });""",
+        await adaptc.onPostBuild({ constants, inputs: { level: "lossless", browser: false }, utils: { cache } });""",
 }
 
 
@@ -90,7 +91,7 @@ def test_a_generator_replaces_its_site(generator: str, place: Path) -> None:
 
 
 def test_nothing_is_adapted_twice_and_what_is_gone_is_gone(place: Path) -> None:
-    adapt = 'adaptc.adapt("dist", { level: "lossless" });'
+    adapt = 'adaptc.adapt("dist", { level: "lossless", browser: false });'
     call(place, adapt)
     first = (place / "dist/index.html").read_bytes()
     write(place, {"about.html": PAGE.format("other")})

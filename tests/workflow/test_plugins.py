@@ -87,7 +87,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 def adapt(site: Path) -> list[str]:
     said: list[str] = []
-    adapt_in_place(site, site.parent / "kept", said.append, {"level": "lossless"})
+    adapt_in_place(site, site.parent / "kept", said.append, {"level": "lossless", "browser": False})
     return said
 
 

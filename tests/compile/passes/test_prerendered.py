@@ -500,13 +500,14 @@ def test_rules_for_what_held_scripts_make_stay() -> None:
     assert ".made{" in text or "/a.css" in text
 
 
-def test_unhydrated_is_moderate_but_for_hydration() -> None:
+@pytest.mark.parametrize(("name", "base"), [("unhydrated", "moderate"), ("deferred", "web")])
+def test_levels_at_which_hydration_waits_are_others_but_for_that(name: str, base: str) -> None:
     levels = load_levels(known_passes=KNOWN_PASSES)
-    moderate, unhydrated = ({use.name: use for use in levels[name].passes} for name in ("moderate", "unhydrated"))
-    assert moderate["prerendered"].option("hydration") == "keep"
-    assert unhydrated["prerendered"].option("hydration") == "drop"
-    assert list(moderate) == list(unhydrated)
-    assert [name for name in moderate if moderate[name] != unhydrated[name]] == ["prerendered"]
+    kept, held = ({use.name: use for use in levels[each].passes} for each in (base, name))
+    assert kept["prerendered"].option("hydration") == "keep"
+    assert held["prerendered"].option("hydration") == "drop"
+    assert list(kept) == list(held)
+    assert [each for each in kept if kept[each] != held[each]] == ["prerendered"]
 
 
 def test_islands_load_their_scripts_unless_they_wait() -> None:
