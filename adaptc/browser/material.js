@@ -40,17 +40,22 @@
     code.before(nav)
   }
 
-  // As high as what the window shows of the main part, less the padding of the bar
-  const above = (element) => element.getBoundingClientRect().top + scrollY
-  const place = above(main.firstElementChild), height = main.offsetHeight - place + above(main), style = make('style', '')
-  const bars = (width, name) => `@media screen and (min-width:${width}){.md-sidebar--${name}{height:auto!important;top:${header.offsetHeight}px!important}` +
-    `.md-sidebar--${name} .md-sidebar__scrollwrap{max-height:calc(min(100vh - ${place}px,${height}px) - 2.4rem)}}`
-  style.textContent = bars('60em', 'secondary') + bars('76.25em', 'primary')
+  // As high as the window below the header, or the main part, less the padding of the bar; at the top of the page less
+  // what is between the two, by which the bundle scrolls the bar to the link to the page
+  const above = main.firstElementChild.getBoundingClientRect().top - main.getBoundingClientRect().top
+  const top = header.offsetHeight, height = main.offsetHeight - above, style = make('style', '')
+  const setHeight = (space) => {
+    const bars = (width, name) => `@media screen and (min-width:${width}){.md-sidebar--${name}{height:auto!important;top:${top}px!important}` +
+      `.md-sidebar--${name} .md-sidebar__scrollwrap{max-height:calc(min(100vh - ${top + space}px,${height}px) - 2.4rem)}}`
+    style.textContent = bars('60em', 'secondary') + bars('76.25em', 'primary')
+  }
   document.head.append(style)
+  setHeight(above)
   for (const link of all('.md-sidebar .md-nav__link--active[href]')) {
     const bar = link.closest('.md-sidebar__scrollwrap')
     if (link.clientHeight) bar.scrollTop = link.offsetTop - bar.offsetTop - bar.offsetHeight / 2
   }
+  setHeight(0)
 
   addEventListener('TYPE', () => {
     style.remove()

@@ -34,13 +34,13 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "init": Entry("adaptc.cli.init:init", "Write a commented adaptc.toml."),
         "web": Entry("adaptc.cli.export:web", "Build and export SITE for hosts that only send files."),
         "build": Entry("adaptc.cli.build:build", "Build the levels of the site in DOCROOT."),
-        "watch": Entry("adaptc.cli.watch:watch", "Keep the trees fresh while files change."),
+        "watch": Entry("adaptc.cli.build:watch", "Keep the trees fresh while files change."),
         "check": Entry("adaptc.cli.check:check", "Say whether trees are fresh and within budgets."),
         "prove": Entry("adaptc.cli.prove:prove", "Say what levels do not keep of pages, with a browser."),
         "ci": Entry("adaptc.cli.ci:ci", "Build, check, weigh and prove a site in one run."),
         "explain": Entry("adaptc.cli.explain:explain", "Say what was done to a page or file at each level, and why."),
-        "preview": Entry("adaptc.cli.preview:preview", "Show two levels side by side in a browser."),
-        "levels": Entry("adaptc.cli.levels:levels", "Show the levels, or the passes of one."),
+        "preview": Entry("adaptc.cli.explain:preview", "Show two levels side by side in a browser."),
+        "levels": Entry("adaptc.cli.plan:levels", "Show the levels, or the passes of one."),
         "plan": Entry("adaptc.cli.plan:plan", "Compose a level for a goal, with the least harm to readers."),
         "classify-images": Entry(
             "adaptc.cli.classify_images:classify_images", "Say what each image of the pages is for, and why."
@@ -56,8 +56,8 @@ GROUPS: dict[str, dict[str, Entry]] = {
         "verify-server": Entry(
             "adaptc.cli.verify_server:verify_server", "Verify on a real server that every URL gets the right file."
         ),
-        "purge": Entry("adaptc.cli.purge:purge", "Purge the caches in front of the server."),
-        "doctor": Entry("adaptc.cli.doctor:doctor", "Report what keeps a server from adapting."),
+        "purge": Entry("adaptc.cli.publish:purge", "Purge the caches in front of the server."),
+        "doctor": Entry("adaptc.cli.emit:doctor", "Report what keeps a server from adapting."),
         "popular": Entry("adaptc.cli.popular:popular", "List the pages that make up most page views."),
         "calibrate": Entry("adaptc.cli.calibrate:calibrate", "Measure what the work of a server costs."),
         "drill": Entry("adaptc.cli.drill:drill", "Pull every knob on a test server, and say what it buys."),
@@ -69,8 +69,8 @@ GROUPS: dict[str, dict[str, Entry]] = {
             "adaptc.cli.classify:classify", "Tell poor, normal and rich clients apart by the access log."
         ),
         "control": Entry("adaptc.cli.control:control", "Adapt content to keep the utilization at a bound."),
-        "force": Entry("adaptc.cli.force:force", "Serve LEVEL for some time, whatever the load."),
-        "auto": Entry("adaptc.cli.force:auto", "Let the daemons decide again, after adaptc force."),
+        "force": Entry("adaptc.cli.status:force", "Serve LEVEL for some time, whatever the load."),
+        "auto": Entry("adaptc.cli.status:auto", "Let the daemons decide again, after adaptc force."),
         "status": Entry("adaptc.cli.status:status", "Show the state of the daemons."),
         "top": Entry("adaptc.cli.status:top", "Show what the daemons do, live in a terminal."),
         "dashboard": Entry("adaptc.cli.status:dashboard", "Show what the daemons do, on a page for browsers."),

@@ -37,10 +37,11 @@ for (const code of all('pre > code')) {
   code.previousSibling.firstChild.addEventListener('click', () => { globalThis.copied = code.textContent })
 }
 for (const bar of all('.md-sidebar__scrollwrap')) {
-  const { top, bottom } = document.querySelector('.md-main').firstElementChild.getBoundingClientRect()
-  bar.style.height = Math.min(innerHeight, bottom) - top - 2 * bar.offsetTop + 'px'
+  const most = innerHeight - document.querySelector('.md-header').offsetHeight - 2 * bar.offsetTop
+  bar.style.height = most - 30 + 'px'
   const link = bar.querySelector('.md-nav__link--active')
   bar.scrollTop = link.offsetTop - bar.offsetTop - bar.offsetHeight / 2
+  addEventListener('scroll', () => { bar.style.height = most - 30 * (scrollY < 30) + 'px' })
 }
 """ + FILES["assets/js/main.75c38abc.js"].replace("run", "String")
 

@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.sites.memory import MemoryTree
+
 from adaptc.core import media
-from adaptc.core.fs import DiskTree, Entry, MemoryTree
+from adaptc.core.fs import DiskTree, Entry
 from adaptc.site.docroot import Docroot, load_directory
 from adaptc.site.selection import Selection
 

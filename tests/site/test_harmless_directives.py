@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.sites.built import BuiltSite
+from tests.sites.memory import MemoryTree
 
-from adaptc.core.fs import MemoryTree
 from adaptc.site.docroot import load_directory
 from adaptc.site.server_rules import ServerRules
 

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.sites.built import BuiltSite
+from tests.sites.memory import MemoryTree
 
 from adaptc.compile.engine.state.state import last_build
 from adaptc.core.diagnostics import UsageError
-from adaptc.core.fs import DiskTree, MemoryTree
+from adaptc.core.fs import DiskTree
 from adaptc.formats.directives import apache_directives, directives_with_includes, may_match, pattern_of
 from adaptc.serve.emitter import render
 from adaptc.serve.policy import Policy, policy_of

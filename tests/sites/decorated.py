@@ -8,6 +8,8 @@ from collections.abc import Mapping
 
 from PIL import Image
 
+from tests.sites.memory import MemoryTree
+
 from adaptc.compile.analyse.decorations.evidence import UseEvidence
 from adaptc.compile.analyse.decorations.image_rules import sheet_images
 from adaptc.compile.analyse.decorations.labels import ImageLabel, classify_site
@@ -15,7 +17,6 @@ from adaptc.compile.analyse.decorations.page_images import page_uses
 from adaptc.compile.analyse.decorations.rules import load_decoration_rules
 from adaptc.config.toml import parse_toml
 from adaptc.core import media
-from adaptc.core.fs import MemoryTree
 from adaptc.core.urls import SiteAddress
 from adaptc.formats.html.document import parse
 from adaptc.site.site import Site, SiteTarget, Source

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from tests.sites.memory import MemoryTree
+
 from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.analyse.decisions import Decisions, EvidenceKey, Placement
 from adaptc.compile.analyse.facts import gather
@@ -20,7 +22,6 @@ from adaptc.config.toml import TomlSource
 from adaptc.core import media
 from adaptc.core.digest import digest_bytes
 from adaptc.core.facts import FactKind
-from adaptc.core.fs import MemoryTree
 from adaptc.core.model import Role
 from adaptc.core.urls import SiteAddress
 from adaptc.formats.image.copiers import COPIERS

@@ -44,15 +44,6 @@ class Cost:
         return self.view + self.utilization(requests, kilobytes)
 
 
-def service_time(kilobytes: float) -> float:
-    """Return the seconds that a file of this size took on the paper's server (section 7.2).
-
-    T_s(x) = max(1.604 + 0.063 x, 0.093 x) ms: the end system is the bottleneck first, the network later. Table 2's
-    1.677 for 1 kB is a misprint of 1.667.
-    """
-    return max(1.604 + 0.063 * kilobytes, 0.093 * kilobytes) / 1000
-
-
 class CapacityExceeded(Exception):
     """The guarantees of the virtual servers together need more than the machine has."""
 

@@ -196,7 +196,7 @@ def _source(package: str | None, name: str) -> str:
 
 def _filled(source: str) -> str:
     filled = re.sub(r"\b(?:OWN|TYPE)\b", lambda match: HELD_TYPE if match[0] == "TYPE" else _OWN, source)
-    return minify_script(filled) or filled
+    return minify_script(filled, short_names=True) or filled
 
 
 # ---- Images that wait for hydration, with a copy in ``<noscript>``: those of Next.js 10 to 12, Gatsby, Nuxt Image
