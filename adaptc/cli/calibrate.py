@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FILE, FOLDER, ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
@@ -19,13 +19,11 @@ if TYPE_CHECKING:
     from adaptc.serve.calibrate.profile import Profile, Saturation
 
 _SERVERS = [server.name for server in examinable()]
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @command("calibrate")
-@click.argument("output", required=False, type=_FOLDER)
-@click.option("--docroot", type=_FOLDER, metavar="DIR", help="The site.  [default: that of the last build]")
+@click.argument("output", required=False, type=FOLDER)
+@click.option("--docroot", type=FOLDER, metavar="DIR", help="The site.  [default: that of the last build]")
 @click.option("--server", type=click.Choice(_SERVERS), help="Start this server on loopback.")
 @click.option("--url", metavar="URL", help="Measure the server at URL, on this machine, in its current mode.")
 @click.option("--pid", type=click.IntRange(1), metavar="PID", help="The first process of the server at URL.")
@@ -40,7 +38,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--line", type=click.FloatRange(0, min_open=True), metavar="MBIT", help="Megabits a second of the access line."
 )
-@click.option("--profile", type=_FILE, metavar="FILE", help="Write FILE.  [default: OUTPUT/run/cost.json]")
+@click.option("--profile", type=FILE, metavar="FILE", help="Write FILE.  [default: OUTPUT/run/cost.json]")
 def calibrate(
     invocation: Invocation,
     output: Path | None,

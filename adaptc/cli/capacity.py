@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from adaptc.cli.command import Invocation, command
+from adaptc.cli.command import FILE, FOLDER, Invocation, command
 from adaptc.cli.measured_cost import config_cost, measured_cost
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
@@ -22,13 +22,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _POSITIVE = click.FloatRange(0, min_open=True)
 
 
 @command("capacity")
-@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of a build.  [default: opt]")
+@click.option("-o", "--output", type=FOLDER, metavar="DIR", help="The output of a build.  [default: opt]")
 @click.option(
     "--level",
     "levels",
@@ -40,7 +38,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 @click.option("--kilobyte-ms", type=_POSITIVE, metavar="MS", help="b: cost of a kilobyte.")
 @click.option("--view-ms", type=click.FloatRange(0), metavar="MS", help="p: cost of a page view's connection.")
 @click.option("--rejection-ms", type=_POSITIVE, metavar="MS", help="c: of a rejection.  [default: p + a]")
-@click.option("--profile", type=_FILE, metavar="FILE", help="Costs as measured.  [default: DIR/run/cost.json]")
+@click.option("--profile", type=FILE, metavar="FILE", help="Costs as measured.  [default: DIR/run/cost.json]")
 @click.option("--protocol", type=click.Choice(["http1", "https1", "https2"]), help="Take the profile's costs over it.")
 @click.option(
     "--bound",

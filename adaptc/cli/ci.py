@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.check import Outcome, check_problems, check_record, check_sentence, checked, configured_budgets
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FILE, FOLDER, ExitCode, Invocation, command
 from adaptc.cli.prove import LINE_NAMES, paint_rows, proof_passed, proof_problems, proof_record, proof_sentence
 from adaptc.cli.render import (
     diagnostic_records,
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from adaptc.workflow.check.weights import LevelWeights
     from adaptc.workflow.prove import Proof
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _SUMMARY_OF_GITHUB = "GITHUB_STEP_SUMMARY"
 # On which pages are measured where budgets limit how soon they are shown, and nobody names a line
 _LINE = "4g"
@@ -78,7 +76,7 @@ class _Run:
 
 @command("ci", formats=("text", "json", *FORMATS))
 @site_options
-@click.option("--baseline", type=_FILE, metavar="FILE", help="Compare pages with this older manifest.")
+@click.option("--baseline", type=FILE, metavar="FILE", help="Compare pages with this older manifest.")
 @click.option(
     "--prove",
     "pages",
@@ -94,21 +92,21 @@ class _Run:
 @click.option("--name", metavar="NAME", help="Call the site NAME in the summary.  [default: DOCROOT]")
 @click.option(
     "--markdown",
-    type=_FILE,
+    type=FILE,
     metavar="FILE",
     help=f"Write the summary to FILE.  [default: appended to ${_SUMMARY_OF_GITHUB}]",
 )
-@click.option("--sarif", type=_FILE, metavar="FILE", help="Write the problems to FILE, for code scanners.")
-@click.option("--junit", type=_FILE, metavar="FILE", help="Write the problems to FILE, as tests.")
+@click.option("--sarif", type=FILE, metavar="FILE", help="Write the problems to FILE, for code scanners.")
+@click.option("--junit", type=FILE, metavar="FILE", help="Write the problems to FILE, as tests.")
 @click.option(
     "--trend",
-    type=_FILE,
+    type=FILE,
     metavar="FILE",
     help="Append the means of the levels to FILE, a line of JSON; the summary shows the last runs.",
 )
 @click.option(
     "--pictures",
-    type=_FOLDER,
+    type=FOLDER,
     metavar="DIR",
     help="Write pictures of proven pages that changed since the baseline to DIR.",
 )

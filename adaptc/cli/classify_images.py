@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import Invocation, command
+from adaptc.cli.command import FILE, FOLDER, Invocation, command
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError, printable
 
@@ -22,16 +22,13 @@ if TYPE_CHECKING:
     from adaptc.core.fs import Tree
     from adaptc.site.site import Site
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
 
 @command("classify-images", formats=("text", "json", "jsonl"))
-@click.argument("docroot", required=False, type=_FOLDER)
+@click.argument("docroot", required=False, type=FOLDER)
 @click.option("--page", "globs", multiple=True, metavar="GLOB", help="Only pages that match; may be given again.")
 @click.option("--level", metavar="NAME", help="Obey the adaptation tags of this level, too.")
 @click.option(
-    "--rules", "own_rules", type=_FILE, metavar="FILE", help="Weights, limits and words that replace those that ship."
+    "--rules", "own_rules", type=FILE, metavar="FILE", help="Weights, limits and words that replace those that ship."
 )
 def classify_images(
     invocation: Invocation, docroot: Path | None, globs: tuple[str, ...], level: str | None, own_rules: Path | None

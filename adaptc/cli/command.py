@@ -78,16 +78,18 @@ def _change_directory(_context: click.Context, _parameter: click.Parameter, valu
         os.chdir(value)
 
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, exists=True, path_type=Path)
+# What options and arguments name
+FILE = click.Path(dir_okay=False, path_type=Path)
+FOLDER = click.Path(file_okay=False, path_type=Path)
+_THERE = click.Path(file_okay=False, exists=True, path_type=Path)
 
 # Flags and attributes of each; -C comes first, so that it holds for --config too.
 _OPTIONS: tuple[tuple[tuple[str, ...], dict[str, Any]], ...] = (
     (
         ("-C", "directory"),
-        {"type": _FOLDER, "metavar": "DIR", "callback": _change_directory, "help": "Work in DIR."},
+        {"type": _THERE, "metavar": "DIR", "callback": _change_directory, "help": "Work in DIR."},
     ),
-    (("--config",), {"type": _FILE, "metavar": "FILE", "help": "Read FILE instead of ./adaptc.toml."}),
+    (("--config",), {"type": FILE, "metavar": "FILE", "help": "Read FILE instead of ./adaptc.toml."}),
     (("--format",), {"help": "What goes to standard output; json for programs."}),
     (("--quiet", "-q"), {"is_flag": True, "help": "Print errors only."}),
     (("--verbose", "-v"), {"is_flag": True, "help": "Print every diagnostic, and tracebacks of bugs."}),

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FILE, ExitCode, Invocation, command
 from adaptc.cli.daemon_options import (
-    FILE,
     canary_failure,
     cpu_source,
     daemon_options,

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from adaptc.cli.command import FILE, FOLDER
 from adaptc.cli.crawl_run import PURGE_BOUND
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _READ = click.Path(exists=True, dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 _FACTORS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -189,8 +188,8 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _flag("--auth-no-challenge", help="Send Basic credentials without being asked."),
         _off("--no-netrc", "netrc", "Do not read ~/.netrc."),
         _off("--no-cookies", "cookies", "Accept and send no cookies."),
-        _value("--load-cookies", type=_FILE, metavar="FILE", help="Start with these cookies (Netscape's format)."),
-        _value("--save-cookies", type=_FILE, metavar="FILE", help="Write the cookies there at the end."),
+        _value("--load-cookies", type=FILE, metavar="FILE", help="Start with these cookies (Netscape's format)."),
+        _value("--save-cookies", type=FILE, metavar="FILE", help="Write the cookies there at the end."),
         _flag("--keep-session-cookies", help="Write those of the session, too."),
         _value("--proxy", type=str, metavar="URL", help="Instead of http_proxy and https_proxy."),
         _off("--no-proxy", "use_proxy", "Use no proxy."),
@@ -198,7 +197,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _value("--proxy-password", type=str, metavar="TEXT", help="The password of --proxy-user."),
         _off("--no-check-certificate", "check_certificate", "Accept any certificate."),
         _value("--ca-certificate", type=_READ, metavar="FILE", help="Authorities to trust."),
-        _value("--ca-directory", type=_FOLDER, metavar="DIR", help="A directory of authorities."),
+        _value("--ca-directory", type=FOLDER, metavar="DIR", help="A directory of authorities."),
         _value("--certificate", type=_READ, metavar="FILE", help="The client's certificate (PEM)."),
         _value("--private-key", type=_READ, metavar="FILE", help="Its key (PEM)."),
         _flag("-4", "--inet4-only", help="Only IPv4."),
@@ -222,7 +221,7 @@ GROUPS: dict[str, tuple[Row, ...]] = {
         _flag("--content-on-error", help="Keep the bodies of errors, too."),
     ),
     "Records": (
-        _value("--warc-file", type=_FILE, metavar="NAME", help="Write requests and responses to NAME.warc.gz."),
+        _value("--warc-file", type=FILE, metavar="NAME", help="Write requests and responses to NAME.warc.gz."),
         _flag("--warc-cdx", help="Write the index of the WARC file, NAME.cdx."),
         _off("--no-warc-compression", "warc_compression", "NAME.warc, without gzip."),
         _value("--warc-header", type=str, metavar="LINE", multiple=True, help="A field of the warcinfo record."),
@@ -230,9 +229,9 @@ GROUPS: dict[str, tuple[Row, ...]] = {
                help="Say why the last crawl fetched a URL or not; fetch nothing."),
     ),
     "Input and output": (
-        _value("-o", "--output", "-P", "--directory-prefix", "output", type=_FOLDER, metavar="DIR", default="mirror",
+        _value("-o", "--output", "-P", "--directory-prefix", "output", type=FOLDER, metavar="DIR", default="mirror",
                show_default=True, help="Where the mirror goes."),
-        _value("-i", "--input-file", type=_FILE, metavar="FILE", help="Read URLs from FILE, one a line."),
+        _value("-i", "--input-file", type=FILE, metavar="FILE", help="Read URLs from FILE, one a line."),
     ),
 }  # fmt: skip
 # The defaults of wget and of adaptc: accepted, since people write them.

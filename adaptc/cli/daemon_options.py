@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from adaptc.cli.command import Invocation
+from adaptc.cli.command import FOLDER, Invocation
 from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from adaptc.daemons.sensors.status_page import BackgroundPage
     from adaptc.daemons.sensors.waiting import Counter
 
-FOLDER = click.Path(file_okay=False, path_type=Path)
-FILE = click.Path(dir_okay=False, path_type=Path)
 
 F = TypeVar("F", bound=Callable[..., Any])
 

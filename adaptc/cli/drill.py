@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FILE, FOLDER, ExitCode, Invocation, command
 from adaptc.cli.measured_cost import found_profile
 from adaptc.cli.popular import views_in_logs
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
@@ -21,14 +21,11 @@ if TYPE_CHECKING:
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.serve.drill import Drill, LeverReport
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-_FILE = click.Path(dir_okay=False, path_type=Path)
-
 
 @command("drill")
 @click.argument("log", nargs=-1)
-@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of a build.  [default: opt]")
-@click.option("--docroot", type=_FOLDER, metavar="DIR", help="The site.  [default: that of the last build]")
+@click.option("-o", "--output", type=FOLDER, metavar="DIR", help="The output of a build.  [default: opt]")
+@click.option("--docroot", type=FOLDER, metavar="DIR", help="The site.  [default: that of the last build]")
 @click.option(
     "--server", type=click.Choice([server.name for server in examinable()]), required=True, help="Start this server."
 )
@@ -41,7 +38,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     metavar="S",
     help="Pull levers for S seconds in all.",
 )
-@click.option("--profile", type=_FILE, metavar="FILE", help="Predict with FILE.  [default: DIR/run/cost.json]")
+@click.option("--profile", type=FILE, metavar="FILE", help="Predict with FILE.  [default: DIR/run/cost.json]")
 def drill(
     invocation: Invocation,
     log: tuple[str, ...],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FOLDER, ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text
 from adaptc.cli.site_options import with_mirror
 from adaptc.config.config import ACTIONS, EMIT_TARGETS, with_severities
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from adaptc.serve.emitter import Emitted
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @command("emit")
 @click.argument("what", type=click.Choice([*EMIT_TARGETS, "all"]))
-@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
+@click.option("-o", "--output", type=FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option("--check", "table", type=_FILE, metavar="TABLE", help="With actions: compare TABLE with the build.")
 def emit(invocation: Invocation, what: str, output: Path | None, table: Path | None) -> ExitCode:
     """Write server configuration for the last build.
@@ -76,7 +75,7 @@ def _show(invocation: Invocation, emitted: Emitted) -> None:
 
 
 @command("doctor")
-@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
+@click.option("-o", "--output", type=FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option("--server", type=click.Choice([server.name for server in examinable()]), help="Check this server only.")
 @click.option("--server-config", type=_FILE, metavar="FILE", help="The server's main file, if not the default one.")
 @click.option("--user", metavar="NAME", help="Its user, if not the configured one.")

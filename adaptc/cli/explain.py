@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FOLDER, ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, print_json, print_text
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError, printable
@@ -116,12 +116,9 @@ def _action_record(action: Action) -> dict[str, Any]:
 # ---- side by side
 
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-
-
 @command("preview")
-@click.argument("docroot", required=False, type=_FOLDER)
-@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
+@click.argument("docroot", required=False, type=FOLDER)
+@click.option("-o", "--output", type=FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, metavar="N", help="0: any free port."
 )

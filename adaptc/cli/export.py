@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FOLDER, ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
     from adaptc.report.figures import LevelFigures, SiteFigures
     from adaptc.workflow.export.export import Export
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-
 
 @command("export")
 @click.argument("level")
-@click.argument("dest", type=_FOLDER)
-@click.argument("docroot", required=False, type=_FOLDER)
-@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
+@click.argument("dest", type=FOLDER)
+@click.argument("docroot", required=False, type=FOLDER)
+@click.option("-o", "--output", type=FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option(
     "--encodings",
     type=click.Choice(["suffix", "parallel", "none"]),
@@ -107,9 +105,9 @@ _MANY_MAPS = 0.1
 
 
 @command("web")
-@click.argument("docroot", metavar="SITE", type=_FOLDER)
-@click.argument("dest", metavar="[PUBLIC]", type=_FOLDER, default="public")
-@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="What is kept for the next run.  [default: opt]")
+@click.argument("docroot", metavar="SITE", type=FOLDER)
+@click.argument("dest", metavar="[PUBLIC]", type=FOLDER, default="public")
+@click.option("-o", "--output", type=FOLDER, metavar="DIR", help="What is kept for the next run.  [default: opt]")
 @click.option("--level", metavar="NAME", help="The level to publish.  [default: web, or deferred]")
 @click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes.")
 @click.option("--base-url", metavar="URL", help="The URL under which SITE is published.")

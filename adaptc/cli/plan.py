@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FILE, FOLDER, ExitCode, Invocation, command
 from adaptc.cli.measured_cost import found_profile
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table, watching
 from adaptc.config.toml import TomlSource, shown
@@ -27,15 +27,13 @@ if TYPE_CHECKING:
     from adaptc.workflow.planning.plan import PlannedLadder, PlannedLevel
     from adaptc.workflow.planning.trials import Trial
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-_FILE = click.Path(dir_okay=False, path_type=Path)
 _LINES = ("2g", "3g", "4g")
 _PRICE = "bytes that a page may take to avoid a harm of 1"
 
 
 @command("plan")
-@click.argument("docroot", required=False, type=_FOLDER)
-@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="Where builds go.  [default: opt]")
+@click.argument("docroot", required=False, type=FOLDER)
+@click.option("-o", "--output", type=FOLDER, metavar="DIR", help="Where builds go.  [default: opt]")
 @click.option("--throughput", metavar="FACTOR", help="How many times as many page views, such as 4x.")
 @click.option("--bytes", metavar="SIZE", help="Of the mean page: a share of the full site, or a size.")
 @click.option("--requests", metavar="N", help="Of the mean page: a number, or a share below 1.")
@@ -47,7 +45,7 @@ _PRICE = "bytes that a page may take to avoid a harm of 1"
     "--ladder", type=click.IntRange(3, 5), metavar="N", help="N levels, the full site included, evenly spaced in cost."
 )
 @click.option("--name", default="planned", show_default=True, metavar="NAME", help="The name of the level.")
-@click.option("--chart", type=_FILE, metavar="FILE", help="Draw harm over throughput of all candidates as SVG.")
+@click.option("--chart", type=FILE, metavar="FILE", help="Draw harm over throughput of all candidates as SVG.")
 @click.option("--dry-run", is_flag=True, help="Print the level and write nothing but the cache.")
 def plan(
     invocation: Invocation,

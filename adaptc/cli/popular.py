@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FOLDER, ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from adaptc.core.diagnostics import Diagnostic
     from adaptc.formats.accesslog.reader import LogTally
 
-_FOLDER = click.Path(file_okay=False, path_type=Path)
-
 
 @command("popular")
 @click.argument("log", nargs=-1)
@@ -26,7 +24,7 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     "--share", type=float, metavar="SHARE", help="The share of the page views, from 0.01 to 1.  [default: 0.7]"
 )
 @click.option("--log-format", metavar="FORMAT", help="The format of the logs: a name, or a format string.")
-@click.option("--docroot", type=_FOLDER, metavar="DIR", help="The site; by default that of the configuration.")
+@click.option("--docroot", type=FOLDER, metavar="DIR", help="The site; by default that of the configuration.")
 @click.option("--base-url", metavar="URL", help="The URL under which the site is published.")
 def popular(
     invocation: Invocation,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FILE, FOLDER, ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table, watching
-from adaptc.cli.site_options import FOLDER, with_mirror
+from adaptc.cli.site_options import with_mirror
 from adaptc.config.config import PROVED_PAGES
 from adaptc.core.quantities import written_bytes, written_milliseconds, written_plural
 from adaptc.workflow.check.ci_formats import FORMATS, Problem, Summary, file_name
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 LINE_NAMES = ("2g", "3g", "4g")
 # A robot that does more takes minutes a page
 MOST_ACTIONS = 100
-_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @command("prove", formats=("text", "json", *FORMATS))
@@ -53,7 +52,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="Click, hover, type and scroll N times in each page, and compare after each action.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Choose other actions.")
-@click.option("--report", type=_FILE, metavar="FILE", help="Where pictures go.  [default: proof.html in the output]")
+@click.option("--report", type=FILE, metavar="FILE", help="Where pictures go.  [default: proof.html in the output]")
 def prove(
     invocation: Invocation,
     pages: tuple[str, ...],

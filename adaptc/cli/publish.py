@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FILE, FOLDER, ExitCode, Invocation, command
 from adaptc.cli.daemon_options import output_option
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, watching
-from adaptc.cli.site_options import FOLDER, with_mirror
+from adaptc.cli.site_options import with_mirror
 from adaptc.config.config import PUBLISHED_ENCODINGS, PublishConfig
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
     from adaptc.workflow.publish.publish import Publication
-
-_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @command("publish")
@@ -34,7 +32,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--delete", is_flag=True, help="Remove what was published before and is gone from the site.")
 @click.option("--adopt", is_flag=True, help="Overwrite files that adaptc publish did not write.")
 @click.option("--dry-run", "-n", is_flag=True, help="Only say what would be done.")
-@click.option("--purge-list", type=_FILE, metavar="FILE", help="Write the URL paths that a CDN must purge to FILE.")
+@click.option("--purge-list", type=FILE, metavar="FILE", help="Write the URL paths that a CDN must purge to FILE.")
 def publish(
     invocation: Invocation,
     url: str | None,

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from adaptc.cli.command import FOLDER
+
 if TYPE_CHECKING:
     from adaptc.config.config import Config
 
-FOLDER = click.Path(file_okay=False, path_type=Path)
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FILE, ExitCode, Invocation, command
 from adaptc.cli.daemon_options import (
-    FILE,
     canary_failure,
     cpu_source,
     daemon_options,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from adaptc.cli.command import ExitCode, Invocation, command
+from adaptc.cli.command import FOLDER, ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
@@ -19,12 +19,11 @@ if TYPE_CHECKING:
 
 _SERVERS = [server.name for server in startable()]
 _ORIGINS = [server.name for server in examinable()]
-_FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @command("verify-server")
-@click.argument("docroot", required=False, type=_FOLDER)
-@click.option("-o", "--output", type=_FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
+@click.argument("docroot", required=False, type=FOLDER)
+@click.option("-o", "--output", type=FOLDER, metavar="DIR", help="The output of the build.  [default: opt]")
 @click.option("--server", type=click.Choice(_SERVERS), help="Start this server on loopback.")
 @click.option("--origin", type=click.Choice(_ORIGINS), help="The origin server of a reverse proxy.  [default: apache]")
 @click.option("--url", metavar="URL", help="Verify the server at URL, in its current mode.")
