@@ -355,7 +355,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("base-only", 5, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
-        11,
+        12,
         _HTML,
         "composed:compose_page",
         _COMPOSED,

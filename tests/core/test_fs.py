@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.sites.memory import MemoryTree
 from tests.waiting import PATIENCE
 
 from adaptc.core.fs import (
     TEMPORARY,
     ChangedWhileRead,
     DiskTree,
-    MemoryTree,
     Tree,
     is_inside,
     lock_file,

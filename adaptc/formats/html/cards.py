@@ -24,6 +24,7 @@ _FEWEST = 2  # cards next to each other
 _LONGEST = 700  # characters of a card, white space left out: a teaser is a few sentences
 _LONGEST_MORE = 30  # characters of "Read the full story"
 _FEWEST_LETTERS = 2  # of a title
+_LONGEST_NAME = 24  # bytes of an entry of a menu, white space left out: a Chinese character says more than a letter
 _KEPT = frozenset({"body", "main", "html", "td", "th", "form"})
 
 
@@ -55,10 +56,18 @@ def find_cards(tree: Document) -> Cards:
     for root in roots:
         if isinstance(root.parent, Element) and root.tag not in _HEADINGS and content_length(root) <= _LONGEST:
             by_parent.setdefault(root.parent, []).append(root)
-    lists = {parent: tuple(cards) for parent, cards in by_parent.items() if len(cards) >= _FEWEST}
+    lists = {
+        parent: tuple(cards) for parent, cards in by_parent.items() if len(cards) >= _FEWEST and not _are_names(cards)
+    }
     short = [(root, title) for root, title in roots.items() if content_length(root) <= _LONGEST]
     repeats = frozenset(link for card, title in short for link in _repeats(card, title))
     return Cards(lists, repeats, {parent: cards for parent, cards in _plain_lists(tree) if parent not in lists})
+
+
+def _are_names(cards: list[Element]) -> bool:
+    """Whether boxes say a name each and show nothing: the entries of a menu."""
+    lengths = (len("".join(each.text.split()).encode()) for each in cards)
+    return max(lengths) <= _LONGEST_NAME and all(each.select_one("img, svg, p") is None for each in cards)
 
 
 _FEWEST_PLAIN = 3  # next to each other

@@ -16,7 +16,7 @@ from turbohtml import Document, Element, Node, Text
 
 from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import is_limited_quirks, is_quirks
-from adaptc.formats.html.forms import Forms, control_type, find_forms
+from adaptc.formats.html.forms import Request, control_type, find_forms
 from adaptc.formats.html.idle import is_idle, is_own_anchor, skip_links
 from adaptc.formats.html.landmarks import (
     Landmarks,
@@ -29,8 +29,8 @@ from adaptc.formats.html.landmarks import (
 from adaptc.formats.html.visible_text import fold_space, is_ad_label, is_icons, rendered_texts, walk
 
 __all__ = [
-    "CONTRACT_CHECKS", "ContractCheck", "FormContent", "PageContent", "article_violations", "content_violations",
-    "extract_content", "lost_from_article", "words_violations",
+    "CONTRACT_CHECKS", "ContractCheck", "FormContent", "PageContent", "content_violations",
+    "extract_content", "lost_from_article",
 ]  # fmt: skip
 
 # An id on one of these is for scripts: no link can lead to what has no place on the page.
@@ -164,16 +164,12 @@ def content_violations(before: PageContent, after: PageContent) -> list[str]:
     return [*_lost_items(before, after), *_changed_text(before, after), *_changed_metadata(before, after)]
 
 
-def words_violations(before: Document, after: Document) -> list[str]:
-    """Return how a page breaks the promise ``words``, as sentences.
+def _check_words(before: Document) -> ContractCheck:
+    """Return the check of the promise ``words``.
 
     All visible text stays in its order, and so do links, anchors, forms and controls, title, language and mode.
     Images may go or change, and words may be added: those of a removed image, or of a noscript.
     """
-    return _check_words(before)(after)
-
-
-def _check_words(before: Document) -> ContractCheck:
     return partial(_lost_words, _anchored_content(before), rendered_texts(before))
 
 
@@ -191,11 +187,6 @@ def _lost_words(old: PageContent, texts: Sequence[str], after: Document) -> list
 def _check_content(before: Document) -> ContractCheck:
     content = extract_content(before)  # once: a page that grows is rewritten several times
     return lambda after: content_violations(content, extract_content(after))
-
-
-def article_violations(before: Document, after: Document) -> list[str]:
-    """Return how a page breaks the promise ``article``, as sentences (see ``lost_from_article``)."""
-    return _check_article(before)(after)
 
 
 def _check_article(before: Document) -> ContractCheck:
@@ -323,13 +314,13 @@ def lost_from_article(before: Document, after: Document) -> list[str]:
 class _ArticleContent:
     """What a page must keep: text nodes without white space, links, targets of links within it, and forms.
 
-    ``forms`` counts the working ones by method, action and the names of the controls that they send.
+    ``forms`` are what the working ones send.
     """
 
     pieces: tuple[str, ...]
     links: tuple[str, ...]
     anchors: frozenset[str]
-    forms: Counter[tuple[str, str, frozenset[str]]]
+    forms: frozenset[Request]
 
 
 def _article_content(tree: Document) -> _ArticleContent:
@@ -338,7 +329,7 @@ def _article_content(tree: Document) -> _ArticleContent:
         tuple(_wanted_pieces(tree, landmarks)),
         tuple(_wanted_links(tree, landmarks)),
         frozenset(_anchors(tree)),
-        _count_forms(find_forms(tree)),
+        frozenset(find_forms(tree).requests().values()),
     )
 
 
@@ -357,7 +348,9 @@ def _wanted_pieces(tree: Document, landmarks: Landmarks) -> Iterator[str]:
         return
     menus = inner_navigation(landmarks.main) if landmarks.main is not None else ()
     landmarks = Landmarks(landmarks.main, (*landmarks.navigation, *menus))
-    yield from _article_pieces(root, landmarks, find_cards(tree).repeats.union(skip_links(root)))
+    yield from _article_pieces(
+        root, landmarks, find_cards(tree).repeats.union(skip_links(root), find_forms(tree).repeats())
+    )
 
 
 def _lost_text(pieces: Sequence[str], after: Document) -> Iterator[str]:
@@ -443,21 +436,7 @@ def _anchors(tree: Document) -> set[str]:
     return {name for name in ids | names if name}
 
 
-def _lost_forms(before: Counter[tuple[str, str, frozenset[str]]], after: Document) -> Iterator[str]:
-    lost = before - _count_forms(find_forms(after))
-    for method, action, names in lost:
-        yield f"a form is gone or sends less: {method} {action} ({', '.join(sorted(names))})"
-
-
-def _count_forms(forms: Forms) -> Counter[tuple[str, str, frozenset[str]]]:
-    """Count the working forms by method, action and the names of the controls that they send."""
-    names: dict[Element, set[str]] = {form: set() for form in forms.working}
-    for control, form in forms.owner.items():
-        is_sent = control_type(control) not in ("button", "reset") and control.attr("name")
-        if form in names and is_sent:
-            # an image sends the place that was pressed, and a button may send the same in its place
-            names[form].add((control.attr("name") or "").removesuffix(".x"))
-    return Counter(
-        ((form.attr("method") or "get").lower(), form.attr("action") or "", frozenset(controls))
-        for form, controls in names.items()
-    )
+def _lost_forms(before: frozenset[Request], after: Document) -> Iterator[str]:
+    for method, action, names in before.difference(find_forms(after).requests().values()):
+        sent = sorted(name.partition("=")[0] for name in names)
+        yield f"a form is gone or sends less: {method} {action} ({', '.join(sent)})"

@@ -1,11 +1,14 @@
 """Controls and forms: which work without scripts, as markup, and what controls open by script (WHATWG HTML, "forms").
 
 A form stays when there is something to fill in or to press, and its action is no script; whether it can be submitted
-without a button is up to the page. Buttons that only scripts listen to go, and so do controls outside of any form."""
+without a button is up to the page, but scripts alone hear one of choices without an action. Buttons that only scripts
+listen to go, and so do controls outside of any form.
+"""
 
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,12 +18,13 @@ from adaptc.formats.html.syntax import ascii_lower, attribute_markup, attributes
 from adaptc.formats.html.visible_text import fold_space, icon_name, image_text, is_followable, is_hidden, is_icons
 
 __all__ = [
-    "Forms", "control_markup", "control_type", "find_forms", "form_attributes", "opens_natively", "option_markup",
-    "pointed_at", "script_controls", "works_without_script",
+    "Forms", "Request", "control_markup", "control_type", "find_forms", "form_attributes", "opens_natively",
+    "option_markup", "pointed_at", "script_controls", "words_of_name", "works_without_script",
 ]  # fmt: skip
 
 _CONTROLS = "input, select, textarea, button"
 _IDLE = frozenset({"button", "hidden", "reset"})
+_CHOICES = frozenset({"checkbox", "color", "radio", "range", "select"})
 # Attributes by which browsers themselves open and close something (HTML, "popovers" and "invoker commands")
 _OPENING = ("popovertarget", "commandfor")
 _BUTTON_TYPES = frozenset({"button", "reset", "submit"})
@@ -36,6 +40,10 @@ _CONTROL_ATTRIBUTES = (
     "dir", "title",
 )  # fmt: skip
 _FORM_ATTRIBUTES = ("action", "method", "enctype", "accept-charset", "name", "novalidate", "role", "lang", "dir")
+
+
+# Method, action, and the names of what is sent
+Request = tuple[str, str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,26 @@ class Forms:
     def has_effect(self, button: Element) -> bool:
         """Whether pressing a button does something without scripts: it sends or resets a form, or opens something."""
         return opens_natively(button) or (self.is_working(button) and works_without_script(button))
+
+    def requests(self) -> dict[Element, Request]:
+        """Return what each working form sends, in their order: method, action, names of controls, hidden values."""
+        names: dict[Element, set[str]] = {form: set() for form in self.owner.values() if form in self.working}
+        for control, form in self.owner.items():
+            kind = control_type(control)
+            if form in names and kind not in ("button", "reset") and (name := control.attr("name")):
+                # an image sends the place that was pressed, and a button may send the same in its place
+                value = f"={control.attr('value') or ''}" if kind == "hidden" else ""
+                names[form].add(name.removesuffix(".x") + value)
+        return {
+            form: ((form.attr("method") or "get").lower(), form.attr("action") or "", frozenset(sent))
+            for form, sent in names.items()
+        }
+
+    def repeats(self) -> list[Element]:
+        """Return the forms that say and send what one before them does: a search above and in a menu of telephones."""
+        first: dict[object, Element] = {}
+        said = {form: (request, fold_space(form.text)) for form, request in self.requests().items()}
+        return [form for form, key in said.items() if first.setdefault(key, form) is not form]
 
     def reference(self, control: Element) -> str:
         """Return what a control's ``form`` attribute must name, ``""`` where it is inside its form."""
@@ -116,7 +144,8 @@ def _following_controls(form: Element, owner: dict[Element, Element]) -> list[El
 def _is_working(form: Element, controls: list[Element]) -> bool:
     if is_hidden(form) or not _leads_anywhere(form.attr("action") or "?"):
         return False
-    return not _IDLE.issuperset(map(control_type, controls))
+    idle = _IDLE if form.attr("action") else _IDLE | _CHOICES
+    return not idle.issuperset(map(control_type, controls))
 
 
 def _leads_anywhere(action: str) -> bool:
@@ -170,9 +199,19 @@ def _input_markup(control: Element, identity: str, reference: str) -> str:
         return _image_button(control, identity, reference)
     value = control.attr("value") if "value" in control.attrs else "Submit"
     if control_type(control) == "submit" and (not (value or "").strip() or is_icons(value or "")):  # a style draws it
-        names = (control.attr(name) for name in ("aria-label", "title", "alt", "name"))
+        names = (*map(control.attr, ("aria-label", "title", "alt")), words_of_name(control.attr("name") or ""))
         return f"<button{written}>{text_markup(next(filter(None, names), 'OK'))}</button>"
     return f"<input{written}>"
+
+
+_NAME_PARTS = re.compile(r"[A-Z]?[a-z]{3,}")
+_KINDS_IN_NAMES = frozenset({"btn", "txt", "tbx", "ctl", "ddl", "chk", "cbx", "lbl", "frm", "input", "field", "form"})
+
+
+def words_of_name(name: str) -> str:
+    """Return the words of the name that programs have for a control: "Search" of ``ctl00$ctl02$btnSearch``."""
+    parts = _NAME_PARTS.findall(re.split(r"[$:.\[]", name.rstrip("]"))[-1])
+    return " ".join(part for part in parts if part.lower() not in _KINDS_IN_NAMES)
 
 
 def _image_button(control: Element, identity: str, reference: str) -> str:

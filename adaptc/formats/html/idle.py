@@ -10,7 +10,7 @@ from turbohtml import Element
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.forms import Forms, control_type, find_forms, opens_natively
 from adaptc.formats.html.syntax import class_words
-from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_followable, is_hidden, walk
+from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_followable, is_hidden, short_text, walk
 
 __all__ = ["consent_bars", "is_idle", "is_idle_button", "is_idle_tools", "is_own_anchor", "skip_links"]
 
@@ -20,13 +20,18 @@ _BLOCKS = "h1, h2, h3, h4, h5, h6, p, div, ul, ol, table, section, article"
 _BUTTONS = frozenset({"btn", "button", "cta"})
 _TOOL_NAMES = frozenset({
     "print", "e-mail", "email", "share", "tweet", "like", "print this page", "print page", "printer friendly",
-    "reprints", "email this", "share this", "text size", "enlarge", "select all", "copy",
+    "reprints", "email this", "share this", "text size", "enlarge", "select all", "copy", "imprimir", "enviar",
+    "drucken", "imprimer", "stampa",
 })  # fmt: skip
 _LONGEST_SIGN = 2  # characters: a pilcrow, a number sign
 _LONGEST_TOOLS = 240  # characters, white space left out
 _TOOLS = frozenset(
     {"share", "sharing", "sharebar", "socialbar", "social", "toolbox", "textsize", "fontsize", "addthis"}
 )
+_SERVICES = re.compile(
+    r"\b(?:facebook|twitter|twittear|tweet|linkedin|google ?\+|pinterest|reddit|whatsapp|tumblr)\b", re.I
+)
+_LONGEST_SHARE, _STOP = 60, ". "  # characters, and what ends a sentence
 _TOOL_BOXES = frozenset({"div", "ul", "span", "p", "section", "aside", "li"})
 _NOT_TOOLS = (
     "h1, h2, h3, h4, h5, h6, table, article, blockquote, pre, form, input, select, textarea, iframe, video, img[alt]"
@@ -67,18 +72,21 @@ def is_own_anchor(link: Element) -> bool:
     return len(words) <= _LONGEST_SIGN or (bool(heading) and heading in words)
 
 
-_SKIPPING = frozenset({"skip", "skiplink", "skiplinks", "skipnav"})
+_SKIPPING = frozenset({"skip", "skiplink", "skiplinks", "skipnav", "jump"})
+_LONGEST_SKIP = 80  # characters: "Jump to: navigation, search"
 
 
-_SKIPS_TO = re.compile(r"(?:skip|jump) to (?:main |site )?(?:content|navigation|nav|search)\b", re.IGNORECASE)
+_SKIPS_TO = re.compile(r"\b(?:skip|jump) [\w ]*\b(?:content|navigation|nav|search|menu|links|main)\b", re.IGNORECASE)
 
 
 def skip_links(body: Element) -> Iterator[Element]:
     """Yield the links before all other words that lead to the content: nothing stands between; and those called so."""
     for link in body.select('a[href^="#"]'):
         around = [link, *([link.parent] if isinstance(link.parent, Element) else [])]
-        if any(not _SKIPPING.isdisjoint(class_words(each)) for each in around) or _SKIPS_TO.match(link.text.strip()):
+        skipping = [each for each in around if not _SKIPPING.isdisjoint(class_words(each))]
+        if skipping or _SKIPS_TO.search(link.text):
             yield link
+        yield from (each for each in skipping if short_text(each, _LONGEST_SKIP) is not None)
     for node in walk(body, lambda each: each.tag not in UNSEEN and not is_hidden(each)):
         if isinstance(node, Element):
             href = node.attr("href") or "" if node.tag == "a" else ""
@@ -90,12 +98,24 @@ def skip_links(body: Element) -> Iterator[Element]:
 
 
 def is_idle_tools(element: Element) -> bool:
-    """Whether an element is a row of tools without links that lead anywhere: to share, to enlarge the text."""
-    if element.tag not in _TOOL_BOXES or _TOOLS.isdisjoint(class_words(element)):
+    """Whether an element is a row of tools without links that lead anywhere: to share, to enlarge the text.
+
+    It is called so, or all it says is where it would share the page, and how many did.
+    """
+    if element.tag not in _TOOL_BOXES or (_TOOLS.isdisjoint(class_words(element)) and not _would_share(element)):
         return False
     if element.select_one(_NOT_TOOLS) is not None or len("".join(element.text.split())) > _LONGEST_TOOLS:
         return False
     return not any(is_followable(each.attr("href")) for each in element.select("a[href]"))
+
+
+def _would_share(element: Element) -> bool:
+    words = fold_space(short_text(element, _LONGEST_TOOLS) or "")
+    if not 0 < len(words) <= _LONGEST_SHARE or _STOP in words or _SERVICES.search(words) is None:
+        return False
+    return any(
+        _SERVICES.search(each.text) and not is_followable(each.attr("href")) for each in element.select("a[href]")
+    )
 
 
 # ---- bars and dialogues that ask for consent to cookies, which nothing but a script can dismiss

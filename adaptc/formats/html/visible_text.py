@@ -39,7 +39,7 @@ _LINE_NUMBERS = frozenset({
     "ln", "lnt", "lnum", "line-number", "linenumber", "code-line-number", "hljs-ln-n", "hljs-ln-numbers", "blob-num",
 })  # fmt: skip
 
-_FILE_NAME = re.compile(r"(?i)^\S*\.(?:png|jpe?g|gif|svg|webp|bmp|avif|ico)$")
+_FILE_NAME = re.compile(r"(?i)^[^/]*\w\.(?:png|jpe?g|gif|svg|webp|bmp|avif|ico)$")
 # Words that authors write for images without meaning
 _MEANINGLESS = frozenset({
     "image", "img", "picture", "photo", "icon", "logo", "bullet", "spacer", "blank", "pixel", "placeholder",

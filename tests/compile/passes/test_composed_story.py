@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adaptc.compile.passes.composed.reader import ComposedPage, compose
-from adaptc.formats.html.contract import article_violations
+from adaptc.formats.html.contract import CONTRACT_CHECKS
 from adaptc.formats.html.document import parse
 
 PARAGRAPH = f"<p>{'The harbour master counts the ships that leave the bay each morning. ' * 4}</p>"
@@ -17,7 +17,7 @@ def composed(body: str, title: str = "Ships") -> str:
     source = f"<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>{title}</title></head><body>{body}"
     page = compose(source, url_path="/a.html")
     assert isinstance(page, ComposedPage), page
-    assert article_violations(parse(source), parse(page.text)) == []
+    assert CONTRACT_CHECKS["article"](parse(source))(parse(page.text)) == []
     return page.text.partition("</style>")[2]
 
 
@@ -306,3 +306,19 @@ def test_a_place_may_stand_before_the_title() -> None:
     )
     body = composed(story, "ROME: Ships come in with the tide | The Bay")
     assert "One more" not in body.partition("</main>")[0] and "One more" in body
+
+
+def test_the_logo_of_somebody_else_below_a_heading_is_not_the_name_of_the_site() -> None:
+    shop = (
+        "<div class=box><a class=logo href=http://coupons.example/><img src=c.png alt='Coupons of the day'></a></div>"
+    )
+    links = "".join(f"<a href=/{n}>Part {n}</a> " for n in range(4))
+    body = composed(f"<h1><a href=http://bay.example/>Bay</a></h1>{links}{PARAGRAPH}{shop}")
+    assert "<p class=s>" not in body
+
+
+def test_a_link_home_by_a_picture_is_called_as_the_site() -> None:
+    home = "<a class=logo href=/ title='Back to the home of The Bay'><img src=l.png alt=''></a>"
+    body = composed(f"{home}<main><h1>Ships</h1>{PARAGRAPH}</main>", "Ships - The Bay")
+    assert ">The Bay</a></p>" in body
+    assert "Back to the home" not in body

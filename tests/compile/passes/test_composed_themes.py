@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from adaptc.compile.passes.composed.reader import ComposedPage, Settings, compose
-from adaptc.formats.html.contract import article_violations
+from adaptc.formats.html.contract import CONTRACT_CHECKS
 from adaptc.formats.html.document import parse
 
 WORDS = "Ships came in at dawn, and those who load them were on the quay before anybody else in the town was awake. "
@@ -16,7 +16,7 @@ def body_of(body: str, css: str = "", title: str = "T", root: str = " lang=en") 
     source = f"<!DOCTYPE html><html{root}><head><title>{title}</title></head><body>{body}"
     page = compose(source, url_path="/p.html", sheets_of=lambda _: [css])
     assert isinstance(page, ComposedPage), page
-    assert article_violations(parse(source), parse(page.text)) == []
+    assert CONTRACT_CHECKS["article"](parse(source))(parse(page.text)) == []
     return page.text.partition("<body")[2].partition(">")[2]
 
 
@@ -140,14 +140,8 @@ def test_sections_of_a_landing_page_stay_in_their_order() -> None:
 
 def test_messages_of_two_forms_with_the_same_ids_stay_hidden() -> None:
     form = "<form action=/s><input name=q><div class=d-none id=done>Sent!</div></form>"
-    assert body_of(f"<h1>H</h1>{form}{form}", ".d-none{display:none!important}").count("<div hidden><p>Sent!") == 2
-
-
-def test_the_days_of_a_calendar_stay() -> None:
-    days = "".join(f"<div><button class=date-item>{n}</button></div>" for n in range(1, 32))
-    tools = "".join(f"<button>{n}</button>" for n in range(1, 9))
-    assert "31</p>" in body_of(f"<h1>March</h1><div class=body>{days}</div>", ".body{display:flex}")
-    assert "8" not in body_of(f"<h1>March</h1><p>Pages</p><div>{tools}</div>")
+    other = form.replace("/s", "/t")
+    assert body_of(f"<h1>H</h1>{form}{other}", ".d-none{display:none!important}").count("<div hidden><p>Sent!") == 2
 
 
 def test_tools_to_share_without_links_are_left_out() -> None:
@@ -373,3 +367,93 @@ def test_what_opens_a_landing_page_stands_first() -> None:
         f"<nav><a href=#a>A</a> <a href=#b>B</a></nav>{hero}<main id=a><h2>Services</h2><p>{WORDS}</main>"
     )
     assert written.index("nice to meet") < written.index("Services")
+
+
+def test_a_form_that_says_and_sends_what_another_does_is_there_once() -> None:
+    form = "<form action=/s><label for=q{0}>Search</label><input id=q{0} name=q><button>Go</button></form>"
+    cart = "<form action=/cart><input type=hidden name=id value={0}><input name=count><button>Add</button></form>"
+    body = f"<div class=top>{form.format(1)}</div><main><h1>T</h1><p>{WORDS}</p>{cart.format(1)}{cart.format(2)}</main>"
+    written = body_of(f"{body}<div class=drawer>{form.format(2)}</div>")
+    assert written.count("action=/s") == 1
+    assert written.count("action=/cart") == 2
+
+
+def test_choices_without_an_action_and_buttons_that_empty_a_field_elsewhere_are_left_out() -> None:
+    palette = "<form class=palette><input type=radio name=p aria-label=Dark><input type=radio name=p></form>"
+    search = "<form action=/s><input name=q><nav><button type=reset title=Clear></button></nav></form>"
+    written = body_of(f"<header>{palette}{search}</header><main><h1>T</h1><p>{WORDS}</p></main>")
+    assert "radio" not in written and "Clear" not in written
+    assert "name=q" in written
+    sent = body_of(f"<main><h1>T</h1><p>{WORDS}</p><form action=/vote><input type=radio name=p>Yes</form></main>")
+    assert "type=radio" in sent
+
+
+@pytest.mark.parametrize(
+    ("name", "label"),
+    [
+        ("ctl00$ctl02$btnSearch", "Search"),
+        ("search_go", "search"),
+        ("sa", "OK"),
+        ("find", "find"),
+        ("a[query]", "query"),
+    ],
+)
+def test_the_name_that_a_program_has_for_a_button_is_not_shown_as_it_is(name: str, label: str) -> None:
+    written = body_of(
+        f"<main><h1>T</h1><form action=/s><input name=q><input type=submit name='{name}' value=''></form>"
+    )
+    assert f">{label}</button>" in written
+
+
+def test_counters_of_who_shared_a_page_are_left_out_where_only_a_script_would_share_it() -> None:
+    tool = "<div class=b><a href='javascript:void(0)'>Recomendar en Facebook</a> <span class=contador>0</span></div>"
+    linked = "<div class=b><a href=https://facebook.example/us>Our Facebook page</a></div>"
+    sentence = (
+        "<p>She writes on <a href=#>Facebook</a>, which few of the fishermen read before they have slept well.</p>"
+    )
+    written = body_of(f"<main><h1>T</h1>{tool}<p>{WORDS}</p>{sentence}{linked}</main>")
+    assert "Recomendar" not in written and ">0<" not in written
+    assert "Our Facebook page" in written and "She writes on Facebook" in written
+
+
+def test_rows_of_cards_are_one_grid_and_entries_of_a_menu_are_no_cards() -> None:
+    card = "<div class=c><h3><a href=/{0}>The story of the {0} harbour</a></h3><p>What it is about.</p></div>"
+    rows = "".join(f"<div class=row>{card.format(n)}{card.format(n + 1)}</div>" for n in (1, 3))
+    written = body_of(f"<main><h1>T</h1>{rows}</main>")
+    assert written.count("<div class=g>") == 1
+    menu = "".join(f"<li><h2><a href=/{name}>{name}</a></h2></li>" for name in ("Local", "Sport", "Ocio"))
+    assert "class=g" not in body_of(f"<h1>T</h1><ul>{menu}</ul><p>{WORDS}</p>")
+
+
+def test_words_of_a_card_are_not_underlined_with_its_title() -> None:
+    card = "<a href=/a><h3>Ships come in</h3><p>At dawn, and nobody was awake.</p></a>"
+    assert "<a class=o href=/a><h3>" in body_of(f"<main><h2>T</h2>{card}<p>{WORDS}</p></main>").replace("h2>", "h3>")
+
+
+def test_a_title_below_the_link_of_its_picture_is_said_once() -> None:
+    items = "".join(
+        f"<li><a href=/{n}.jpg><img src={n}.jpg alt='Jets of star {n}'></a><div><div class=t>Jets of star {n}</div>"
+        f"<div>{WORDS}</div></div>"
+        for n in range(3)
+    )
+    assert body_of(f"<main><h1>T</h1><ul>{items}</ul></main>").count("Jets of star 1") == 1
+
+
+def test_a_label_before_a_title_is_apart_and_names_of_files_are_no_words() -> None:
+    written = body_of(
+        "<main><h1>T</h1><h2><span class='label label--region'>Regio</span>Plafond stort in</h2>"
+        f"<p>{WORDS}</p><a href=https://fair.example/><img src=x alt='SIGNATURE - Foire autumn.jpg'></a></main>"
+    )
+    assert "Regio Plafond" in written
+    assert "SIGNATURE" not in written and ">fair.example</a>" in written
+
+
+def test_links_that_jump_within_the_page_are_left_out_with_the_words_around_them() -> None:
+    jump = "<div class=mw-jump>Jump to: <a href=#nav>navigation</a>, <a href=#q>search</a></div>"
+    written = body_of(f"<main><h1>T</h1>{jump}<p>{WORDS}</p></main><nav id=nav><a href=/a>A</a></nav><p id=q>Q</p>")
+    assert "Jump" not in written and "navigation<" not in written
+
+
+def test_a_link_that_says_a_space_is_called_as_the_host_that_it_leads_to() -> None:
+    body = f"<main><h1>T</h1><p>{WORDS}</p></main><a class=i href=http://tide.example/b><span>&nbsp;</span></a>"
+    assert "<a href=http://tide.example/b>tide.example</a>" in body_of(body)

@@ -8,10 +8,8 @@ from adaptc.config.rulebook import PROMISES
 from adaptc.formats.html.contract import (
     CONTRACT_CHECKS,
     FormContent,
-    article_violations,
     content_violations,
     extract_content,
-    words_violations,
 )
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.visible_text import fold_space
@@ -85,7 +83,7 @@ def test_a_link_that_occurs_twice_must_stay_twice() -> None:
 
 
 def lost(before: str, after: str) -> list[str]:
-    return words_violations(parse("<!doctype html>" + before), parse("<!doctype html>" + after))
+    return CONTRACT_CHECKS["words"](parse("<!doctype html>" + before))(parse("<!doctype html>" + after))
 
 
 @pytest.mark.parametrize(
@@ -122,14 +120,16 @@ def test_violations_of_the_words_promise(before: str, after: str, sentence: str)
 
 def test_another_mode_violates_the_words_promise() -> None:
     after = parse("<p>a")
-    assert words_violations(parse("<!doctype html><p>a"), after) == ["the page changes from standards to quirks mode"]
+    assert CONTRACT_CHECKS["words"](parse("<!doctype html><p>a"))(after) == [
+        "the page changes from standards to quirks mode"
+    ]
 
 
 def test_links_within_an_article_keep_their_targets() -> None:
     before = parse("<main><a href=#x>to x</a> <a href=#none>nowhere</a> <a name=x></a><p>text")
     after = parse("<main><a href=#x>to x</a> <a href=#none>nowhere</a> <p>text")
-    assert article_violations(before, before) == []
-    assert article_violations(before, after) == ["links within the page lead to what is gone: x"]
+    assert CONTRACT_CHECKS["article"](before)(before) == []
+    assert CONTRACT_CHECKS["article"](before)(after) == ["links within the page lead to what is gone: x"]
 
 
 def test_there_is_a_check_for_every_promise() -> None:

@@ -35,6 +35,7 @@ __all__ = [
     "bare_anchor",
     "holds_block",
     "language_attributes",
+    "text_of",
 ]  # fmt: skip
 
 # Elements that are a block of their own or force their content into blocks
@@ -65,8 +66,11 @@ _META = frozenset({
 })  # fmt: skip
 _FIELD = re.compile(r"<(?:input|select|textarea)\b")
 _FACES = frozenset({"avatar", "avatars", "gravatar", "author", "authors", "byline", "userpic", "badge", "icon"})
-# Dates, and words that are read aloud
-_APART = "time, [class*=sr-only], [class*=visually-hidden], [class*=visuallyhidden], [class*=screen-reader]"
+# Dates, words that are read aloud, labels above a title
+_APART = (
+    "time, .label, .kicker, .badge, .flag, "
+    "[class*=sr-only], [class*=visually-hidden], [class*=visuallyhidden], [class*=screen-reader]"
+)
 _FEWEST_IN_GALLERY, _DEEPEST_IN_GALLERY = 3, 4  # images, and the elements around each up to that of the gallery
 _LONGEST_META = 240  # characters, white space left out
 LONGEST_PIECE = 60  # characters of a piece of such a line
@@ -203,7 +207,8 @@ def is_picture(element: Element) -> bool:
     return element.tag == "img" or (not element.text.strip() and element.select_one("img") is not None)
 
 
-def _text_of(node: Node | None) -> str:
+def text_of(node: Node | None) -> str:
+    """Return the text of an element or a text node, ``""`` of others."""
     return node.text if isinstance(node, Element) else node.data if isinstance(node, Text) else ""
 
 
@@ -309,7 +314,7 @@ class Flow:
     def _is_joint(self, previous: Node | None, node: Node, blocks: Blocks) -> bool:
         """Whether a node continues the word before it although a box begins or ends there."""
         last = blocks.last_character() if isinstance(node, Text | Element) else ""
-        first = _text_of(node)[:1] if last.strip() else ""
+        first = text_of(node)[:1] if last.strip() else ""
         if first.strip(_ENDS) and (_is_set_apart(previous, node) or (last == ":" and _is_label(previous))):
             return True
         if not first.isalnum():
@@ -359,6 +364,8 @@ class Flow:
     def add_block(self, markup: str, blocks: Blocks) -> None:
         """Add a finished block, if it is not empty."""
         self.end_run(blocks)
+        if markup.startswith(_GRID) and not blocks.run and blocks.finished and blocks.finished[-1].startswith(_GRID):
+            markup = blocks.finished.pop().removesuffix("</div>") + markup.removeprefix(_GRID)  # one grid, of all rows
         if markup:
             blocks.finished += (*blocks.run, markup)
             blocks.run = []
@@ -519,8 +526,11 @@ def _in_one_line(pictures: list[str]) -> list[str]:
     return [f"<p>{' '.join(each[3:-4] for each in pictures)}</p>"]
 
 
+_GRID = "<div class=g>"
+
+
 def _grid(cards: list[str]) -> str:
-    return f"<div class=g>{''.join(cards)}</div>" if cards else ""
+    return f"{_GRID}{''.join(cards)}</div>" if cards else ""
 
 
 def joined(finished: list[str], *, fewest: int = 2) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from turbohtml import Element, Node, Text
+from turbohtml import Element
 
 from adaptc.compile.passes.composed.flow import (
     BLOCK_TAGS,
@@ -15,8 +15,15 @@ from adaptc.compile.passes.composed.flow import (
     Writer,
     holds_block,
     language_attributes,
+    text_of,
 )
-from adaptc.formats.html.forms import control_markup, control_type, option_markup, works_without_script
+from adaptc.formats.html.forms import (
+    control_markup,
+    control_type,
+    option_markup,
+    words_of_name,
+    works_without_script,
+)
 from adaptc.formats.html.idle import is_idle_button, is_own_anchor
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import (
@@ -41,6 +48,7 @@ _EMPHASIS = {name: name for name in (
 )} | {"tt": "code", "strike": "s", "acronym": "abbr"}  # fmt: skip
 # A tag of a block in written markup
 BLOCK_MARKUP = re.compile(r"</?(?:p|ul|li|div|h[1-6]|table|tr|td)\b[^>]*>")
+_HEADING = re.compile(r"<h[1-6]\b")
 _TEX = "math/tex"
 _TITLES = "h1, h2, h3, h4, h5, h6, dt, summary, [role=heading]"
 _PARAGRAPHS = "p, h1, h2, h3, h4, h5, h6, ul, ol, dl, table, pre, blockquote"
@@ -77,8 +85,9 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
         return
     previous = flow.last_link
     inner, has_content = flow.write_inline(element)
-    if not has_content:
-        inner = text_markup(link_label(element) if element.tag == "a" else image_text(element) or "\u2192")
+    if not has_content or not inner.strip(_SPACES):
+        label = link_label(element) if element.tag == "a" else image_text(element) or "\u2192"
+        inner = text_markup(label.strip(_SPACES))
         has_content = bool(inner) and href != flow.last_href and not (flow.is_named(href) and not _says(element))
     if (href, inner.strip()) == previous and flow.is_repeating(element):
         return  # the link of a picture whose words stand below it
@@ -113,7 +122,8 @@ def _add_block_link(flow: Flow, element: Element, attributes: str, blocks: Block
     if inner and not BLOCK_MARKUP.search(inner):
         blocks.add_inline(f"<a{flow.ids.next_attribute()}{attributes}{inner}</a>")
     elif inner:
-        flow.add_block(f"<a{flow.ids.next_attribute()}{attributes}{inner}</a>", blocks)
+        kind = " class=o" if _HEADING.search(inner) else ""
+        flow.add_block(f"<a{kind}{flow.ids.next_attribute()}{attributes}{inner}</a>", blocks)
 
 
 def _says(element: Element) -> bool:
@@ -178,7 +188,7 @@ def _add_media(flow: Flow, element: Element, blocks: Blocks) -> None:
     target = media_target(element)
     if target is not None and not _is_idle_frame(element, target[0]):
         url, label = target
-        if element.tag == "iframe" and not (element.attr("title") or element.attr("aria-label")):
+        if not (element.attr("title") or element.attr("aria-label")):
             label = host_of(url) or label
         blocks.add_inline(f"<a {attribute_markup('href', url)}>{text_markup(label)}</a>")
     flow.end_run(blocks)
@@ -250,8 +260,9 @@ def _name_of_control(flow: Flow, control: Element) -> str:
         return ""
     beside = _beside(control, is_before=kind not in ("checkbox", "radio"))
     value = control.attr("value") if kind in ("text", "search") else ""  # as old pages have it in place of a label
-    names = (title, _said_by_form(flow, control), *beside, value, control.attr("name"), control.attr("id"))
-    name = next(filter(None, (*names, "" if option is None else _text_of(option))), "")
+    own = control.attr("name") or control.attr("id") or ("" if option is None else fold_space(text_of(option)))
+    names = (title, _said_by_form(flow, control), *beside, value, words_of_name(own), own)
+    name = next(filter(None, names), "")
     return f" {attribute_markup('aria-label', fold_space(name))}" if name else ""
 
 
@@ -261,14 +272,10 @@ def _beside(control: Element, *, is_before: bool) -> Iterator[str]:
     for element in (control, control.parent):
         if isinstance(element, Element) and form is not None and form in element.ancestors:
             nodes = element.previous_siblings if is_before else element.next_siblings
-            node = next((each for each in nodes if isinstance(each, Element) or _text_of(each)), None)
+            node = next((each for each in nodes if isinstance(each, Element) or fold_space(text_of(each))), None)
             is_other = isinstance(node, Element) and (node.matches(_OTHERS) or node.select_one(_OTHERS) is not None)
-            words = "" if node is None or is_other else _text_of(node)
+            words = "" if node is None or is_other else fold_space(text_of(node))
             yield words if len(words) <= _LONGEST_CONTROL and any(map(str.isalnum, words)) else ""
-
-
-def _text_of(node: Node) -> str:
-    return fold_space(node.data if isinstance(node, Text) else node.text if isinstance(node, Element) else "")
 
 
 def _said_by_form(flow: Flow, control: Element) -> str:
@@ -285,12 +292,12 @@ def _holds_content(button: Element) -> bool:
     """Whether the text of a button, which does nothing without scripts, is content.
 
     So it is in accordions: all of a heading, paragraphs, or the title of the block that follows it (WAI-ARIA Authoring
-    Practices, "Disclosure"), and in calendars, whose days are buttons. Other such buttons say what a click would do.
+    Practices, "Disclosure"). Other such buttons say what a click would do.
     """
     title = button.closest(_TITLES)
     if title is not None and fold_space(title.text) == fold_space(button.text):
         return True
-    return button.select_one(_PARAGRAPHS) is not None or _is_disclosure(button) or _is_day(button)
+    return button.select_one(_PARAGRAPHS) is not None or _is_disclosure(button)
 
 
 def _is_disclosure(button: Element) -> bool:
@@ -303,20 +310,6 @@ def _is_disclosure(button: Element) -> bool:
     return (
         not controlled or controlled == following.attr("id") or following.select_one(f'[id="{controlled}"]') is not None
     )
-
-
-_FEWEST_DAYS = 28
-_DAY = re.compile(r"[1-9]|[12]\d|3[01]")
-
-
-def _is_day(button: Element) -> bool:
-    """Whether a button is a day of a calendar: what is around it holds a month of them."""
-    if not _DAY.fullmatch(fold_space(button.text)):
-        return False
-    around = (each for each in button.ancestors if isinstance(each, Element))
-    boxes = [each for _, each in zip(range(3), around, strict=False)]
-    days = (sum(bool(_DAY.fullmatch(fold_space(each.text))) for each in box.select("button")) for box in boxes)
-    return any(count >= _FEWEST_DAYS for count in days)
 
 
 def _add_datalist(flow: Flow, element: Element, blocks: Blocks) -> None:

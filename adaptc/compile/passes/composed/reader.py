@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from turbohtml import Document, Element, Text
@@ -48,7 +48,7 @@ from adaptc.compile.passes.composed.writer import (
 )
 from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import parse
-from adaptc.formats.html.forms import find_forms
+from adaptc.formats.html.forms import control_type, find_forms
 from adaptc.formats.html.idle import skip_links
 from adaptc.formats.html.landmarks import (
     Landmarks,
@@ -204,12 +204,15 @@ class _Reader:
         self.tree, self.text, self.layout, self.pictures, self.menus = tree, text, layout, pictures, menus
         _show_defaults(tree)
         self.landmarks, self.forms, self.cards = find_landmarks(tree), find_forms(tree), find_cards(tree)
+        self.repeated_forms = self.forms.repeats()
         self.called_main = self.landmarks.main
         self.statements, self.linked = read_statements(tree), linked_ids(text)
         self.story = find_story(tree, self.landmarks, self.statements, page_title(tree))
         self.landmarks = _sorted_navigation(Landmarks(self.story.main, self.landmarks.navigation))
-        found = find_site(tree)
-        found = found if found.brand is not None else _find_home(tree, self.landmarks, self.statements) or found
+        found, host = find_site(tree), _own_host(tree)
+        if found.brand is None or not _is_of(host, found.home):
+            home = _find_home(tree, self.landmarks, self.statements, host)
+            found = home or (found if _is_first_of_page(tree, found.brand) else SiteIdentity("", "", None))
         if self.story.site is not None:
             found = found._replace(name=fold_space(self.story.site.text))
         self.site = _named(found, self.statements, title_of, title_parts(page_title(tree)))
@@ -217,10 +220,10 @@ class _Reader:
 
     def _flow(self) -> Flow:
         brand = self.site.brand
-        is_named = brand is not None and self.site.name and _without_logo(link_name(brand)) == self.site.name
+        is_named = brand is not None and self.site.name and _is_said_by(self.site.name, brand)
         left_out = [*self.landmarks.navigation, *filter(None, [self.story.site])]
         left_out += [brand] if brand is not None and (is_named or self.story.site is not None) else []
-        left_out += self.cards.repeats
+        left_out += [*self.cards.repeats, *self.repeated_forms]
         messages = self.layout.messages()
         ids = IdQueue(self.linked)
         return Flow(self.tree, self.forms, ids, left_out, _WRITERS, self.layout, messages, self.cards, self.pictures)
@@ -368,17 +371,19 @@ class _Reader:
                 continue
             if link.closest("template, noscript") is None and asking.isdisjoint(link.ancestors):
                 seen.add(href)
-                yield NavigationLink(href, fold_space(link.text) or link_label(link) or host_of(href) or href)
+                names = (fold_space(link.text), link_label(link), host_of(href), href)
+                yield NavigationLink(href, next(name for name in names if any(map(str.isalnum, name)) or name == href))
 
     def _forms_left(self) -> str:
         """Return the forms and controls that are in no part that was written."""
         pieces: list[str] = []
+        wanted = self.forms.working.difference(self.repeated_forms)
         for form in self.tree.select("form"):
-            if form in self.forms.working and form not in self.flow.written:
+            if form in wanted and form not in self.flow.written:
                 self.flow.left_out.discard(form)
                 pieces.append(self.flow.write([form]))
         for control, form in self.forms.owner.items():
-            if form in self.forms.working and control not in self.flow.written:
+            if form in wanted and control not in self.flow.written and control_type(control) != "reset":
                 pieces.append(self.flow.write([control]))
         return "".join(pieces)
 
@@ -402,7 +407,7 @@ class _Reader:
             pagination=tuple(frame.pagination), footer_links=tuple(frame.foot),
         )  # fmt: skip
         rank = [site.is_heading]
-        main = _with_steps(_with_byline(_close_ranks(heading + main, rank)))
+        main = _with_steps(_with_byline(_close_ranks(heading + _REPEATED.sub(r"\1", main), rank)))
         return replace(page, main=main, rest=_close_ranks(around, rank), footer=_close_ranks(footer, rank))
 
     def _site(self, main: str) -> Site:
@@ -447,8 +452,21 @@ def _named(site: SiteIdentity, statements: Statements, title_of: TitleOf, parts:
         return site._replace(name=parts[-1])
     if site.name:
         name = _without_logo(site.name)
+        if site.brand is not None and not fold_space(site.brand.text):
+            name = _said_within(name, (statements.site, *parts[1:]))
         return site._replace(name=name if len(name) <= _LONGEST_SITE else site_of_title(name) or name)
     return site._replace(name=statements.site or (site_of_title(title_of(site.home)) if site.home else ""))
+
+
+def _said_within(name: str, others: Iterable[str]) -> str:
+    """Return what else the site is called, if its name says that and more: "Back to the home of The Herald"."""
+    found = (each for each in others if len(each) > 2 and each.casefold() in name.casefold())
+    return next(found, name)
+
+
+def _is_said_by(name: str, brand: Element) -> bool:
+    """Whether the name of the site says all that the link to its home does, which may be a picture."""
+    return not fold_space(brand.text) or _without_logo(link_name(brand)) == name
 
 
 def _without_logo(name: str) -> str:
@@ -456,18 +474,16 @@ def _without_logo(name: str) -> str:
     return _LOGO.sub("", name)
 
 
-def _find_home(tree: Document, landmarks: Landmarks, statements: Statements) -> SiteIdentity | None:
+def _find_home(tree: Document, landmarks: Landmarks, statements: Statements, host: str) -> SiteIdentity | None:
     """Return the link above the main content that says what the page's title says of the site, or leads home."""
     names = {statements.site.casefold(), *(part.casefold() for part in title_parts(page_title(tree))[1:])} - {""}
-    canonical = tree.select_one("link[rel=canonical i][href]")
-    host = host_of(canonical.attr("href") or "") if canonical is not None else ""
     inside = {landmarks.main} if landmarks.main is not None else set()
     for link in tree.select("a[href]"):
         if link.closest("blockquote, cite, figure") is not None:
             continue
         name = link_name(link)
         is_first = _HOME.fullmatch(link.attr("href") or "") and link.closest("nav, ul, ol") is None and len(name) > 3
-        is_first = is_first and _BACK.isdisjoint(class_words(link)) and _is_of(host, link.attr("href") or "")
+        is_first = is_first and _BACK.isdisjoint(class_words(link)) and host_of(link.attr("href") or "") in ("", host)
         if (name.casefold() in names or is_first) and inside.isdisjoint(link.ancestors):
             return SiteIdentity(name, link.attr("href") or "", link)
         if link.closest("main, article, h2, h3, p") is not None:
@@ -475,9 +491,26 @@ def _find_home(tree: Document, landmarks: Landmarks, statements: Statements) -> 
     return None
 
 
+def _is_first_of_page(tree: Document, brand: Element | None) -> bool:
+    """Whether a brand stands above the content: what is called so below a heading is somebody else's."""
+    first = next((each for each in tree.iter_elements(("a", "h1", "main")) if each == brand or each.tag != "a"), None)
+    return first in (brand, None)
+
+
+def _own_host(tree: Document) -> str:
+    """Return the host of a page: of its canonical address, or of most of its links; ``""`` if these name none."""
+    canonical = tree.select_one("link[rel=canonical i][href]")
+    if canonical is not None and (host := host_of(canonical.attr("href") or "")):
+        return host
+    hrefs = (each.attr("href") or "" for each in tree.select("a[href]"))
+    hosts = Counter(host_of(href) for href in hrefs if is_followable(href) and not href.startswith("#"))
+    return max(hosts, key=hosts.__getitem__, default="")
+
+
 def _is_of(host: str, url: str) -> bool:
-    """Whether a URL is of the host of the page, as far as the page says what that is."""
-    return not host or host_of(url) in ("", host)
+    """Whether a URL is of a host, or of another of its domain."""
+    other = host_of(url)
+    return other in ("", host) or other.split(".")[-2:] == host.split(".")[-2:]
 
 
 def _sorted_navigation(landmarks: Landmarks) -> Landmarks:
@@ -521,6 +554,9 @@ def _with_byline(markup: str) -> str:
     rest = "".join(f"{each}</p>" for each in paragraphs[len(short) :])
     return f"{markup[: match.end(1)]}{''.join(joined(short))}{rest}{markup[match.end() :]}"
 
+
+# A title below the link of its picture, which is called as it is
+_REPEATED = re.compile(r"(<a [^<>]*>([^<>]{1,200})</a>(?:</p>)?)<p>\2</p>")
 
 _STEP = re.compile(r"<p>(\d{1,2}\.?)</p><p>(?=\w|<a )")
 
