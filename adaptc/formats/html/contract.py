@@ -28,10 +28,7 @@ from adaptc.formats.html.landmarks import (
 )
 from adaptc.formats.html.visible_text import fold_space, is_ad_label, is_icons, rendered_texts, walk
 
-__all__ = [
-    "CONTRACT_CHECKS", "ContractCheck", "FormContent", "PageContent", "content_violations",
-    "extract_content", "lost_from_article",
-]  # fmt: skip
+__all__ = ["CONTRACT_CHECKS", "ContractCheck", "FormContent", "PageContent", "content_violations", "extract_content"]
 
 # An id on one of these is for scripts: no link can lead to what has no place on the page.
 _PLACELESS = "[id]:not(script, style, link, meta, base, head, title, template, noscript, source, track, param)"
@@ -190,6 +187,11 @@ def _check_content(before: Document) -> ContractCheck:
 
 
 def _check_article(before: Document) -> ContractCheck:
+    """Return the check of the promise ``article``: its text, its links, anchors and working forms are there.
+
+    The article is the main content, or everything but the navigation where none stands out. Images do not count;
+    the order of the parts may change, that of the text within a part is checked piece by piece.
+    """
     return partial(_changed_article, _article_content(before), _title_and_language(before))
 
 
@@ -299,15 +301,6 @@ def _spaced_pieces(texts: Iterable[str]) -> Iterator[tuple[str, bool]]:
             is_apart = text[-1] in _SPACE
         elif text:
             is_apart = True
-
-
-def lost_from_article(before: Document, after: Document) -> list[str]:
-    """Return what of the article's text, its links, anchors and working forms is missing, as sentences.
-
-    The article is the main content, or everything but the navigation where none stands out. Images do not count;
-    the order of the parts may change, that of the text within a part is checked piece by piece.
-    """
-    return _lost_from(_article_content(before), after)
 
 
 @dataclass(frozen=True, slots=True)

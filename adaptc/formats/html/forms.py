@@ -1,8 +1,8 @@
 """Controls and forms: which work without scripts, as markup, and what controls open by script (WHATWG HTML, "forms").
 
 A form stays when there is something to fill in or to press, and its action is no script; whether it can be submitted
-without a button is up to the page, but scripts alone hear one of choices without an action. Buttons that only scripts
-listen to go, and so do controls outside of any form.
+without a button is up to the page. Without an action scripts alone hear one of choices, or a button that sends nothing.
+Buttons that only scripts listen to go, and so do controls outside of any form.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ __all__ = [
 
 _CONTROLS = "input, select, textarea, button"
 _IDLE = frozenset({"button", "hidden", "reset"})
+_PRESSED = ("submit", "image")
 _CHOICES = frozenset({"checkbox", "color", "radio", "range", "select"})
 # Attributes by which browsers themselves open and close something (HTML, "popovers" and "invoker commands")
 _OPENING = ("popovertarget", "commandfor")
@@ -144,8 +145,10 @@ def _following_controls(form: Element, owner: dict[Element, Element]) -> list[El
 def _is_working(form: Element, controls: list[Element]) -> bool:
     if is_hidden(form) or not _leads_anywhere(form.attr("action") or "?"):
         return False
-    idle = _IDLE if form.attr("action") else _IDLE | _CHOICES
-    return not idle.issuperset(map(control_type, controls))
+    if form.attr("action"):
+        return not _IDLE.issuperset(map(control_type, controls))
+    sent = (each for each in controls if each.attr("name") or control_type(each) not in _PRESSED)
+    return not (_IDLE | _CHOICES).issuperset(map(control_type, sent))
 
 
 def _leads_anywhere(action: str) -> bool:

@@ -9,7 +9,7 @@ from turbohtml import Element
 
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.forms import Forms, control_type, find_forms, opens_natively
-from adaptc.formats.html.syntax import class_words
+from adaptc.formats.html.syntax import class_words, vocabulary
 from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_followable, is_hidden, short_text, walk
 
 __all__ = ["consent_bars", "is_idle", "is_idle_button", "is_idle_tools", "is_own_anchor", "skip_links"]
@@ -18,16 +18,10 @@ _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TITLES = "h1, h2, h3, h4, h5, h6, dt, summary, [role=heading]"
 _BLOCKS = "h1, h2, h3, h4, h5, h6, p, div, ul, ol, table, section, article"
 _BUTTONS = frozenset({"btn", "button", "cta"})
-_TOOL_NAMES = frozenset({
-    "print", "e-mail", "email", "share", "tweet", "like", "print this page", "print page", "printer friendly",
-    "reprints", "email this", "share this", "text size", "enlarge", "select all", "copy", "imprimir", "enviar",
-    "drucken", "imprimer", "stampa",
-})  # fmt: skip
+_TOOL_NAMES = vocabulary("tool_names")
 _LONGEST_SIGN = 2  # characters: a pilcrow, a number sign
 _LONGEST_TOOLS = 240  # characters, white space left out
-_TOOLS = frozenset(
-    {"share", "sharing", "sharebar", "socialbar", "social", "toolbox", "textsize", "fontsize", "addthis"}
-)
+_TOOLS = vocabulary("tools")
 _SERVICES = re.compile(
     r"\b(?:facebook|twitter|twittear|tweet|linkedin|google ?\+|pinterest|reddit|whatsapp|tumblr)\b", re.I
 )
@@ -121,16 +115,9 @@ def _would_share(element: Element) -> bool:
 # ---- bars and dialogues that ask for consent to cookies, which nothing but a script can dismiss
 
 _TOPICS = frozenset({"cookie", "cookies", "consent", "gdpr", "ccpa"})
-_FORMS = frozenset({
-    "bar", "banner", "notice", "consent", "law", "popup", "modal", "message", "notification", "overlay", "alert",
-    "dialog", "disclaimer", "warning", "toast", "box", "info", "container", "wrapper", "window", "sdk",
-})  # fmt: skip
+_FORMS = vocabulary("notices")
 # Names of one word: of plug-ins and of services
-_NAMES = frozenset({
-    "cookiebar", "cookieconsent", "cookiebanner", "cookienotice", "cookielaw", "cookiebot", "onetrust", "gdpr", "osano",
-    "usercentrics", "didomi", "quantcast", "trustarc", "truste", "iubenda", "cookieyes", "cookiefirst", "klaro",
-    "borlabs", "complianz", "cmplz", "euconsent", "tarteaucitron",
-})  # fmt: skip
+_NAMES = vocabulary("consent")
 _SUBJECT = re.compile(r"cookie|gdpr|dsgvo|rgpd|consent|privacy|datenschutz", re.IGNORECASE)
 # What says so even where no name does
 _CLEAR_SUBJECT = re.compile(r"cookie|gdpr|dsgvo|rgpd", re.IGNORECASE)

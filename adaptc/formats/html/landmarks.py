@@ -13,7 +13,7 @@ from typing import NamedTuple
 from turbohtml import Document, Element, Node, Text
 
 from adaptc.formats.html.links import rel_tokens
-from adaptc.formats.html.syntax import class_names, class_words, name_words
+from adaptc.formats.html.syntax import class_names, class_words, name_words, vocabulary
 from adaptc.formats.html.visible_text import (
     UNSEEN,
     TextLengths,
@@ -32,16 +32,10 @@ __all__ = [
     "find_landmarks", "find_site", "inner_navigation", "is_called_navigation", "navigation_links",
 ]  # fmt: skip
 
-_NAVIGATION = frozenset({
-    "nav", "navbar", "navigation", "navi", "menu", "menubar", "submenu", "sidebar", "sidenav", "toolbar", "topbar",
-    "breadcrumb", "breadcrumbs", "sitemap", "navcol", "navleft", "navlinks", "toc", "quickview", "menus",
-})  # fmt: skip
+_NAVIGATION = vocabulary("navigation")
 _MENU_TAGS = ("ul", "ol", "table", "div", "td", "p", "section", "aside", "header", "footer", "center")
 _NAVIGATION_ROLES = frozenset({"navigation", "menubar", "menu", "tablist", "toolbar"})
-_MAIN_NAMES = (
-    "main", "main-content", "maincontent", "content", "page-content", "pagecontent", "content-main", "body-content",
-    "article", "primary", "displayarea", "post", "entry-content", "right_col", "right-panel", "documentwrapper",
-)  # fmt: skip
+_MAIN_NAMES = vocabulary("main")
 _HALF = 0.5
 _LINKED = 0.6  # share of a navigation's characters that are in links; menus have labels between
 _FEWEST_ITEMS = 3  # links that make a list navigation

@@ -15,7 +15,7 @@ from turbohtml import Document, Element
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.static_text import Splice, attribute_span, content_span, element_span, spliced
-from adaptc.formats.html.syntax import attribute_markup, class_words, split_tokens, text_markup
+from adaptc.formats.html.syntax import attribute_markup, class_words, split_tokens, text_markup, vocabulary
 
 __all__ = ["keep_lines", "show_panels", "turn_round"]
 
@@ -31,10 +31,7 @@ _APART = (
     "header, nav, footer, form, dialog, menu, [popover], [role=dialog], [role=menu], [role=listbox], [role=tooltip],"
     "[role=navigation], [role=search], [role=alert]"
 )
-_OVERLAYS = frozenset({
-    "modal", "popup", "lightbox", "dialog", "offcanvas", "drawer", "menu", "search", "overlay", "toast", "cookie",
-    "consent",
-})  # fmt: skip
+_OVERLAYS = vocabulary("overlays")
 _NAMES_TAB = re.compile(r"(?:(?<![A-Za-z])tab|Tab)(?!le|ul|index|oo|let)")
 _CONTROLS = frozenset({"button", "label", "li", "span", "div"})
 

@@ -18,12 +18,7 @@ from adaptc.formats.html.syntax import attribute_markup, class_words, text_marku
 from adaptc.formats.script.evaluate import Evaluator
 from adaptc.formats.script.realm import YEAR, Effect
 
-__all__ = [
-    "has_streamed_parts",
-    "open_shadow_roots",
-    "place_streamed_parts",
-    "static_text",
-]
+__all__ = ["has_streamed_parts", "open_shadow_roots", "place_streamed_parts", "static_text"]
 
 
 # A script element -> its source, ``""`` where that is unknown
@@ -36,42 +31,8 @@ def static_text(text: str, *, source_of: SourceOf = lambda script: script.text, 
     Literals that a script writes as soon as it runs are there, too; ``source_of`` returns the source of a script.
     ``names`` are the names of elements in its scripts: of these, values that wait for a script are left out.
     """
-    static = write_counted_numbers(leave_out_written_years(decode_addresses(place_streamed_parts(text))))
+    static = write_counted_numbers(decode_addresses(place_streamed_parts(text)))
     return leave_out_waiting_values(insert_literals(static, source_of), names, source_of)
-
-
-# ---- The year of today that a script writes into a text, mostly after a copyright sign
-
-_WRITES_YEAR = re.compile(r"\s*document\.write\(\s*\(?\s*new\s+Date(?:\(\))?\s*\)?\s*\.getFullYear\(\)\s*\)\s*;?\s*")
-# The sign that joins the year to one before it (2015-2026), and the one between it and what follows
-_BEFORE = re.compile(r"(?:\s*(?:[-\u2013\u2014]|&[nm]dash;))?\s*\Z")
-_AFTER = re.compile(r"(?:\s*,)?")
-_LONGEST_SIGN = 20
-
-
-def leave_out_written_years(text: str) -> str:
-    """Return the page's text without scripts that write the year of today, and without the punctuation around them.
-
-    Without scripts "\u00a9 <script>\u2026</script>, made by" would read "\u00a9 , made by". The year itself cannot be
-    written: equal sites have equal trees, whenever they are built.
-    """
-    if "getFullYear" not in text:
-        return text
-    pieces, position = [], 0
-    for start, end in _spans(text):
-        pieces.append(text[position:start])
-        position = end
-    return "".join([*pieces, text[position:]])
-
-
-def _spans(text: str) -> Iterator[tuple[int, int]]:
-    for script in parse(text).iter_elements("script"):
-        location = script.source_location
-        if location is None or location.end_tag is None or not _WRITES_YEAR.fullmatch(script.text):
-            continue
-        start, end = location.start_tag.start_offset, location.end_tag.end_offset
-        before, after = _BEFORE.search(text, max(0, start - _LONGEST_SIGN), start), _AFTER.match(text, end)
-        yield before.start() if before else start, after.end() if after else end
 
 
 # ---- Numbers up to which a script counts once they are scrolled into view: the markup holds a zero and the number
@@ -192,7 +153,9 @@ _TYPES = frozenset({"", "text/javascript", "application/javascript", "text/ecmas
 _INERT = re.compile(r"<\s*/?\s*(?:script|iframe|object|embed|frame)\b", re.IGNORECASE)
 _SCRIPTS = re.compile(r"<script\b.*?</script", re.IGNORECASE | re.DOTALL)
 _MARKUP = re.compile(r"<[^>]*>")
-_YEARS = re.compile(rf"(?:\s*(?:[-\u2013\u2014]|&[nm]dash;))?\s*{YEAR}(?:\s*,)?")
+_BEFORE, _AFTER = r"(?:\s*(?:[-\u2013\u2014]|&[nm]dash;))?\s*", r"(?:\s*,)?"
+_BEFORE_YEAR, _AFTER_YEAR, _YEARS = (re.compile(each) for each in (_BEFORE + r"\Z", _AFTER, _BEFORE + YEAR + _AFTER))
+_LONGEST_SIGN = 20
 # An attribute, or the class, by which sheets know a theme; others say that scripts run, which is not so
 _THEME = re.compile(r"theme|scheme|mode|skin", re.IGNORECASE)
 _COLOURS = re.compile(r"light|dark|day|night", re.IGNORECASE)
@@ -217,10 +180,14 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
     run = tuple(source if len(source) <= _longest(source) else "" for _, source in sources)
     for (script, _), effects in zip(sources, _effects(run), strict=True):
         location = script.source_location
-        literal = _readable("".join(each.value or "" for each in effects if each.kind == "write"))
-        if literal and location and location.end_tag and script.closest("body") and not _holds(shown, literal):
-            end = location.end_tag.end_offset
-            splices += [Splice(end, end, insert=literal), *_instead(script)]
+        written = "".join(each.value or "" for each in effects if each.kind == "write")
+        literal = _readable(written)
+        if location and location.end_tag and script.closest("body"):
+            start, end = location.start_tag.start_offset, location.end_tag.end_offset
+            if literal and not _holds(shown, literal):
+                splices += [Splice(end, end, insert=literal), *_instead(script)]
+            elif written.strip() == YEAR:
+                splices.append(_without_signs(text, start, end))
         for effect in effects:
             if effect.kind == "content":
                 contents[effect.target] = effect.value or ""
@@ -229,6 +196,15 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
     splices += _fillings(tree, shown, contents)
     splices += (splice for key, value in themes.items() for splice in _dressed(tree, *key, " ".join(value)))
     return spliced(text, splices)
+
+
+def _without_signs(text: str, start: int, end: int) -> Splice:
+    """Return the removal of a script that writes the year of today, with the signs around it: "2015 - ..., made by".
+
+    The year itself cannot be written: equal sites have equal trees, whenever they are built.
+    """
+    before, after = _BEFORE_YEAR.search(text, max(0, start - _LONGEST_SIGN), start), _AFTER_YEAR.match(text, end)
+    return Splice(before.start() if before else start, after.end() if after else end)
 
 
 def _longest(source: str) -> int:

@@ -6,9 +6,11 @@ No function here parses a page, so that this module imports no parser.
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import resources
 from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
 
@@ -237,3 +239,13 @@ def class_words(element: Element) -> tuple[str, ...]:
 def name_words(names: str) -> tuple[str, ...]:
     """Return the words of names in lower case: ``siteLogo-small2`` is site, logo, small, 2."""
     return tuple(word.lower() for word in _WORD.findall(names))
+
+
+def vocabulary(name: str) -> frozenset[str]:
+    """Return the words that authors have for something (``rules/vocabulary.toml``)."""
+    return frozenset(_vocabulary()[name])
+
+
+@cache
+def _vocabulary() -> dict[str, list[str]]:
+    return tomllib.loads(resources.files("adaptc.rules").joinpath("vocabulary.toml").read_text("utf-8"))

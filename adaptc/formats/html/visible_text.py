@@ -13,7 +13,7 @@ from urllib.parse import unquote
 
 from turbohtml import Document, DocumentFragment, Element, Namespace, Node, Text
 
-from adaptc.formats.html.syntax import split_tokens
+from adaptc.formats.html.syntax import split_tokens, vocabulary
 
 __all__ = [
     "UNSEEN", "TextLengths", "content_length", "content_lengths", "content_texts", "fold_space", "image_text",
@@ -30,22 +30,13 @@ _NOT_RENDERED = ("script", "style", "template", "noscript", "title", "noframes",
 _LIGATURES = re.compile(r"material-(?:icons|symbols)|\bligature\b")
 _INVISIBLE = re.compile(r"(?:display\s*:\s*none|visibility\s*:\s*hidden)")
 _SKIPS = re.compile(r"\bskip")
-_GUTTER = frozenset({
-    "linenos", "lineno", "linenumbers", "line-numbers", "gutter", "linenodiv", "headerlink",
-    "permalink", "anchorlink", "header-anchor", "headeranchor",
-})  # fmt: skip
+_GUTTER = vocabulary("gutter")
 # Names of line numbers that mean something else outside of code
-_LINE_NUMBERS = frozenset({
-    "ln", "lnt", "lnum", "line-number", "linenumber", "code-line-number", "hljs-ln-n", "hljs-ln-numbers", "blob-num",
-})  # fmt: skip
+_LINE_NUMBERS = vocabulary("line_numbers")
 
 _FILE_NAME = re.compile(r"(?i)^[^/]*\w\.(?:png|jpe?g|gif|svg|webp|bmp|avif|ico)$")
 # Words that authors write for images without meaning
-_MEANINGLESS = frozenset({
-    "image", "img", "picture", "photo", "icon", "logo", "bullet", "spacer", "blank", "pixel", "placeholder",
-    "the", "a", "of", "thumbnail", "banner", "avatar", "*", "-", ".", "|", "[]", "graphic", "figure", "decoration",
-    "line", "hr", "user", "profile", "product", "author", "member",
-})  # fmt: skip
+_MEANINGLESS = vocabulary("meaningless")
 _MOST_NODES = 256
 _PRIVATE_USE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
 _SCRIPTED = re.compile(r"[\s\x00-\x1f]*(?:javascript|vbscript|data)[\s]*:", re.IGNORECASE)
@@ -138,13 +129,7 @@ def _invoked(root: Document) -> frozenset[str | None]:
 
 
 # What the slot of an advertisement is called over it, in the languages of large sites
-AD_LABELS = frozenset({
-    "advert", "adverts", "advertisement", "advertisements", "advertising", "advertisement feature",
-    "story continues below advertisement", "article continues below advertisement", "scroll to continue", "anzeige",
-    "anzeigen", "werbung", "advertentie", "annons", "reklame", "reklama", "publicité", "publicidad",
-    "publicidade", "anuncio", "pubblicità", "reklam", "реклама", "広告", "スポンサーリンク", "广告", "廣告", "광고",
-    "إعلان", "اعلان", "विज्ञापन", "quảng cáo", "iklan", "โฆษณา",
-})  # fmt: skip
+AD_LABELS = vocabulary("advertisement")
 _SAYING = frozenset({"div", "p", "span", "small", "aside", "section", "center", "figcaption", "em", "i", "b", "strong"})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from turbohtml import Document
 
 from tests.samples.html5lib import tree_cases
 
@@ -10,12 +11,16 @@ from adaptc.compile.passes.composed.blocks import is_layout_table
 from adaptc.compile.passes.composed.layout import Layout, accents
 from adaptc.compile.passes.composed.reader import ComposedPage, Settings, compose
 from adaptc.compile.passes.composed.writer import BadTemplate
-from adaptc.formats.html.contract import CONTRACT_CHECKS, lost_from_article
+from adaptc.formats.html.contract import CONTRACT_CHECKS
 from adaptc.formats.html.document import encode_page, parse, parse_bare, read_page
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.visible_text import image_text, is_hidden, link_label, math_text
 
 HEAD = "<!DOCTYPE html><html lang=en><head><title>T</title></head>"
+
+
+def lost_from_article(before: Document, after: Document) -> list[str]:
+    return CONTRACT_CHECKS["article"](before)(after)
 
 
 def read(text: str) -> str:

@@ -384,6 +384,7 @@ def test_choices_without_an_action_and_buttons_that_empty_a_field_elsewhere_are_
     written = body_of(f"<header>{palette}{search}</header><main><h1>T</h1><p>{WORDS}</p></main>")
     assert "radio" not in written and "Clear" not in written
     assert "name=q" in written
+    assert "Cart" not in body_of(f"<main><h1>T</h1><p>{WORDS}</p></main><form><button>Cart 0</button></form>")
     sent = body_of(f"<main><h1>T</h1><p>{WORDS}</p><form action=/vote><input type=radio name=p>Yes</form></main>")
     assert "type=radio" in sent
 

@@ -21,7 +21,7 @@ from adaptc.compile.passes.composed.flow import (
 from adaptc.compile.passes.composed.phrases import BLOCK_MARKUP
 from adaptc.formats.html.document import is_script_notice
 from adaptc.formats.html.forms import control_markup, form_attributes
-from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, text_markup
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, text_markup, vocabulary
 from adaptc.formats.html.visible_text import UNSEEN, content_length, fold_space, image_text, is_followable, link_label
 
 __all__ = ["is_layout_table"]
@@ -92,10 +92,7 @@ def _add_list(flow: Flow, element: Element, blocks: Blocks) -> None:
 
 
 # Lists of short links, which stand in a row
-_ROWS = frozenset({
-    "share", "sharing", "social", "tags", "tag", "breadcrumb", "breadcrumbs", "pagination", "pager", "inline", "meta",
-    "categories", "topics", "keywords",
-})  # fmt: skip
+_ROWS = vocabulary("rows")
 _LONGEST_IN_ROW = 30  # characters of an item, on average
 
 
@@ -112,19 +109,16 @@ def _list_class(flow: Flow, element: Element) -> str:
 
 
 def _items(flow: Flow, element: Element) -> Iterator[str]:
-    """Yield the items; a list between items belongs to the one before."""
+    """Yield the items; what stands between items belongs to the one before."""
     has_item = False
     for child in element.children:
         if isinstance(child, Element) and flow.skips(child):
             continue
-        if isinstance(child, Element) and child.tag == "li" and flow.is_card(child):
-            item, is_inner_list = flow.card(child, "li"), False
-        elif isinstance(child, Element) and child.tag == "li":
-            item, is_inner_list = _item(flow, child), False
+        if isinstance(child, Element) and child.tag == "li":
+            item = flow.card(child, "li") if flow.is_card(child) else _item(flow, child)
         else:
-            item = flow.write([child], is_item=True)
-            is_inner_list = has_item and isinstance(child, Element) and child.tag in ("ul", "ol")
-            item = item if is_inner_list or not item else f"<li>{item}"
+            item = flow.write([child], is_item=not has_item)
+            item = item if has_item or not item else f"<li>{item}"
         if item:
             yield item
             has_item = True
@@ -268,7 +262,8 @@ def _add_table(flow: Flow, element: Element, blocks: Blocks) -> None:
     identity = flow.ids.attribute_of(element)
     before = flow.ids.write_anchors() + "".join(_outside_forms(flow, element))
     inner = _caption(flow, element) + "".join(_rows(flow, element))
-    is_wide = "<a " not in inner and (_columns(element) > _FEW or _LONG_WORD.search(_TAG.sub(" ", inner)) is not None)
+    columns = max(map(len, table_rows(element)), default=0)
+    is_wide = "<a " not in inner and (columns > _FEW or _LONG_WORD.search(_TAG.sub(" ", inner)) is not None)
     markup = f"<table{identity}{language_attributes(element)}{_FOCUSABLE if is_wide else ''}>{inner}</table>"
     flow.add_block(before + (markup if inner else bare_anchor(identity)), blocks)
 
@@ -285,10 +280,6 @@ def _add_layout_row(flow: Flow, element: Element, blocks: Blocks) -> None:
         flow.add_transparent(cell, blocks)
         blocks.add_inline(" ", is_content=False)
     flow.end_run(blocks)
-
-
-def _columns(table: Element) -> int:
-    return max(map(len, table_rows(table)), default=0)
 
 
 def _outside_forms(flow: Flow, table: Element) -> Iterator[str]:
@@ -394,7 +385,8 @@ def is_layout_table(table: Element) -> bool:
         return True
     if any(cell.select_one("table, h1, h2, h3, form, hr, nav, main, article") for cells in rows for cell in cells):
         return True
-    return not _has_border(table) and (len(rows) < _FEW or _has_long_cell(rows))
+    has_long_cell = any(content_length(cell) > _LONG for cells in rows for cell in cells)
+    return not _has_border(table) and (len(rows) < _FEW or has_long_cell)
 
 
 def _is_navigation_table(table: Element) -> bool:
@@ -419,10 +411,6 @@ def _has_nested(rows: list[list[Element]]) -> bool:
 
 def _has_border(table: Element) -> bool:
     return (table.attr("border") or "0").strip() not in ("0", "0px", "none")
-
-
-def _has_long_cell(rows: list[list[Element]]) -> bool:
-    return any(content_length(cell) > _LONG for cells in rows for cell in cells)
 
 
 WRITERS: dict[str, Writer] = {

@@ -20,22 +20,12 @@ from adaptc.compile.passes.composed.pictures import CARD, FIGURE, LEAD, NO_PICTU
 from adaptc.formats.html.cards import NO_CARDS, Cards
 from adaptc.formats.html.forms import Forms
 from adaptc.formats.html.idle import is_idle_tools
-from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, text_markup
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, text_markup, vocabulary
 from adaptc.formats.html.visible_text import UNSEEN, is_ad_label, is_hidden, is_icons
 
 __all__ = [
-    "BLOCK_TAGS",
-    "HEADING_TAGS",
-    "LINE_BREAK",
-    "Blocks",
-    "Flow",
-    "IdQueue",
-    "Writer",
-    "anchors",
-    "bare_anchor",
-    "holds_block",
-    "language_attributes",
-    "text_of",
+    "BLOCK_TAGS", "HEADING_TAGS", "LINE_BREAK", "Blocks", "Flow", "IdQueue", "Writer", "anchors", "bare_anchor",
+    "holds_block", "language_attributes", "text_of",
 ]  # fmt: skip
 
 # Elements that are a block of their own or force their content into blocks
@@ -60,10 +50,7 @@ _KEEPS_ID = frozenset({
 _FOREIGN_TAGS = {"svg": "svg-drawing", "math": "math"}
 _TAG = re.compile(r"<[^>]*>")
 # What stands in one line above or below a title: who wrote it, when, in which part of the paper
-_META = frozenset({
-    "byline", "author", "authors", "meta", "dateline", "date", "timestamp", "published", "posted", "updated", "kicker",
-    "eyebrow", "credit", "credits", "price", "prices", "rating", "badge", "badges",
-})  # fmt: skip
+_META = vocabulary("line")
 _FIELD = re.compile(r"<(?:input|select|textarea)\b")
 _FACES = frozenset({"avatar", "avatars", "gravatar", "author", "authors", "byline", "userpic", "badge", "icon"})
 # Dates, words that are read aloud, labels above a title

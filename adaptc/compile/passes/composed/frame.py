@@ -25,6 +25,7 @@ _FOOT = frozenset({"footer", "foot", "colophon", "contentinfo"})
 _HEAD = frozenset({"header", "hdr", "masthead", "topbar", "banner"})
 _HEADINGS = ("h2", "h3", "h4", "h5", "h6", "dt", "summary", "legend")
 _LONGEST_LABEL = 120  # characters of a link, for teasers that are one link
+_LONGEST_TRAIL = 12  # links of a path; a list of who is there may be called so, too
 _LONGEST_GROUP = 60  # characters of the label of a group
 
 
@@ -87,7 +88,8 @@ def _merged(groups: Iterable[Group]) -> Iterator[Group]:
 def _kind(region: Element, feet: set[Element]) -> str:
     names = {*class_words(region), *name_words(region.attr("aria-label") or "")}
     hrefs = list(_hrefs(region))
-    if not _BREADCRUMB.isdisjoint(names) or "BreadcrumbList" in (region.attr("itemtype") or ""):
+    is_trail = not _BREADCRUMB.isdisjoint(names) or "BreadcrumbList" in (region.attr("itemtype") or "")
+    if is_trail and len(hrefs) <= _LONGEST_TRAIL:
         return "breadcrumb"
     if not _PAGINATION.isdisjoint(names) or any(rel_tokens(each) & {"prev", "next"} for each in _links(region)):
         return "pagination"

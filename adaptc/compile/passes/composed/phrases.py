@@ -149,6 +149,7 @@ def _add_image(flow: Flow, element: Element, blocks: Blocks) -> None:
     text = text_markup(image_text(element))
     if text:
         is_linked = any(isinstance(each, Element) and each.tag in ("a", "button") for each in element.ancestors)
+        blocks.add_inline(" " if is_linked and blocks.last_character().strip() else "", is_content=False)
         blocks.add_inline(text if is_linked else f"<i>[{text}]</i>")
 
 

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from turbohtml import Document, Element, Text
+from turbohtml import Document, Element, Node
 
-from adaptc.compile.passes.composed import blocks, phrases
+from adaptc.compile.passes.composed import blocks, phrases, writer
 from adaptc.compile.passes.composed.flow import HEADING_TAGS, LONGEST_PIECE, Flow, IdQueue, joined
 from adaptc.compile.passes.composed.frame import Frame, is_foot, is_head, link_of, read_frame
 from adaptc.compile.passes.composed.layout import Layout, accents
@@ -30,22 +30,7 @@ from adaptc.compile.passes.composed.witnesses import (
     title_parts,
     without_site,
 )
-from adaptc.compile.passes.composed.writer import (
-    Group,
-    Page,
-    Site,
-    body_tag,
-    head_markup,
-    linked_ids,
-    notice_for,
-    page_language,
-    page_start,
-    page_title,
-    refresh_link,
-    render,
-    style_for,
-    words_for,
-)
+from adaptc.compile.passes.composed.writer import Group, Page, Site, page_title
 from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.forms import control_type, find_forms
@@ -63,8 +48,8 @@ from adaptc.formats.html.landmarks import (
 )
 from adaptc.formats.html.syntax import attribute_markup, class_words, text_markup
 from adaptc.formats.html.visible_text import (
-    UNSEEN,
     content_length,
+    content_texts,
     fold_space,
     is_followable,
     link_label,
@@ -88,6 +73,7 @@ _BACK = frozenset({"arrow", "back", "chevron", "prev", "previous"})  # classes o
 _FOR_READERS = frozenset({"sr", "screen", "visually", "assistive"})  # classes of words that only screen readers say
 _NO_TARGET = re.compile(r"\s*(?:mailto:|tel:|https?:/*)?\s*")
 _LOGO = re.compile(r"\s+logo$", re.IGNORECASE)
+_PARTS = ("footer", "div", "section", "table", "td", "tr", "p", "ul", "center", "aside", "header")  # head and foot
 _LONGEST_FOOT = 0.4  # of the page's text
 _ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
 _HEADINGS = re.compile(r"<h[1-6][^>]*>(.*?)</h")
@@ -157,10 +143,10 @@ def compose(
     page = _Reader(tree, text, layout, title_of, pictures, menus_of(tree)).page()
     if page is None:
         return "it shows no text without its scripts"
-    page = replace(page, notice=notice_for(settings.notice, settings.full, url_path, page.words))
+    page = replace(page, notice=writer.notice_for(settings.notice, settings.full, url_path, page.words))
     # the rules that a page needs are known once it is written
-    written = render(replace(page, style=_STYLE), settings.template)
-    style = style_for(written, accents(tree, layout, settings.accent), settings.style)
+    written = writer.render(replace(page, style=_STYLE), settings.template)
+    style = writer.style_for(written, accents(tree, layout, settings.accent), settings.style)
     written = _reference_new_characters(written, text).replace(_STYLE, style)
     left_out = Counter(element.tag for element in tree.iter_elements(_LEFT_OUT))
     return ComposedPage(written, tuple(sorted(left_out.items())))
@@ -206,7 +192,7 @@ class _Reader:
         self.landmarks, self.forms, self.cards = find_landmarks(tree), find_forms(tree), find_cards(tree)
         self.repeated_forms = self.forms.repeats()
         self.called_main = self.landmarks.main
-        self.statements, self.linked = read_statements(tree), linked_ids(text)
+        self.statements, self.linked = read_statements(tree), writer.linked_ids(text)
         self.story = find_story(tree, self.landmarks, self.statements, page_title(tree))
         self.landmarks = _sorted_navigation(Landmarks(self.story.main, self.landmarks.navigation))
         found, host = find_site(tree), _own_host(tree)
@@ -252,7 +238,7 @@ class _Reader:
         if self.landmarks.main is None:
             main, around = around, ""
         if not _is_usable(main + around + rest + footer):
-            main = refresh_link(self.tree)
+            main = writer.refresh_link(self.tree)
             if not main:
                 return None
             return self._model(main)
@@ -264,19 +250,16 @@ class _Reader:
         brand = self.site.brand
         if brand is None or not self.site.name:
             return ""
-        beside = " ".join(self._brand_words(brand))
+        texts = ((text.data.split(), text.parent) for text in content_texts(brand))
+        beside = " ".join(word for words, parent in texts if self._is_seen(parent) for word in words)
         shown = (each for each in brand.select("img") if not self.layout.is_hidden_somewhere(each))
         role = replace(LOGO, has_words=False) if beside else LOGO
         logo = next(filter(None, (self.pictures(each, role) for each in shown)), "")
         return f"{logo} {text_markup(beside)}" if logo and beside else logo
 
-    def _brand_words(self, element: Element) -> Iterator[str]:
-        """Yield the words that are seen beside the picture of the site."""
-        for child in element.children:
-            if isinstance(child, Text):
-                yield from child.data.split()
-            elif isinstance(child, Element) and child.tag not in UNSEEN and not self.layout.is_hidden_somewhere(child):
-                yield from self._brand_words(child) if _FOR_READERS.isdisjoint(class_words(child)) else ()
+    def _is_seen(self, node: Node | None) -> bool:
+        is_read_only = isinstance(node, Element) and not _FOR_READERS.isdisjoint(class_words(node))
+        return isinstance(node, Element) and not is_read_only and not self.layout.is_hidden_somewhere(node)
 
     def _released(self, element: Element) -> str:
         self.flow.left_out.discard(element)
@@ -319,7 +302,7 @@ class _Reader:
         inside = ("article", "main", "blockquote", "section")
         found: list[Element] = []
         for element in body.iter_elements():
-            if element in apart or not is_called(element) or not _is_block(element):
+            if element in apart or not is_called(element) or element.tag not in _PARTS:
                 continue
             around = [each for each in element.ancestors if isinstance(each, Element)]
             if main in around or any(each in found or each.tag in inside for each in around):
@@ -393,15 +376,15 @@ class _Reader:
         self, main: str, search: str = "", around: str = "", footer: str = "", frame: Frame | None = None
     ) -> Page:
         frame = Frame() if frame is None else frame
-        language = page_language(self.tree)
-        words = words_for(language)
+        language = writer.page_language(self.tree)
+        words = writer.words_for(language)
         site = self._site(main)
         heading = "" if site.is_heading else self._missing_heading(main)
         links = sum(len(group.links) for group in frame.menu)
         page = Page(
-            page_start(self.tree, self.text, language), head_markup(self.tree, self.text, main), "",
-            body_tag(self.tree, self.linked),
-            site, notice_for("off", "", "", words), {name: text_markup(word) for name, word in words.items()},
+            writer.page_start(self.tree, self.text, language), writer.head_markup(self.tree, self.text, main), "",
+            writer.body_tag(self.tree, self.linked),
+            site, writer.notice_for("off", "", "", words), {name: text_markup(word) for name, word in words.items()},
             menu=tuple(frame.menu), is_long=links > _OPEN_LINKS or len(frame.menu) > 1, search=search,
             breadcrumb=tuple(frame.breadcrumb), contents=tuple(frame.contents),
             pagination=tuple(frame.pagination), footer_links=tuple(frame.foot),
@@ -527,10 +510,6 @@ def _is_list_of_foot(region: Element) -> bool:
     if region.tag not in ("ul", "ol") or is_called_navigation(region):
         return False
     return any(isinstance(each, Element) and is_foot(each) for each in region.ancestors)
-
-
-def _is_block(element: Element) -> bool:
-    return element.tag in ("footer", "div", "section", "table", "td", "tr", "p", "ul", "center", "aside", "header")
 
 
 def _is_usable(markup: str) -> bool:

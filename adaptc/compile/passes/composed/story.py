@@ -12,7 +12,7 @@ from adaptc.compile.passes.composed.flow import HEADING_TAGS
 from adaptc.compile.passes.composed.frame import is_foot, is_head
 from adaptc.compile.passes.composed.witnesses import Statements, title_parts
 from adaptc.formats.html.landmarks import Landmarks, inner_navigation
-from adaptc.formats.html.syntax import class_words
+from adaptc.formats.html.syntax import class_words, vocabulary
 from adaptc.formats.html.visible_text import (
     UNSEEN,
     TextLengths,
@@ -183,17 +183,10 @@ def find_article(tree: Document, beside: Iterable[Element] = ()) -> Element | No
 
 _LEAST = 0.1  # of the running text beside an article: a forum is what its visitors say
 # What stands beside a story, by the words of class and id; what of the second kind says more than links may be its own
-_BESIDE = frozenset({
-    "comments", "comment", "disqus", "respond", "discussion", "newsletter", "subscribe", "share", "sharing",
-    "sharetools", "sharebar", "recirc", "outbrain", "taboola", "sponsored", "comentarios", "kommentare", "commentaires",
-    "modal", "cookie", "cookies", "cookiemsg", "consent", "disclaimer", "login", "signin",
-})  # fmt: skip
+_BESIDE = vocabulary("around_story")
 
 
-_LINKS_BESIDE = frozenset({
-    "related", "recommended", "recommendations", "popular", "trending", "social", "tools", "toolbar", "toolbox",
-    "promo", "sidebar", "aside", "more", "relacionadas", "relacionado", "latest", "read", "most", "suggested",
-})  # fmt: skip
+_LINKS_BESIDE = vocabulary("links_around_story")
 
 
 _BESIDE_TAGS = ("div", "section", "aside", "ul", "ol", "li", "form", "table", "td", "footer", "dl")
@@ -354,10 +347,7 @@ def _signatures(block: Element) -> Iterator[Element]:
 
 
 _SIGNING_TAGS = ("div", "p", "span", "time", "li", "address", "ul")
-_SIGNATURES = frozenset({
-    "byline", "author", "authors", "autor", "auteur", "autore", "firma", "date", "dateline", "datestamp", "published",
-    "timestamp", "fecha",
-})  # fmt: skip
+_SIGNATURES = vocabulary("signatures")
 
 
 def _is_of_lead(element: Element, others: set[Element]) -> bool:

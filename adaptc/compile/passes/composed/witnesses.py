@@ -1,7 +1,8 @@
 """What a page says of itself to programs: JSON-LD and microdata (schema.org), Open Graph, its title.
 
 Each is a witness, and none is trusted alone: a title by JSON-LD is used where the page shows no heading, and a name
-of the site where its logo is a picture without words.
+of the site where its logo is a picture without words. Feeds and RDFa are not asked: of 82 labelled and saved pages 29
+name a feed, which has titles of the home's stories, and 5 have RDFa beyond Open Graph, each with a heading, too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from turbohtml import Document
 
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.page.script_written import script_mounts
+from adaptc.compile.passes.composed.writer import page_title
 from adaptc.compile.view import View
 from adaptc.core.facts import FactKind
 from adaptc.formats.html.landmarks import NavigationLink
@@ -48,7 +50,7 @@ def read_statements(tree: Document) -> Statements:
     )
     own_site = next((name for each in graph if _is_a(each, _SITES) and (name := _text(each, "name"))), "")
     publisher = next((name for each in graph if (name := _publisher(each))), "")
-    title = _title(tree)
+    title = page_title(tree)
     site = said("og:site_name") or own_site or publisher or said("application-name")
     site = site or said("apple-mobile-web-app-title") or _end_of(title, (headline, said("og:title")))
     return Statements(headline or without_site(title, site) or title, site if len(site) <= _LONGEST_NAME else "")
@@ -63,11 +65,6 @@ def site_of_title(title: str) -> str:
 def title_parts(title: str) -> list[str]:
     """Return the parts of a title: of the page, of the section, of the site."""
     return [part.strip() for part in _SEPARATOR.split(title) if part and part.strip()]
-
-
-def _title(tree: Document) -> str:
-    title = tree.select_one("head > title")
-    return fold_space(title.text) if title is not None else ""
 
 
 def _meta(tree: Document, name: str) -> str:
