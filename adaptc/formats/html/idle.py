@@ -23,7 +23,7 @@ _LONGEST_SIGN = 2  # characters: a pilcrow, a number sign
 _LONGEST_TOOLS = 240  # characters, white space left out
 _TOOLS = vocabulary("tools")
 _SERVICES = re.compile(
-    r"\b(?:facebook|twitter|twittear|tweet|linkedin|google ?\+|pinterest|reddit|whatsapp|tumblr)\b", re.I
+    r"\b(?:facebook|twitter|twittear|tweet|linkedin|google ?\+|pinterest|reddit|whatsapp|tumblr|men[eé]ame)\b", re.I
 )
 _LONGEST_SHARE, _STOP = 60, ". "  # characters, and what ends a sentence
 _TOOL_BOXES = frozenset({"div", "ul", "span", "p", "section", "aside", "li"})

@@ -458,3 +458,23 @@ def test_links_that_jump_within_the_page_are_left_out_with_the_words_around_them
 def test_a_link_that_says_a_space_is_called_as_the_host_that_it_leads_to() -> None:
     body = f"<main><h1>T</h1><p>{WORDS}</p></main><a class=i href=http://tide.example/b><span>&nbsp;</span></a>"
     assert "<a href=http://tide.example/b>tide.example</a>" in body_of(body)
+
+
+def test_a_type_stands_in_one_line_with_what_it_is_of() -> None:
+    rows = "<tr><td colspan=2><h2>Functions</h2>" + "".join(
+        f"<tr><td>void</td><td><a href=#f{n}>open_{n}</a> ({'const struct decoder *, ' * 6}int)</td>" for n in range(3)
+    )
+    assert '<p>void <a href="#f1">open_1</a> (const' in body_of(
+        f"<main><h1>T</h1><table>{rows}</table></main>"
+    ).replace("=#f1", '="#f1"')
+
+
+def test_words_between_items_belong_to_the_item_before() -> None:
+    items = "<li><a href=/a>Overview</a></li><br><br>What it is about.<li><a href=/b>Licence</a>"
+    assert body_of(f"<main><h1>T</h1><ul>{items}</ul><p>{WORDS}</p></main>").count("<li") == 2
+
+
+def test_a_list_of_many_names_is_no_path() -> None:
+    names = "".join(f"<a href=/u{n}>user {n}</a> " for n in range(20))
+    written = body_of(f"<div class=breadcrumb>{names}</div><main><h1>T</h1><p>{WORDS}</p></main>")
+    assert "<nav class=b" not in written and "/u19" in written

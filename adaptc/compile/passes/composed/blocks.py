@@ -269,9 +269,9 @@ def _add_table(flow: Flow, element: Element, blocks: Blocks) -> None:
 
 
 def _add_layout_row(flow: Flow, element: Element, blocks: Blocks) -> None:
-    """Add a row of a layout table: short cells make one line, as in "Prev | Up | Next"."""
+    """Add a row of a layout table: short cells make one line with what follows them, as in "Prev | Up | Next"."""
     cells = [cell for cell in _child_elements(element) if not flow.skips(cell)]
-    if any(holds_block(cell) or content_length(cell) > _SHORT for cell in cells):
+    if any(map(holds_block, cells)) or any(content_length(cell) > _SHORT for cell in cells[:-1]):
         flow.add_container(element, blocks)
         return
     flow.end_run(blocks)

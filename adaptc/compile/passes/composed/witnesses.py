@@ -52,7 +52,7 @@ def read_statements(tree: Document) -> Statements:
     publisher = next((name for each in graph if (name := _publisher(each))), "")
     title = page_title(tree)
     site = said("og:site_name") or own_site or publisher or said("application-name")
-    site = site or said("apple-mobile-web-app-title") or _end_of(title, (headline, said("og:title")))
+    site = site or said("apple-mobile-web-app-title")
     return Statements(headline or without_site(title, site) or title, site if len(site) <= _LONGEST_NAME else "")
 
 
@@ -87,14 +87,6 @@ def _is_same_name(one: str, other: str) -> bool:
     """Whether two names are the same, but for the case and an ending: CNN and CNN.com."""
     first, second = sorted((one.casefold(), other.casefold()), key=len)
     return second == first or (second.startswith(first) and second[len(first) :].startswith("."))
-
-
-def _end_of(title: str, headlines: tuple[str, ...]) -> str:
-    """Return what follows a headline in the title: the name of the site."""
-    for headline in headlines:
-        if headline and title.startswith(headline) and title != headline:
-            return _SEPARATOR.split(title[len(headline) :])[-1].strip()
-    return ""
 
 
 # ---- JSON-LD (W3C JSON-LD 1.1, "embedding in HTML")
