@@ -215,7 +215,7 @@ _CONNECTIONS = {"preconnect": Option(True), "speculation": Option("none", "none"
 _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
 # The scripts that build a prerendered page once more in the browser
 _THIRD_PARTIES = {"hosts": Option([]), "frames": Option([])}
-_PRERENDERED = {"hydration": Option("keep", "keep", "drop")}
+_PRERENDERED = {"hydration": Option("keep", "keep", "applications", "drop")}
 # The site's own template and sheet (files), its accent colour (CSS), the line at the top ("off", "on" or a text), and
 # where the full page is, with ``{path}`` for the path of a page. Bytes of images, as data URIs.
 _COMPOSED = {

@@ -19,7 +19,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.urls import Reach, Target, document_base
 from adaptc.formats.html.contract import CONTRACT_CHECKS, ContractCheck
 from adaptc.formats.html.document import Irreversible, Page, encode_page, parse, parse_bare, read_page
-from adaptc.formats.html.references import ISLAND_SCRIPTS, base_href, embedded_references, reference_urls
+from adaptc.formats.html.references import base_href, embedded_references, reference_urls
 from adaptc.formats.html.shown import VIEWPORTS, ShownPage, hidden_from_reader
 from adaptc.site.site import PAGE_SUFFIX
 
@@ -300,8 +300,7 @@ def embedded_files_of(path: str, content: bytes, view: DerivingView) -> tuple[st
 
 def embedded_files(tree: Document, base: str, view: DerivingView) -> tuple[str, ...]:
     """Return the files of the site that a browser loads with a page whose document base URL is ``base``."""
-    islands = (each.attr(name) or "" for each in tree.iter_elements("astro-island") for name in ISLAND_SCRIPTS)
-    return files_of((*(reference.url for reference in embedded_references(tree)), *filter(None, islands)), base, view)
+    return files_of((reference.url for reference in embedded_references(tree)), base, view)
 
 
 def files_of(urls: Iterable[str], base: str, view: DerivingView) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 # The bundles cost enough to pay for all that the pass may write.
-_BUNDLE = "run('" + "".join(hashlib.sha256(bytes([n])).hexdigest() for n in range(99)) + "');"
+_BUNDLE = "run('" + "".join(hashlib.sha256(bytes([n])).hexdigest() for n in range(150)) + "');"
 ARTICLE = (
     "<main><h1>Hooks</h1><p>Hooks are registered with the method addHook and listen to events of the application.</p>"
     '<a href="/b.html">Next page</a></main>'

@@ -64,7 +64,7 @@ LAZY_ATTRIBUTES = frozenset({
     "data-cfsrc", "data-pagespeed-lazy-src", "data-rsbigimg", "nitro-lazy-src", "lazy-src", "lazyload-src",
     "data-lowsrc", "data-lqip",
 })  # fmt: skip
-# The attributes of an island of Astro with the scripts that it loads
+# The attributes of an island of Astro with the modules that it loads
 ISLAND_SCRIPTS = ("component-url", "renderer-url", "before-hydration-url")
 META_NAMES = frozenset({
     "og:image", "og:image:url", "og:image:secure_url", "og:video", "og:video:url", "og:video:secure_url",
@@ -358,6 +358,7 @@ _READERS: dict[str, _Reader] = {
     "content": _content,
     "srcdoc": _srcdoc,
     "style": _style_attribute,
+    **dict.fromkeys(ISLAND_SCRIPTS, partial(_by_tag, {"astro-island": Role.MODULE})),
     **dict.fromkeys(LAZY_ATTRIBUTES, _lazy),
     **{name: partial(_srcset, Role.LAZY) for name in LAZY_SRCSETS},
     **dict.fromkeys(_SVG_URLS, _presentation),
@@ -366,5 +367,5 @@ _NAMES = frozenset(_READERS)
 # The elements with a reference of a role in EMBEDDED
 _EMBEDDING = (
     "link", "script", "style", "img", "image", "iframe", "frame", "embed", "object", "applet", "param", "source",
-    "input", "video", "audio", "track", "body", "table", "thead", "tbody", "tfoot", "tr", "td", "th",
+    "input", "video", "audio", "track", "body", "table", "thead", "tbody", "tfoot", "tr", "td", "th", "astro-island",
 )  # fmt: skip

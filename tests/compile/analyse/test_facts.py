@@ -58,6 +58,11 @@ def test_an_image_that_a_browser_passes_over_is_not_embedded() -> None:
     assert facts(twice).embeds == (("image", "i.png"), ("image", "i.svg"))
 
 
+def test_the_modules_of_an_island_are_embedded() -> None:
+    found = facts('<astro-island component-url="../a.js" renderer-url="../a.js" client="load"></astro-island>')
+    assert found.embeds == (("module", "a.js"),)
+
+
 def test_the_base_element_counts() -> None:
     found = facts('<base href="/docs/"><img src="i.png"><base href="/nowhere/">')
     assert found.embeds == (("image", "i.png"),)

@@ -504,7 +504,7 @@ def test_rules_for_what_held_scripts_make_stay() -> None:
 def test_levels_at_which_hydration_waits_are_others_but_for_that(name: str, base: str) -> None:
     levels = load_levels(known_passes=KNOWN_PASSES)
     kept, held = ({use.name: use for use in levels[each].passes} for each in (base, name))
-    assert kept["prerendered"].option("hydration") == "keep"
+    assert kept["prerendered"].option("hydration") == ("applications" if base == "moderate" else "keep")
     assert held["prerendered"].option("hydration") == "drop"
     assert list(kept) == list(held)
     assert [each for each in kept if kept[each] != held[each]] == ["prerendered"]
@@ -531,13 +531,15 @@ LIST = "<h1>Ships</h1><p>These are the ships in the dock, as the office wrote th
 SEEN = PageEvidence((), "ab12", is_settled=True)
 
 
-def written(before: str, after: str, head: str = "", evidence: PageEvidence = SEEN) -> PageResult:
+def written(
+    before: str, after: str, head: str = "", evidence: PageEvidence = SEEN, steps: tuple[Step, ...] = DROP
+) -> PageResult:
     """A page whose root has ``before`` in its markup, and ``after`` once its scripts ran."""
     script, bundle = "<script type=module src=/assets/index-DSXtc1GT.js></script>", FILES["assets/js/main.75c38abc.js"]
     text, seen = (page(f"<div id=__app>{each}</div>", extra) for each, extra in ((before, script), (after, head)))
     files = {"index.html": text, "assets/index-DSXtc1GT.js": f"{bundle}//{bundle[::-1]}", "a.png": "x"}
     site = SmallSite(files, evidence={"index.html": evidence}, documents={"ab12": seen.replace(script, "")})
-    return site.rewrite(steps=DROP, promise="words")
+    return site.rewrite(steps=steps, promise="words")
 
 
 ITEMS = "<li>Ark</li><li>Beagle <img src=/a.png></li>"
@@ -550,7 +552,8 @@ ITEMS = "<li>Ark</li><li>Beagle <img src=/a.png></li>"
         (f"{LIST}<table><tbody></tbody></table>", f"{LIST}<table><tbody><tr><td>Ark</table>", None),
         ("", f"<main>{LIST}<ul>{ITEMS}</ul></main>", ""),
         (f"{LIST}<ul></ul>", f"{LIST}<ul>{ITEMS}</ul><next-route-announcer></next-route-announcer>", ""),
-        (f"{LIST}<div><p>Loading</p></div>", f"{LIST}<div><ul>{ITEMS}</ul></div>", None),
+        (f"{LIST}<div><p>Loading</p></div>", f"{LIST}<div><ul>{ITEMS}</ul></div>", ""),
+        ("", f"<main>{LIST}<button tabindex=0>Ark</button><input></main>", ""),
     ],
 )
 def test_a_page_shows_what_its_scripts_write_until_they_run(before: str, after: str, kept: str | None) -> None:
@@ -562,6 +565,13 @@ def test_a_page_shows_what_its_scripts_write_until_they_run(before: str, after: 
         assert tree.select_one("[data-later-html]").attr("data-later-html") == kept
     loaded = [each.subject for each in made.actions if each.verb == "written"][1:]
     assert loaded == (["a.png"] if "a.png" in after else [])
+
+
+@pytest.mark.parametrize(("before", "waits"), [("", True), (f"{LIST}<ul></ul>", False)])
+def test_applications_alone_wait_where_only_they_are_to(before: str, waits: bool) -> None:
+    steps = (Step(BY_NAME["prerendered"], {"hydration": "applications"}),)
+    made = written(before, f"{LIST}<ul>{ITEMS}</ul>", steps=steps)
+    assert (b"adaptc-later" in (made.content or b"")) == waits
 
 
 def test_words_that_scripts_replace_stay_hidden() -> None:

@@ -68,6 +68,7 @@ CASES = [
     ("<template><img src=u></template>", Role.IMAGE, "img src"),
     ("<noscript><img src=u></noscript>", Role.IMAGE, "img src"),
     ("<iframe srcdoc='<img src=u>'></iframe>", Role.IMAGE, "iframe srcdoc, img src"),
+    ("<astro-island component-url=u></astro-island>", Role.MODULE, "astro-island component-url"),
 ]
 
 

@@ -39,6 +39,7 @@ from adaptc.core.model import HELD_TYPE, Action
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.static_text import has_streamed_parts, place_streamed_parts
+from adaptc.formats.html.visible_text import content_length
 from adaptc.formats.script.minify import minify_script
 
 if TYPE_CHECKING:
@@ -50,17 +51,20 @@ NAME = "prerendered"
 
 
 def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Let the hydration of a page whose HTML can be read as it is wait for visitors (``hydration``: "keep" or "drop").
+    """Let the hydration of a page whose HTML can be read as it is wait for visitors.
 
     Other scripts stay as they are. A page that a browser saw keeps its hydration unless it shows the same without
-    scripts.
+    scripts, or they fill elements alone. ``hydration`` says where: "keep" nowhere, "drop" everywhere, "applications"
+    on pages that scripts write into an empty element.
     """
-    if options["hydration"] != "drop" or not page.has_scripts:
+    chosen = options["hydration"]
+    if chosen == "keep" or not page.has_scripts or (chosen == "applications" and page.evidence is None):
         return Report()
     framework, (after, written) = find_framework(editor), _written(editor, page, view)
     if framework is None and len(written) == 1 and not any(each.text.strip() for each in written):
         framework = ANY  # of a page that is an empty element
-    if framework is None:
+    is_application = bool(written) and not any(map(content_length, editor.tree.select("body")))
+    if framework is None or (chosen == "applications" and not is_application):
         return Report()
     hydration = Hydration.of(editor.tree, framework)
     if framework.has_modules:
@@ -80,7 +84,8 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
         keep_scroll_offset(editor, screen_sheets(editor.tree, page.base, view))
     actions = list(_write(editor, written, page, view))
     actions += list(_adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1], depths))
-    _hold(editor, hydration, _wake_script() + (";" + _material_script()) * (framework.name == MATERIAL))
+    script = _wake_script(fills=bool(written)) + (";" + _material_script()) * (framework.name == MATERIAL)
+    _hold(editor, hydration, script)
     held = Action(NAME, "held", subject, "it runs once a visitor uses what it serves", len(hydration.scripts))
     imports = held_imports(hydration, page, view)
     actions += [Action(NAME, "held", path, "only scripts that wait load it") for path in imports if path not in files]
@@ -118,7 +123,7 @@ def _reason_to_run(
         reason = "only a browser says what it shows without scripts" if framework.needs_evidence else brought_reason()
     if framework.name == MATERIAL and page.has_policy:
         return "a Content-Security-Policy restricts the page"
-    if not reason and not page.policy.allows_script(_wake_script()):
+    if not reason and not page.policy.allows_script(_wake_script(fills=after is not None)):
         reason = "its Content-Security-Policy forbids the script that waits for visitors"
     return reason
 
@@ -180,8 +185,10 @@ def _hold(editor: Editor, hydration: Hydration, script: str) -> None:
 
 
 @cache
-def _wake_script() -> str:
-    return _filled(_source(__package__, "wake.js"))
+def _wake_script(*, fills: bool) -> str:
+    """Return the script that waits for visitors; ``fills`` says that elements of the page have what scripts write."""
+    fill = _source(__package__, "fill.js") if fills else "null"
+    return _filled(re.sub(r"\bFILL$", lambda _: fill, _source(__package__, "wake.js"), flags=re.MULTILINE))
 
 
 @cache

@@ -76,11 +76,8 @@ def _shows_nothing(image: Element) -> bool:
 # What the markup after scripts lacks; what tells screen readers that the route changed is no part of a page either
 _LEFT_OUT = frozenset({"script", "noscript", "canvas"})
 _EARLY = frozenset({"modulepreload", "preload", "prefetch"})
-# Controls, whose first click was lost, and what cannot be written twice; what a parser moves, or has text alone
-_SINGLE = (
-    "button, input, select, textarea, [role=button], [tabindex], "
-    "script, noscript, style, link, canvas, iframe, object, embed, video, audio, template, form"
-)
+# What cannot be written twice; what a parser moves, or has text alone
+_SINGLE = "script, noscript, style, link, canvas, iframe, object, embed, video, audio, template, form"
 _STRICT = frozenset(
     {"table", "thead", "tbody", "tfoot", "tr", "colgroup", "select", "optgroup", "option", "textarea", "p"}
 )
@@ -143,11 +140,11 @@ def _may_be_written(own: Element, other: Element) -> bool:
 def write_content(editor: Editor, written: Mapping[Element, Element], mark: str) -> int:
     """Write what scripts write; returns the number of elements.
 
-    What an element had is in its attribute ``mark-html``, or hidden in it with the attribute ``mark`` if it has words.
+    What an element had is in its attribute ``mark-html``; if it has words, it is hidden in it with the attribute ``mark``.
     """
     for own, other in written.items():
         has_words, inner = bool(own.text.strip()), own.inner_html
-        attributes = {**own.attrs, **({} if has_words else {f"{mark}-html": inner})}
+        attributes = {**own.attrs, f"{mark}-html": "" if has_words else inner}
         start = "".join(f" {attribute_markup(name, str(value or ''))}" for name, value in attributes.items())
         kept = f"<span hidden {mark}>{inner}</span>" * has_words
         editor.replace_element(own, f"<{own.tag}{start}>{other.inner_html}{kept}</{own.tag}>")

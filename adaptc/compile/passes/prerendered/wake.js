@@ -1,8 +1,9 @@
 // Lets the scripts of an application wait until a visitor uses something that the page cannot serve without them, runs
 // them in their order, and then repeats for them what the visitor did. Held scripts and hints have the type or relation
 // TYPE and their own in OWN, which disabled buttons have that can be pressed meanwhile, what scripts will write, and what
-// it stands for; OWN-html is the markup of an element that has what scripts will write. An event TYPE of the window,
-// which proofs send, wakes them, too; it is sent once they ran.
+// it stands for; OWN-html is the markup of an element that has what scripts will write, unless that is hidden in it, and
+// FILL the function in fill.js, on pages with such elements. An event TYPE of the window, which proofs send, wakes them,
+// too; it is sent once they ran.
 {
   const button = 'button,[type=button],[type=submit],[type=reset],[type=image],[type=checkbox],[type=radio]'
   const field = 'input:not(' + button + '),select,textarea,[contenteditable]'
@@ -34,11 +35,12 @@
     target.isConnected ? target : place.reduce((node, index) => node && (index < 0 ? node.shadowRoot : node.children[index]), document.documentElement)
   const focusedIn = (root) => root.activeElement?.shadowRoot ? focusedIn(root.activeElement.shadowRoot) : root.activeElement
   const keep = (event, target, isStopped) => {
+    const place = placeOf(target) // before it is taken away
     // Before the click a button must stay enabled, and one that is pressed may only begin to scroll
     if (/down$|up$/.test(event.type) && event.type !== 'keydown') {
       if (!isAwake && event.type === 'pointerdown') done.length = 0
     } else wake()
-    done.push({ event, target, place: placeOf(target) })
+    done.push({ event, target, place })
     if (isStopped) event.preventDefault()
     if (event.type !== 'pointerover') event.stopImmediatePropagation()
   }
@@ -110,7 +112,7 @@
     .map(([object, name]) => [object, name, object[name]])
   const stay = () => {}
   const isReadyFor = (entry) => hearsKeys && entry.event.type === 'keydown' || isReady(find(entry)) && (find(entry) || !filled.length)
-  const wait = () => new Promise((resolve) => setTimeout(resolve, 20))
+  const wait = (time = 20) => new Promise((resolve) => setTimeout(resolve, time))
 
   const setValue = (node, value) => Object.getOwnPropertyDescriptor(Object.getPrototypeOf(node), 'value').set.call(node, value)
   // Hydration may empty a field that was filled in before
@@ -132,17 +134,14 @@
     if (node.matches(':hover')) ['pointerover', 'mouseover', 'pointerenter', 'mouseenter'].map((type) => send(type))
   }
 
+  const fill = FILL
   const run = async () => {
     const focused = focusedIn(document), focus = { target: focused, place: placeOf(focused) }
     for (const link of all('link[rel=TYPE]')) link.rel = link.getAttribute('OWN')
     filled = all('[OWN-html]')
-    for (const node of filled) {
-      node.style.minHeight = node.offsetHeight + 'px'
-      node.innerHTML = node.getAttribute('OWN-html')
-      node.removeAttribute('OWN-html')
-    }
-    for (const node of all('li[OWN],ul[OWN]')) node.remove()
+    if (fill) await Promise.all(filled.map(fill))
     for (const node of all('span[OWN]')) node.parentNode.replaceChildren(...node.childNodes)
+    for (const node of all('li[OWN],ul[OWN]')) node.remove()
     for (const node of all('button[OWN]')) {
       node.disabled = true
       node.removeAttribute('OWN')
@@ -177,7 +176,6 @@
     else if (entered && entered === focusedIn(document)) {
       for (const bubbles of [false, true]) entered.dispatchEvent(new FocusEvent(bubbles ? 'focusin' : 'focus', { bubbles, composed: true }))
     }
-    for (const node of filled) node.style.minHeight = ''
     edited.forEach(tell)
     done.forEach(repeat)
     // React listens for all of a page, and hydrates parts of it later
