@@ -140,7 +140,7 @@ def _may_be_written(own: Element, other: Element) -> bool:
 def write_content(editor: Editor, written: Mapping[Element, Element], mark: str) -> int:
     """Write what scripts write; returns the number of elements.
 
-    What an element had is in its attribute ``mark-html``; if it has words, it is hidden in it with the attribute ``mark``.
+    What an element had is in its attribute ``mark-html``, or hidden in it with the attribute ``mark``, if it has words.
     """
     for own, other in written.items():
         has_words, inner = bool(own.text.strip()), own.inner_html
