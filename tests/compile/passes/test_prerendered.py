@@ -525,6 +525,26 @@ def test_what_waits_is_not_loaded_with_the_page(framework: str) -> None:
     assert not [path for path in loads if path.endswith((".js", ".json"))]
 
 
+@pytest.mark.parametrize(
+    ("image", "loaded"),
+    [
+        ("<img data-src=a.png src=data:image/gif;base64,R0>", {"src": "a.png"}),
+        ("<img data-src=a.png data-srcset='a.png 2x' src=/i/blank.gif>", {"src": "a.png", "srcset": "a.png 2x"}),
+        ("<img class=lazyload data-src=a.png src=b.png srcset='b.png 2x'>", {"src": "a.png"}),
+        ("<picture><source data-srcset=a.png><img src=b.png></picture>", {"srcset": "a.png"}),
+        ("<img data-src=a.png src=b.png>", None),
+        ("<img data-src='{}' src=''>", None),
+    ],
+)
+def test_images_that_a_held_script_would_load_are_loaded(image: str, loaded: dict[str, str] | None) -> None:
+    made = parse(
+        adapted(prerendered("Docusaurus", ARTICLE + image), **{"a.png": "x", "b.png": "x", "i/blank.gif": "x"})
+    )
+    before, after = (tree.select("img, source")[0] for tree in (parse(image), made))
+    sources = {name: value for name, value in after.attrs.items() if name in ("src", "srcset")}
+    assert sources == ({name: v for name, v in before.attrs.items() if name == "src"} if loaded is None else loaded)
+
+
 # ---- what a browser saw scripts write
 
 LIST = "<h1>Ships</h1><p>These are the ships in the dock, as the office wrote them down this morning.</p>"

@@ -24,6 +24,13 @@ __all__ = ["ANY", "MATERIAL", "Hydration", "find_framework", "imported_urls", "i
 # of its content as JSON, so that it answers to clicks and follows links without loading a page.
 
 _NEVER = re.compile(r"(?!)")
+# Names of files that bundlers make ("main.5b0e4cfb.js" (webpack), "a.md.BRWLPP_B.lean.js" (Vite), "chunk-ABCDEF12.js"
+# (Angular)), folders of what frameworks made, and files of content (Gatsby, Nuxt)
+_BUNDLE = re.compile(
+    r"[\w.~-]+[.-][0-9a-f]{8,}\.m?js$|[\w.~@$-]+[.-](?=[\w-]*[0-9A-Z])[\w-]{8,}(?:\.lean)?\.m?js$"
+    r"|(?:^|/)(?:_next|_nuxt|_app|_astro)/|(?:^|/)(?:main|polyfills|runtime|vendor|common|chunk|\d+)[.-]\w{8,}\.m?js$"
+    r"|(?:^|/)(?:page-data/.*\.json|static/d/\d+\.json|_payload\.js(?:on)?)$"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +45,10 @@ class Framework:
     """
 
     name: str
-    root: str
-    bundle: re.Pattern[str]
+    root: str = "body"
     mark: str = ""
     code: re.Pattern[str] = _NEVER
+    bundle: re.Pattern[str] = _BUNDLE
     has_modules: bool = False
     needs_evidence: bool = False
     needs: re.Pattern[str] = _NEVER
@@ -51,88 +58,41 @@ class Framework:
         return bool(self.mark and tree.select_one(self.mark)) or any(map(self.code.search, codes))
 
 
-# Names of files that bundlers make: "main.5b0e4cfb.js" (webpack), "a.md.BRWLPP_B.lean.js" (Vite)
-_HEX = r"[\w.~-]+[.-][0-9a-f]{8,}\.js$"
-_BASE64 = r"[\w.~@$-]+[.-](?=[\w-]*[0-9A-Z])[\w-]{8,}(?:\.lean)?\.m?js$"
+def _code(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
 
 MATERIAL = "Material for MkDocs"
 FRAMEWORKS = (
-    Framework("Docusaurus", "#__docusaurus", re.compile(rf"(?:^|/)(?:assets/js/)?{_HEX}"), mark="#__docusaurus"),
+    Framework("Docusaurus", "#__docusaurus", "#__docusaurus"),
     Framework(
-        "Gatsby",
-        "#___gatsby",
-        re.compile(r"-[0-9a-f]{16,}\.m?js$|(?:^|/)page-data/.*\.json$|(?:^|/)static/d/\d+\.json$"),
-        mark="#___gatsby",
-        code=re.compile(r"\bwindow\.(?:pagePath|___chunkMapping|___webpackCompilationHash)\b"),
+        "Gatsby", "#___gatsby", "#___gatsby", _code(r"\bwindow\.(?:pagePath|___chunkMapping|___webpackComp\w+)\b")
     ),
+    Framework("Next.js", mark="script#__NEXT_DATA__", code=_code(r"\bself\.__next_[fs]\b")),
+    Framework("Nuxt", "#__nuxt", "#__nuxt", _code(r"\bwindow\.__NUXT__\b")),
     Framework(
-        "Next.js",
-        "body",
-        re.compile(r"(?:^|/)_next/"),
-        mark="script#__NEXT_DATA__",
-        code=re.compile(r"\bself\.__next_[fs]\b"),
+        "VitePress", "#app", "meta[name=generator][content^=VitePress]", _code(r"\b__VP_(?:HASH_MAP|SITE_DATA)__\b")
     ),
-    Framework(
-        "Nuxt",
-        "#__nuxt",
-        re.compile(r"(?:^|/)_nuxt/|(?:^|/)_payload\.js(?:on)?$"),
-        mark="#__nuxt",
-        code=re.compile(r"\bwindow\.__NUXT__\b"),
-    ),
-    Framework(
-        "VitePress",
-        "#app",
-        re.compile(rf"(?:^|/)assets/(?:[\w-]+/)*{_BASE64}"),
-        mark='meta[name=generator][content^="VitePress"]',
-        code=re.compile(r"\b__VP_(?:HASH_MAP|SITE_DATA)__\b"),
-    ),
-    Framework(
-        "VuePress",
-        "#app",
-        re.compile(rf"(?:^|/)assets/(?:[\w-]+/)*{_BASE64}"),
-        mark='meta[name=generator][content^="VuePress"]',
-    ),
+    Framework("VuePress", "#app", "meta[name=generator][content^=VuePress]"),
     Framework(
         "SvelteKit",
-        "body",
-        re.compile(r"(?:^|/)_app/"),
         mark="script[data-sveltekit-fetched], script[data-sveltekit-hydrate]",
-        code=re.compile(r"\b__sveltekit_\w+\s*=|\b(?:kit|app)\.start\("),
+        code=_code(r"\b__sveltekit_\w+\s*=|\b(?:kit|app)\.start\("),
     ),
-    Framework(
-        "React Router",
-        "body",
-        re.compile(rf"(?:^|/)(?:assets|build)/(?:[\w-]+/)*{_BASE64}"),
-        code=re.compile(r"\bwindow\.__(?:remix|reactRouter)(?:Context|Manifest|RouteModules)\b"),
-    ),
-    Framework(
-        "Angular",
-        "[ng-server-context]",
-        re.compile(r"(?:^|/)(?:main|polyfills|runtime|vendor|common|chunk|\d+)[.-]\w{8,}\.m?js$"),
-        mark="[ng-server-context]",
-        code=re.compile(r"\b__jsaction_bootstrap\b"),
-    ),
-    Framework(
-        "Vue",
-        "[data-server-rendered]",
-        re.compile(rf"(?:^|/){_HEX}"),
-        mark="[data-server-rendered]",
-        code=re.compile(r"\bwindow\.__INITIAL_STATE__\b"),
-    ),
+    Framework("React Router", code=_code(r"\bwindow\.__(?:remix|reactRouter)(?:Context|Manifest|RouteModules)\b")),
+    Framework("Angular", "[ng-server-context]", "[ng-server-context]", _code(r"\b__jsaction_bootstrap\b")),
+    Framework("Vue", "[data-server-rendered]", "[data-server-rendered]", _code(r"\bwindow\.__INITIAL_STATE__\b")),
     Framework(
         "Astro",
-        "body",
-        re.compile(r"(?:^|/)_astro/"),
         mark='astro-island, meta[name=generator][content^="Astro "], script[type=module][src*="_astro/"]',
-        code=re.compile(r"""customElements\.define\(["']astro-island["']|\bself\.Astro\b"""),
+        code=_code(r"""customElements\.define\(["']astro-island["']|\bself\.Astro\b"""),
         has_modules=True,
     ),
     # Directives say what elements show and do; some run as the page is scrolled, pointed at, or by themselves
     Framework(
         "Alpine",
-        "body",
-        re.compile(r"(?:^|/)(?:@?alpine)[^/]*(?:/|\.js$)", re.IGNORECASE),
         mark="[x-data]",
+        bundle=re.compile(r"(?:^|/)(?:@?alpine)[^/]*(?:/|\.js$)", re.IGNORECASE),
         needs_evidence=True,
         needs=re.compile(
             r"""\s(?:x-(?:init|effect|intersect|teleport|resize|sort)\b|(?:@|x-on:)(?!click|key|input|change|submit)[\w.:-]+)"""
@@ -153,8 +113,7 @@ FRAMEWORKS = (
         ),
     ),
 )
-# Any other (``adaptc.site.published.is_hydratable``)
-ANY = Framework("a framework", "body", re.compile(rf"{_HEX}|{_BASE64}"))
+ANY = Framework("a framework")  # any other (``adaptc.site.published.is_hydratable``)
 
 
 def find_framework(editor: Editor) -> Framework | None:

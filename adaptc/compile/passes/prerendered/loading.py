@@ -11,64 +11,37 @@ from turbohtml import Element, Text
 
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import rel_tokens
-from adaptc.formats.html.syntax import attribute_markup, class_words, parse_srcset
+from adaptc.formats.html.syntax import attribute_markup, class_words
 from adaptc.formats.html.visible_text import fold_space
 
 if TYPE_CHECKING:
     from turbohtml import Document
 
 
-# The most frequent first (WordPress plug-ins, lazysizes, lozad, jQuery lazyload, unveil, b-lazy)
-_SOURCES = (
-    "data-src", "data-lazy-src", "data-original", "data-lazy", "data-lazyload", "data-echo", "data-ll-src",
-    "data-orig-src", "data-cfsrc", "data-pagespeed-lazy-src", "data-rocket-src", "data-lazysrc", "data-img-src",
-    "data-flickity-lazyload", "data-url", "lazy-src", "nitro-lazy-src",
-)  # fmt: skip
-_SOURCE_SETS = ("data-srcset", "data-lazy-srcset", "data-original-set", "data-ll-srcset", "data-lazysrcset")
+# What shows nothing, and class names of images that a script loads, whatever they show until then
 _PLACEHOLDER = re.compile(
-    r"(?:^data:|(?:^|[/_.-])(?:blank|placeholder|spacer|loading|loader|transparent|lazy|pixel|empty|dummy|grey|gray|1x1)"
+    r"(?:^$|^data:|(?:^|[/_.-])(?:blank|placeholder|spacer|loading|loader|transparent|lazy|pixel|empty|dummy|gr[ae]y|1x1)"
     r"[^/]*\.(?:gif|png|svg|webp|jpe?g)$)",
     re.IGNORECASE,
 )
-
-
-# Class names of images that a script loads, whatever they show until then
 _LAZY_NAMES = frozenset({"lazy", "lazyload", "lazyloading", "lazyloaded", "lozad", "unveil", "defer", "deferred"})
 
 
 def load_lazy_images(editor: Editor) -> int:
-    """Give each lazy image its source; returns their number."""
+    """Give each lazy image its source, from ``data-src`` and ``data-srcset``; returns their number."""
     count = 0
     for image in editor.tree.iter_elements(("img", "source")):
-        sources = [(name, image.attr(name) or "") for name in _SOURCES if _is_url(image.attr(name))]
-        sets = [(name, image.attr(name) or "") for name in _SOURCE_SETS if parse_srcset(image.attr(name) or "")]
-        if (sources or sets) and _shows_nothing(image):
-            _load(editor, image, sources[0][1] if sources else "", sets[0][1] if sets else "")
+        shown = image.attr("srcset" if image.tag == "source" else "src") or ""
+        is_lazy = _PLACEHOLDER.search(shown.partition("?")[0].strip()) or not _LAZY_NAMES.isdisjoint(class_words(image))
+        sources = {name: (image.attr(f"data-{name}") or "").strip() for name in ("src", "srcset")}
+        if is_lazy and any("." in each and each[0] not in "{[<#" for each in sources.values()):
+            for name, value in sources.items():
+                if value:
+                    editor.set_attribute(image, name, value)
+                elif name in image.attrs:
+                    editor.remove_attribute(image, name)
             count += 1
     return count
-
-
-def _load(editor: Editor, image: Element, source: str, sources: str) -> None:
-    if sources and (image.tag == "source" or not source):
-        editor.set_attribute(image, "srcset", sources)
-    elif "srcset" in image.attrs:
-        editor.remove_attribute(image, "srcset")
-    if image.tag == "img":
-        editor.set_attribute(image, "src", source or parse_srcset(sources)[0].url)
-    if (image.attr("sizes") or "").strip().lower() == "auto":
-        editor.remove_attribute(image, "sizes")
-
-
-def _is_url(value: str | None) -> bool:
-    return bool(value) and value is not None and ("." in value or "/" in value) and value.strip()[:1] not in "{[<#"
-
-
-def _shows_nothing(image: Element) -> bool:
-    if image.tag == "source":
-        return not parse_srcset(image.attr("srcset") or "")
-    source = (image.attr("src") or "").strip()
-    is_placeholder = not source or _PLACEHOLDER.search(source.partition("?")[0]) is not None
-    return is_placeholder or not _LAZY_NAMES.isdisjoint(class_words(image))
 
 
 # ---- What scripts write, as a browser saw it: a page shows it before they run, and then has its own markup
