@@ -12,6 +12,8 @@ from functools import cache
 from importlib.resources import files as package_files
 from typing import TYPE_CHECKING
 
+from turbohtml import Element
+
 from adaptc.compile.page.context import KEPT, PageContext, Report
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.passes.prerendered.dependence import (
@@ -43,7 +45,7 @@ from adaptc.formats.html.visible_text import content_length
 from adaptc.formats.script.minify import minify_script
 
 if TYPE_CHECKING:
-    from turbohtml import Document, Element
+    from turbohtml import Document
 
     from adaptc.browser.evidence import PageEvidence
 
@@ -107,7 +109,9 @@ def _reason_to_run(
     framework, hydration = found
     if evidence is not None and not evidence.is_same_without_scripts and after is None:
         return "without scripts, a browser does not show the same"
-    sheets, tree = screen_sheets(editor.tree, page.base, view), _streamed_tree(editor)
+    sheets, tree = screen_sheets(editor.tree, page.base, view), editor.tree
+    if has_streamed_parts(editor.text):
+        tree = parse_bare(place_streamed_parts(editor.text))  # as inline scripts, which stay, move them
 
     def brought_reason() -> str | None:
         return absence_reason(tree, framework.root, sheets) or fetching_reason(hydration, page, view)
@@ -156,11 +160,6 @@ def _write(editor: Editor, written: Mapping[Element, Element], page: PageContext
     images = (each for other in written.values() for each in other.select("img[src]"))
     paths = {view.follow(page.base, each.attr("src") or "").path for each in images}
     yield from (Action(NAME, "written", path, "scripts would load it") for path in sorted(filter(None, paths)))
-
-
-def _streamed_tree(editor: Editor) -> Document:
-    """Return the tree of the page once inline scripts, which stay, have moved its streamed parts."""
-    return parse_bare(place_streamed_parts(editor.text)) if has_streamed_parts(editor.text) else editor.tree
 
 
 # ---- Scripts and hints that wait
@@ -212,19 +211,11 @@ def _filled(source: str) -> str:
 def show_images(editor: Editor, roots: Sequence[Element]) -> int:
     """Put the copies in the place of images that show nothing; returns their number."""
     count = 0
-    for noscript in (each for root in roots for each in root.select("noscript")):
-        waiting = _previous_image(noscript)
-        if waiting is None or noscript.select_one("img") is None:
-            continue
-        if (waiting.attr("src") or "").startswith("data:") and "data-src" not in waiting.attrs:
+    for noscript in (each for root in roots for each in root.select("img + noscript")):
+        waiting = next(each for each in noscript.previous_siblings if isinstance(each, Element))
+        is_blank = (waiting.attr("src") or "").startswith("data:") and "data-src" not in waiting.attrs
+        if is_blank and noscript.select_one("img") is not None:
             editor.remove_element(waiting)
             editor.replace_element(noscript, noscript.inner_html)
             count += 1
     return count
-
-
-def _previous_image(noscript: Element) -> Element | None:
-    from turbohtml import Element
-
-    previous = next((each for each in noscript.previous_siblings if isinstance(each, Element)), None)
-    return previous if previous is not None and previous.tag == "img" else None

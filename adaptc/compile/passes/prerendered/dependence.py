@@ -178,13 +178,10 @@ def _follows_scrolling(script: Element, tree: Document, page: PageContext, view:
     imported = _imported_modules(own, page.base if path is None else view.url_of(path), view) if own.elements else {}
     parts = (own, *imported.values())
     return (
-        any(tree.select_one(name) is not None for name in own.elements if _NAME.fullmatch(name))
+        any(tree.find(name) is not None for name in own.elements)
         and any(each.observes for each in parts)
         and any(each.writes for each in parts)
     )
-
-
-_NAME = re.compile(r"[a-z][\w-]*")
 
 
 def _imported_modules(module: _Module, base: str, view: View) -> dict[str, _Module]:

@@ -53,10 +53,6 @@ class Framework:
     needs_evidence: bool = False
     needs: re.Pattern[str] = _NEVER
 
-    def is_on(self, tree: Document, codes: tuple[str, ...]) -> bool:
-        """Whether the framework rendered a page; ``codes`` are its inline scripts."""
-        return bool(self.mark and tree.select_one(self.mark)) or any(map(self.code.search, codes))
-
 
 def _code(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
@@ -119,8 +115,10 @@ ANY = Framework("a framework")  # any other (``adaptc.site.published.is_hydratab
 def find_framework(editor: Editor) -> Framework | None:
     """Return the framework that rendered a page, if there is one; one without a name, by what hydration looks for."""
     codes = tuple(inline_code(editor.tree))
-    known = next((each for each in FRAMEWORKS if each.is_on(editor.tree, codes)), None)
-    return ANY if known is None and is_hydratable(editor.text) else known
+    for each in FRAMEWORKS:
+        if any(map(each.code.search, codes)) or (each.mark and editor.tree.select_one(each.mark)):
+            return each
+    return ANY if is_hydratable(editor.text) else None
 
 
 def inline_code(tree: Document) -> Iterator[str]:
@@ -177,12 +175,8 @@ def _is_part(script: Element, framework: Framework, preloaded: frozenset[str]) -
         return framework.bundle.search(path) is not None or (is_module_type(script.attr("type")) and path in preloaded)
     if framework.has_modules and is_module_type(script.attr("type")):
         return True
-    return framework.code.search(script.text) is not None or any(map(framework.bundle.search, _imports(script)))
-
-
-def _imports(script: Element) -> Iterator[str]:
-    """Yield the paths of the modules that an inline script imports by name."""
-    return (host_and_path(url)[1] for url in imported_urls(script.text))
+    imported = (host_and_path(url)[1] for url in imported_urls(script.text))
+    return framework.code.search(script.text) is not None or any(map(framework.bundle.search, imported))
 
 
 def imported_urls(text: str) -> list[str]:
