@@ -99,8 +99,7 @@ FRAMEWORKS = (
     # anything: tabs with a mark that moves, notes in code, diagrams, versions, consent
     Framework(
         MATERIAL,
-        "body",
-        re.compile(r"(?:^|/)assets/javascripts/bundle\.[0-9a-f]{8}\.min\.js$"),
+        bundle=re.compile(r"(?:^|/)assets/javascripts/bundle\.[0-9a-f]{8}\.min\.js$"),
         mark='meta[name=generator][content*="mkdocs-material"]',
         needs_evidence=True,
         needs=re.compile(
