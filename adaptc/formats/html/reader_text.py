@@ -34,19 +34,21 @@ _APART = (
 _OVERLAYS = vocabulary("overlays")
 _NAMES_TAB = re.compile(r"(?:(?<![A-Za-z])tab|Tab)(?!le|ul|index|oo|let)")
 _CONTROLS = frozenset({"button", "label", "li", "span", "div"})
+# One of these is in each text with a panel that something opens
+_SIGNS = ("tab", "Tab", "aria-controls", 'href="#', "href='#", "href=#", "lick", "javascript:")
 
 
 def show_panels(text: str) -> str:
     """Return the page's text with closed panels open, each under the words of its tab unless those are a link.
 
-    Panels are those of tabs, and what other controls name in the text. What style sheets hide is for others to find:
-    this is about the attributes of panels.
+    Panels are those of tabs, and what other controls name in the text, or a script shows after a click. What style
+    sheets hide is for others to find: this is about the attributes of panels.
     """
-    if not any(word in text for word in ("tab", "Tab", "aria-controls", 'href="#', "href='#", "href=#")):
+    if not any(word in text for word in _SIGNS):
         return text
     tree = parse(text)
     linked = {(link.attr("href") or "")[1:] for link in tree.select("a[href^='#']")}
-    labels = dict.fromkeys(linked - {""}, "")
+    labels = dict.fromkeys((linked | _shown_by_clicks(tree)) - {""}, "")
     for tab in tree.select(f"{_TABS}, [aria-expanded][aria-controls]"):
         names = (name.removeprefix("#") for each in _TARGETS for name in split_tokens(tab.attr(each) or ""))
         if tab.attr("role") != "tab" and tab.closest(_APART) is not None:
@@ -66,6 +68,48 @@ def show_panels(text: str) -> str:
             splices += [Splice(*span) for span in spans if span]
     splices += (splice for panel, label in panels.items() for splice in _opening(panel, label))
     return spliced(text, splices)
+
+
+# What a click runs: onclick="toggle('more')", function toggle(…) {…}, button.onclick = () => {…}, $("#button").click(…)
+_RUN_BY_CLICK = re.compile(r"""\.onclick\s*=|\.click\(|["'`]click["'`]\s*,""")
+_FUNCTION = re.compile(r"\bfunction\s+([\w$]+)\s*\(|\b([\w$]+)\s*=\s*(?:async\s*)?(?:function\b|\([^()]{0,200}\)\s*=>)")
+_CALL = re.compile(r"([\w$]+)\s*\(")
+_SHOWING = re.compile(r"display|visib|hidden|toggle|show|slide|fade|open|expand|collaps|classList|className", re.I)
+_NAME = re.compile(r"""(["'`])#?([\w:.-]+)\1""")
+_LONGEST_BODY = 2000  # characters of a function that are looked at
+
+
+def _shown_by_clicks(tree: Document) -> set[str]:
+    """Return the ids that are written in what a click runs, where that shows or opens anything."""
+    handlers = [each.attr("onclick") or "" for each in tree.select("[onclick]")]
+    links = (each.attr("href") or "" for each in tree.select("a[href^='javascript:' i]"))
+    handlers += dict.fromkeys(links)
+    scripts = [each.text for each in tree.iter_elements("script") if "src" not in each.attrs]
+    functions: dict[str, str] = {}
+    for script in scripts:
+        functions.update((match[1] or match[2], _body(script, match.end())) for match in _FUNCTION.finditer(script))
+    found = set[str]()
+    for code in dict.fromkeys(handlers):
+        bodies = [functions[name] for name in _CALL.findall(code) if name in functions]
+        if any(map(_SHOWING.search, (code, *bodies))):
+            found.update(name for _, name in _NAME.findall("\n".join((code, *bodies))))
+    for script in scripts:
+        bodies = [_body(script, match.end()) for match in _RUN_BY_CLICK.finditer(script)]
+        found.update(name for body in bodies if _SHOWING.search(body) for _, name in _NAME.findall(body))
+    return found
+
+
+def _body(script: str, start: int) -> str:
+    """Return the block that begins after ``start``, or as much of it as is looked at."""
+    depth, first = 0, script.find("{", start, start + _LONGEST_BODY)
+    for brace in _BRACE.finditer(script, first, first + _LONGEST_BODY) if first >= 0 else ():
+        depth += 1 if brace[0] == "{" else -1
+        if not depth:
+            return script[first : brace.end()]
+    return script[first : first + _LONGEST_BODY] if first >= 0 else ""
+
+
+_BRACE = re.compile(r"[{}]")
 
 
 def _is_apart(panel: Element) -> bool:

@@ -96,7 +96,7 @@ def test_no_embedded_object_is_left() -> None:
     body = content(
         "<p>x<img src=a><iframe src=f.html title=Map></iframe><video src=v.mp4></video><embed src=e>"
         "<object data=o>old</object>"
-        "<picture><source srcset=s><img src=b alt='A cat'></picture><svg><text>y</text></svg><canvas>z</canvas></p>"
+        "<picture><source srcset=s><img src=b alt='A cat'></picture><svg><title>t</title></svg><canvas>z</canvas></p>"
         "<audio><source src=dir/a.ogg></audio><input type=image src=i.png>"
     )
     assert not parse_bare(body).select("img, iframe, video, audio, object, embed, svg, canvas, source, [src]")
@@ -105,6 +105,22 @@ def test_no_embedded_object_is_left() -> None:
         "<p><a href=e>e</a></p><p>old<i>[A cat]</i></p>"
         "<p><a href=dir/a.ogg>a.ogg</a></p>"
     )
+
+
+@pytest.mark.parametrize(
+    ("drawing", "said"),
+    [
+        ("<text>Client</text><g><text>Ser<tspan>ver</tspan></text></g><text>Client</text>", "<i>[Client, Server]</i>"),
+        ("<foreignObject><div>Yes</div></foreignObject><defs><text>x</text></defs>", "<i>[Yes]</i>"),
+        ("<title>Search</title><path d='M0 0'/>", ""),  # an icon
+        ("<text display=none style='display:none'>x</text>", ""),
+        (f"<text>{'x' * 2001}</text>", ""),
+    ],
+)
+def test_the_labels_of_a_drawing_are_words_of_the_page(drawing: str, said: str) -> None:
+    assert content(f"<p>It asks:</p><svg>{drawing}</svg>") == "<p>It asks:</p>" + (said and f"<p>{said}</p>")
+    named = content(f"<p>It asks:</p><svg role=img aria-label='A request'>{drawing}</svg>")
+    assert named == "<p>It asks:</p><p>" + (said.replace("[", "[A request: ") or "<i>[A request]</i>") + "</p>"
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,40 @@ def test_what_a_link_of_the_page_leads_to_is_open() -> None:
     assert show_panels(modal) == modal
 
 
+CLOSED = "<div id=more style='display:none'>Words</div>"
+
+
+@pytest.mark.parametrize(
+    "opener",
+    [
+        """<a href="#" onclick="toggle('more')">Read more</a><script src=t.js></script>""",
+        """<button onclick="document.getElementById('more').style.display='block'">Show</button>""",
+        """<a href="javascript:showHide('more')">Show</a>""",
+        """<script>function open2(){var e=document.getElementById("more");if(e){e.style.display="block"}}</script>
+        <b onclick="open2()">Show</b>""",
+        """<button id=b>Show</button><script>$("#b").click(function(){$("#more").slideToggle()})</script>""",
+        """<script>b.addEventListener('click', () => { document.querySelector('#more').hidden = false })</script>""",
+    ],
+)
+def test_what_a_click_shows_is_open(opener: str) -> None:
+    page = f"<body>{opener}{CLOSED}"
+    assert show_panels(page) == page.replace("style='display:none'", "")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        """<b onclick="send('more')">Send</b>""",  # shows nothing
+        """<b onclick="toggle('other')">Show</b>""",
+        """<script>$.get("a.json",function(){$("#more").show()})</script><b onclick="toggle('other')">Show</b>""",
+        """<form><b onclick="toggle('more')">Show</b></form><script>more.click()</script><div role=dialog>""",
+    ],
+)
+def test_what_no_click_shows_stays_closed(script: str) -> None:
+    page = f"<body>{script}{CLOSED}"
+    assert show_panels(page) == page
+
+
 @pytest.mark.parametrize("panel", ["<nav id=s hidden>x</nav>", "<div id=s role=dialog hidden>x</div>",
                                    "<div id=s hidden><form></form></div>"])  # fmt: skip
 def test_menus_and_dialogs_stay_closed(panel: str) -> None:

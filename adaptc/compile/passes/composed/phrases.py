@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import takewhile
 
 from turbohtml import Element
 
@@ -32,6 +33,7 @@ from adaptc.formats.html.visible_text import (
     fold_space,
     image_text,
     is_followable,
+    is_hidden,
     link_label,
     link_name,
     math_text,
@@ -173,10 +175,30 @@ def _is_repeated(image: Element) -> bool:
     return bool(text) and any(text in "".join((words or "").split()) for words in near)
 
 
+_LONGEST_DRAWING = 2000  # characters of the labels in a diagram: those of a map of the world say little in a row
+
+
 def _add_drawing(_flow: Flow, element: Element, blocks: Blocks) -> None:
-    label = element.attr("aria-label") if element.attr("role") == "img" else None
-    if label:
-        blocks.add_inline(f"<i>[{text_markup(fold_space(label))}]</i>")
+    """Add the name of a drawing and the labels in it; an icon's ``<title>`` is said by the words next to it."""
+    name = element.attr("aria-label") if element.attr("role") == "img" else None
+    labelling = (each for each in element.select("*") if each.tag in _LABELS and not _is_unseen(each, element))
+    labels = (fold_space(each.text) for each in labelling)
+    written = ", ".join(dict.fromkeys(filter(None, labels)))
+    if len(written) > _LONGEST_DRAWING or (name and written in name):
+        written = ""
+    said = ": ".join(filter(None, (fold_space(name or ""), written)))
+    if said:
+        blocks.add_inline(f"<i>[{text_markup(said)}]</i>")
+
+
+def _is_unseen(label: Element, drawing: Element) -> bool:
+    """Whether a label is hidden, in another one, or in what is only drawn where something refers to it."""
+    around = [each for each in takewhile(lambda each: each != drawing, label.ancestors) if isinstance(each, Element)]
+    return any(map(is_hidden, (label, *around))) or any(each.tag in (*_LABELS, *_DEFINING) for each in around)
+
+
+_LABELS = ("text", "foreignObject")
+_DEFINING = ("defs", "symbol", "marker", "pattern", "clipPath", "mask")
 
 
 def _add_script(_flow: Flow, element: Element, blocks: Blocks) -> None:
