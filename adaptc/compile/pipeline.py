@@ -287,13 +287,13 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("json", 3, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
     EditPass("late-styles", 2, _HTML, "inline_styles:apply_late_styles", writes=_LINK),
-    EditPass("page-fonts", 6, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
+    EditPass("page-fonts", 7, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 6, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 6, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
     EditPass("prerendered", 30, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
-        22,
+        23,
         _HTML,
         "used_styles:inline_used_styles",
         _USED_STYLES,
@@ -313,8 +313,8 @@ PASSES: tuple[Pass, ...] = (
         libraries=_IMAGES,
         smaller_budgets=_SMALLER_BUDGETS,
     ),
-    EditPass("inline-styles", 16, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 16, _HTML, "inline_scripts:inline_scripts", _READERS),
+    EditPass("inline-styles", 17, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-scripts", 17, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 9, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
@@ -328,7 +328,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        11,
+        12,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,
@@ -345,7 +345,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 9, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass(
         "embedded",
-        14,
+        15,
         _HTML,
         "embedded:minify_embedded",
         {**_MINIFY, **_PREFIXES},

@@ -43,8 +43,9 @@ GUARD = (
 _SHOWN = "currentSrc"
 _ANSWER = (
     "(h=>{let c=Object.getOwnPropertyDescriptor(h,'currentSrc');Object.defineProperty(h,'currentSrc',"
-    "{...c,get(){return this.dataset.half!=null?this.src:c.get.call(this)}})})(HTMLImageElement.prototype)"
+    "{...c,get(){return IS_OURS?this.src:c.get.call(this)}})})(HTMLImageElement.prototype)"
 )
+_IS_OURS = "IS_OURS"
 
 
 class GuardedImages:
@@ -75,8 +76,18 @@ class GuardedImages:
         It goes into the head: in the body it would be a sibling that selectors and scripts count.
         """
         if self._has_shown:
-            may_ask = bool(self.page.unseen_scripts) or any(_SHOWN in _text(script) for script in self.page.scripts)
-            _insert_before_others(self.editor, GUARD, _ANSWER if may_ask else "")
+            answer = _ANSWER.replace(_IS_OURS, "this.dataset.half!=null") if _may_ask(self.page) else ""
+            _insert_before_others(self.editor, GUARD, answer)
+
+
+def answer_as_written(editor: Editor, page: PageContext, is_ours: str) -> None:
+    """Have scripts that ask for what an image shows get its ``src``, where the JavaScript ``is_ours`` is true of it."""
+    if _may_ask(page):
+        _insert_before_others(editor, _ANSWER.replace(_IS_OURS, is_ours))
+
+
+def _may_ask(page: PageContext) -> bool:
+    return bool(page.unseen_scripts) or any(_SHOWN in _text(script) for script in page.scripts)
 
 
 def _insert_before_others(editor: Editor, code: str, more: str = "") -> None:

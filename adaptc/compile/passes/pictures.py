@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from adaptc.browser.evidence import WIDTHS
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_compared, is_isolated
 from adaptc.compile.page.copies import Copy, FormatCopies, shows_as_stored, single_source_set, with_images
-from adaptc.compile.page.guarded_images import STATE_CLASSES, NamedImages
+from adaptc.compile.page.guarded_images import STATE_CLASSES, NamedImages, answer_as_written
 from adaptc.compile.page.image_sizes import PageSizing, ShownImages
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.dimensions import is_styled, natural_size
@@ -137,6 +137,8 @@ def _wrap_images(
         start, end = start_tag(image)
         editor.replace_element(image, f"{OPENING}{markup}{editor.text[start:end]}</picture>")
         report.actions.append(Action(NAME, "offered", path, "in other formats or sizes"))
+    if chosen:
+        answer_as_written(editor, page, _IS_WRAPPED)
     return frozenset(copies.image(image.attr("src") or "") for image in every if image not in chosen)
 
 
@@ -270,6 +272,8 @@ def _source(copy: Copy, place: _Range) -> str:
 # A source would be a flex or grid item of its own, in the place of the first: with a gap, and with the baseline of all
 _BOXLESS = 'style="display:none"'
 OPENING = '<picture style="display:contents">'
+# Whether it is around an image, for scripts that ask which file that shows
+_IS_WRAPPED = "this.previousElementSibling&&this.parentNode?.matches?.('picture[style=\"display:contents\"]')"
 # The same while selectors are compared, so that a page's own pictures are told apart
 _MARK = "data-wrapping"
 _MARKED = f'<picture style="display:contents" {_MARK}>'

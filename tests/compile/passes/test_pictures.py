@@ -315,6 +315,25 @@ LAYOUTS = (
 )
 
 
+ASKS = "<p id=o><script>onload=()=>{o.textContent=document.images[0].currentSrc}</script>"
+
+
+@pytest.mark.chromium
+def test_a_script_that_asks_what_an_image_shows_gets_the_file_that_the_author_wrote(chromium: str) -> None:
+    pages = picture_site(f"<img src=b.jpg>{ASKS}")
+    text = (rewritten(pages).content or b"").decode()
+    assert "<picture" in text
+
+    async def look(browser: Chromium) -> object:
+        async with browser.tab(site({**pages.contents, "index.html": text, **pages.made}), 400, 800) as tab:
+            await tab.load(URL)
+            names = "[document.images[0].currentSrc, document.querySelector('#o').textContent]"
+            return await tab.run(f"() => {names}.map((url) => url.split(/[./]/).pop())")
+
+    assert in_chromium(chromium, look) == ["avif", "jpg"]
+    assert "currentSrc" not in offered("<img src=b.jpg><script>var a</script>")
+
+
 @pytest.mark.chromium
 def test_nothing_moves_at_any_width(chromium: str) -> None:
     evidence = seen(ImageSeen("b.jpg", 412, 309), ImageSeen("b.jpg", 700, 525))

@@ -375,6 +375,8 @@ def test_a_script_that_reads_no_sheet_keeps_none(script):
         "document.styleSheets[0].cssRules[0].style.top = 0",
         "document.getElementsByTagName('link')[0].remove()",
         "document.styleSheets[0].disabled = true",
+        "document['style' + 'Sheets'][0].disabled = true",
+        "document[atob('c3R5bGVTaGVldHM=')][0].disabled = true",
         "$(\"link[rel='stylesheet']\").attr('rel', 'alternate')",
         "import './sheets.js'",
     ],

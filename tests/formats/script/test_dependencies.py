@@ -35,6 +35,10 @@ from adaptc.formats.script.facts import script_facts
         ("new Error().stack.split('\\n')", "error's stack"),
         ("/@(.*?):/.exec(e.stack)", "error's stack"),
         ("'unfinished // currentScript", "currentScript"),
+        ("document['style' + 'Sheets']", "style sheets"),
+        ("var a = 'current'.concat('Script'); document[a].src", "currentScript"),
+        ("document[name]", "computed name"),
+        ("var a = 'hidden'; if (b) a = b.split('').reverse().join(''); document[a]", "computed name"),
     ],
 )
 def test_introspection_reason(text, reason):
@@ -76,6 +80,8 @@ def test_does_not_write_the_document(text):
         "new Worker('a.js')",
         "typeof importScripts === 'function'",
         "a.import(b)",
+        "var a; if ('hidden' in document) a = 'hidden'; else a = 'webkitHidden'; if (document[a]) stop()",
+        "document['hidden']",
         "x.toString()",
         "fragment.getElementsByTagName('*').length",
         "__webpack_require__.p = '/static/'; x = __webpack_require__.p + 'a.js'",
