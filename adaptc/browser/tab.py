@@ -27,6 +27,8 @@ TALLEST = 10_000
 # Seconds, on an idle machine: for the load event; for the requests after it to end; for a script in the page, a picture
 # and others
 _LOAD, _IDLE, _ANSWER = 20.0, 8.0, 20.0
+# Seconds for the requests of a page that was not idle in time once: it may never be, and a robot waits for it often
+_IDLE_AGAIN = 1.0
 # Seconds without a request until a page counts as idle: scripts may wait for less before they ask for more
 _QUIET, _QUIET_WITHOUT_SCRIPTS = 0.25, 0.05
 # Steps of 50 ms that a page takes after it was loaded, and after it was scrolled through; and how many times at most
@@ -260,9 +262,10 @@ class Tab:
     async def idle(self, most: float) -> None:
         """Wait until nothing was asked for during a quarter of a second, at most ``most`` seconds.
 
-        Both are longer on a busy machine; without scripts, a page that asked for nothing rests sooner. Raises what the
-        server raised.
+        A page that was not idle in time before gets a second. All are longer on a busy machine; without scripts, a page
+        that asked for nothing rests sooner. Raises what the server raised.
         """
+        most = min(most, _IDLE_AGAIN) if self.seen.is_late else most
         end, quiet = time.monotonic() + most * self.pace, self._quiet * min(self.pace, _SLOWEST_QUIET)
         while (self._active or time.monotonic() - self._last < quiet) and not self.seen.is_crashed:
             if time.monotonic() > end:
