@@ -193,17 +193,11 @@ _DATA_URIS = {"budget": Option(0), "largest": Option(0)}
 # Whose transfer costs count: readers of several pages, or a crowd of readers of one page each
 _READERS = {"readers": Option("visitors", "visitors", "crowd")}
 # The scripts that keep a pass from changing the images of a page
-_SCRIPTS = ("own", "any")
 # Bytes of the data URIs of smaller images in a page. In base64 they take a third more of clients that accept no content
 # coding, which is more than some copies save: without this, such pages would keep all requests of the level above.
 _SMALLER_BUDGETS = (32768, 8192, 0)
-_HALF_IMAGES = {
-    **_COPIES,
-    **_DATA_URIS,
-    "scripts": Option("own", *_SCRIPTS),
-}
-_INLINE_IMAGES = {**_DATA_URIS, **_READERS, "scripts": Option("any", *_SCRIPTS)}
-_USED_STYLES = {"scripts": Option("none", "none", "own")}
+_HALF_IMAGES = {**_COPIES, **_DATA_URIS}
+_INLINE_IMAGES = {**_DATA_URIS, **_READERS}
 # The formats in which pages and sheets offer images; and the pixels of a copy for each CSS pixel of the largest box
 _OFFERED = {"formats": _FORMATS, "target": _TARGET}
 _PICTURES = {**_OFFERED, "density": Option(2.0)}
@@ -296,7 +290,6 @@ PASSES: tuple[Pass, ...] = (
         23,
         _HTML,
         "used_styles:inline_used_styles",
-        _USED_STYLES,
         writes=_LINK | _STYLE,
         after_edits=True,
     ),
@@ -305,7 +298,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("third-parties", 3, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
-        18,
+        19,
         _HTML,
         "half_images:halve_images",
         _HALF_IMAGES,
@@ -315,7 +308,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass("inline-styles", 17, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
     EditPass("inline-scripts", 17, _HTML, "inline_scripts:inline_scripts", _READERS),
-    EditPass("inline-images", 9, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
+    EditPass("inline-images", 10, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
         5,

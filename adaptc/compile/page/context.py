@@ -153,9 +153,6 @@ class PageContext:
 
 # The attribute by which React 19 finds sheets that it keeps in order
 _OF_REACT = "data-precedence="
-# Values of the option "scripts", which keep a page's images as they are: any that touch sources, and all of other
-# sites, of which nothing is known; or the site's own that change images.
-ANY, OWN = "any", "own"
 
 KEPT = "kept"  # the verb of actions that leave something unchanged
 
@@ -176,7 +173,7 @@ def page_context(path: str, page: Page, tree: Document, view: View) -> PageConte
     base = _base(tree, view.url_of(path))
     elements = list(tree.iter_elements("script"))
     sources = [script_source(element, base, view) for element in elements]
-    handlers = _event_handlers(tree) if _may_have_handlers(page.text) else []
+    handlers = _event_handlers(tree) if any(mark.search(page.text) for mark in _HANDLER_MARKS) else []
     scripts = {source: view.facts(SCRIPT, source) for source in (*sources, *handlers) if source}
     if any(facts.writes_base for facts in scripts.values()):
         base = _SOMEWHERE
@@ -287,27 +284,18 @@ def _is_script(element: Element) -> bool:
     return is_javascript_type(kind, element.attr("language")) or is_module_type(kind)
 
 
-# The handlers that pages use; one that is missed here hardly matters but to a page without any <script>.
-HANDLERS = frozenset({
-    "load", "click", "change", "submit", "mouseover", "mouseout", "focus", "blur", "keydown", "keyup", "error",
-    "input", "mousedown", "mouseup", "mouseenter", "mouseleave", "unload", "beforeunload", "resize", "scroll",
-    "dblclick", "keypress", "select", "reset", "toggle", "touchstart", "pageshow", "hashchange", "popstate",
-})  # fmt: skip
-_HANDLER_SELECTOR = ",".join(f"[on{name}]" for name in sorted(HANDLERS))
 # Searching the text first spares most pages the search through the tree. One pattern for each spelling of "on": a
 # literal start makes a search twenty times faster than a pattern that ignores case.
-_HANDLER_MARKS = tuple(re.compile(rf"{start}([a-zA-Z]{{4,}})\s*=") for start in ("on", "On", "ON", "oN"))
-
-
-def _may_have_handlers(text: str) -> bool:
-    return any(match[1].lower() in HANDLERS for mark in _HANDLER_MARKS for match in mark.finditer(text))
+_HANDLER_MARKS = tuple(
+    re.compile(rf"""{start}(?<=[\s"'/]{start})[a-zA-Z]+\s*=""") for start in ("on", "On", "ON", "oN")
+)
 
 
 def _event_handlers(tree: Document) -> list[str]:
-    return [
-        ";".join(str(value) for name, value in element.attrs.items() if name.startswith("on"))
-        for element in tree.select(_HANDLER_SELECTOR)
-    ]
+    """Return what each element's handlers run; an attribute that begins as they do counts as one."""
+    attributes = (element.attrs.items() for element in tree.iter_elements() if element.attrs)
+    handlers = (";".join(str(value) for name, value in each if name.startswith("on")) for each in attributes)
+    return [each for each in handlers if each]
 
 
 # Inside these the parser's tree or a script decides what an element means, and passes leave it alone.

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import ANY, KEPT, PageContext, Report, is_isolated
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.copies import (
     Copies,
     Copy,
@@ -15,9 +15,8 @@ from adaptc.compile.page.copies import (
     halve_srcset,
     replace_source_set,
     shows_as_stored,
-    single_source_set,
 )
-from adaptc.compile.page.guarded_images import BY_ADDRESS, MARK, GuardedImages, has_lazy_loader, lazy_source
+from adaptc.compile.page.guarded_images import BY_ADDRESS, MARK, GuardedImages
 from adaptc.compile.page.image_sizes import ShownImages
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.pricing import Pricing, images_of_page
@@ -44,10 +43,9 @@ _BOUND = _CHOICE | {"ismap", "usemap", "crossorigin", "id", "name"}
 def halve_images(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
     """Point ``<img>``, ``<source>``, preloads and ``url()`` of the page's own CSS to copies at half resolution.
 
-    On a page with scripts the ``src`` of an image stays, and counts again once a script writes it. With the option
-    ``scripts = "any"`` all images stay of a page with a script that may touch any; so do those of a page under a
-    Content-Security-Policy, which may name paths or hold hashes of styles, and those that a browser saw a script
-    replace. Posters, SVG images, ``<input>`` and ``background`` attributes stay: nothing could keep their size.
+    On a page with scripts the ``src`` of an image stays, and counts again once a script writes it. All images stay of a
+    page under a Content-Security-Policy, which may name paths or hold hashes of styles, and those that a browser saw a
+    script replace. Posters, SVG images, ``<input>`` and ``background`` attributes stay: nothing could keep their size.
     """
     report = Report()
     if not _MAY_SHOW_IMAGES.search(editor.text):
@@ -76,7 +74,6 @@ class _ImageHalver:
         self.copies = Copies(*given, as_stored=as_stored, preloaded=page.preloaded)
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
         self.guarded = GuardedImages(editor, page)
-        self.has_lazy_loader = has_lazy_loader(page)
         self.selectors = AddressSelectors.of(sheets.texts)
 
     def reason_to_leave(self) -> str | None:
@@ -85,8 +82,6 @@ class _ImageHalver:
             return "the page's base is not on this site"
         if self.page.has_policy:
             return "a Content-Security-Policy restricts the page"
-        if self.options.get("scripts", ANY) == ANY and self.page.touches_addresses():
-            return "a script may change the addresses of images"
         if self.page.draws_parts():
             return "a script counts pixels of images that it draws"
         return None
@@ -95,12 +90,9 @@ class _ImageHalver:
         """Edit the page."""
         elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
         candidates = [each for each in elements if not is_isolated(each, self.editor.text)]
-        late = [each for each in candidates if self._is_loaded_late(each)]
-        images = [each for each in candidates if each not in late and not self._stays(each)]
+        images = [each for each in candidates if not self._stays(each)]
         self.data_uris = self._choose_data_uris(images)
         self._style_attributes()
-        for image in late:
-            self._lazy_img(image)
         for element in images:
             if element.tag in _REWRITE:
                 _REWRITE[element.tag](self, element)
@@ -108,19 +100,6 @@ class _ImageHalver:
             if element.tag == "link":
                 self._preload(element)
         self.guarded.finish()
-
-    def _is_loaded_late(self, element: Element) -> bool:
-        """Whether a known library loads an image, and nothing else changes it."""
-        is_alone = self.has_lazy_loader and element.tag == "img" and not _in_picture(element)
-        return is_alone and lazy_source(element) is not None and not self._stays(element)
-
-    def _lazy_img(self, image: Element) -> None:
-        """Give the library the copy to load; what the image shows until then stays."""
-        copy = self.copies.of(lazy_source(image) or "")
-        if copy is not None:
-            source_set = single_source_set(copy)
-            self._set_source_set(image, source_set, "data-srcset", "sizes")
-            self.editor.set_attribute(image, "data-src", copy.url)
 
     def _stays(self, element: Element) -> bool:
         """Whether an image shows something else, a script replaces it, or a selector may match it by its addresses."""

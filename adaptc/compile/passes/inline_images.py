@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, is_isolated
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.guarded_images import GuardedImages
 from adaptc.compile.page.inlining import ALL, CROWD, INLINED, data_uri, should_inline
 from adaptc.compile.page.sheets import page_sheets, selects_by_source
@@ -14,7 +14,6 @@ from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.script.addresses import has_lazy_address
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -31,11 +30,9 @@ def inline_images(editor: Editor, page: PageContext, view: View, options: Option
     """Give small images of a page as data URIs, smallest first, until the budget is spent."""
     report = Report()
     images = [image for image in editor.tree.iter_elements("img") if image.attr("src")]
-    is_own = options["scripts"] == OWN
+    is_own = options.get("readers") == CROWD
     # the guard takes more bytes than a request, so that a page has it only where scripts write addresses at all
     guarded = GuardedImages(editor, page) if is_own and page.changes_images() else None
-    if page.changes_images() and not is_own:
-        images = [image for image in images if not has_lazy_address(image.attrs)]
     if not images or page.has_policy or (not is_own and page.touches_addresses()):
         return report
     candidates = _candidates(images, editor.text, page, view, options)

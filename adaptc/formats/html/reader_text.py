@@ -76,26 +76,23 @@ _FUNCTION = re.compile(r"\bfunction\s+([\w$]+)\s*\(|\b([\w$]+)\s*=\s*(?:async\s*
 _CALL = re.compile(r"([\w$]+)\s*\(")
 _SHOWING = re.compile(r"display|visib|hidden|toggle|show|slide|fade|open|expand|collaps|classList|className", re.I)
 _NAME = re.compile(r"""(["'`])#?([\w:.-]+)\1""")
+_HANDLED = "[onclick], a[href^='javascript:' i]"
 _LONGEST_BODY = 2000  # characters of a function that are looked at
 
 
 def _shown_by_clicks(tree: Document) -> set[str]:
     """Return the ids that are written in what a click runs, where that shows or opens anything."""
-    handlers = [each.attr("onclick") or "" for each in tree.select("[onclick]")]
-    links = (each.attr("href") or "" for each in tree.select("a[href^='javascript:' i]"))
-    handlers += dict.fromkeys(links)
     scripts = [each.text for each in tree.iter_elements("script") if "src" not in each.attrs]
-    functions: dict[str, str] = {}
-    for script in scripts:
-        functions.update((match[1] or match[2], _body(script, match.end())) for match in _FUNCTION.finditer(script))
+    functions = {
+        match[1] or match[2]: _body(script, match.end()) for script in scripts for match in _FUNCTION.finditer(script)
+    }
+    handlers = [each.attr("onclick") or each.attr("href") or "" for each in tree.select(_HANDLED)]
+    handlers += (_body(script, match.end()) for script in scripts for match in _RUN_BY_CLICK.finditer(script))
     found = set[str]()
-    for code in dict.fromkeys(handlers):
-        bodies = [functions[name] for name in _CALL.findall(code) if name in functions]
-        if any(map(_SHOWING.search, (code, *bodies))):
-            found.update(name for _, name in _NAME.findall("\n".join((code, *bodies))))
-    for script in scripts:
-        bodies = [_body(script, match.end()) for match in _RUN_BY_CLICK.finditer(script)]
-        found.update(name for body in bodies if _SHOWING.search(body) for _, name in _NAME.findall(body))
+    for handler in dict.fromkeys(handlers):
+        code = "\n".join((handler, *(functions.get(name, "") for name in dict.fromkeys(_CALL.findall(handler)))))
+        if _SHOWING.search(code):
+            found.update(name for _, name in _NAME.findall(code))
     return found
 
 

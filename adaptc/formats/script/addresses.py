@@ -1,6 +1,6 @@
-"""Scripts that read or write the addresses of images and style sheets.
+"""Scripts that read or write the addresses of images.
 
-In a page with such a script, images must not become data URIs, nor links style elements:
+In a page with such a script, images must not become data URIs:
 ``img.src.replace("small", "large")`` would get another address than the author's. ``touches_addresses`` is the wide
 question; ``changes_images`` is narrower, for images that keep their ``src``: comparing, logging and preloading
 addresses is harmless, and so are images that the script itself created. Where images are guarded neither is asked.
@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from adaptc.formats.script.introspection import looks_for_style_sheets
 from adaptc.formats.script.script import Script
 
 _SOURCE = r"(?:src|srcset|currentSrc)"
@@ -64,39 +63,17 @@ def has_lazy_address(attributes: Mapping[str, Any]) -> bool:
     return any("/" in value or "." in value for value in values)
 
 
-_IMAGE = r"(?:src|srcset|currentSrc|poster|imagesrcset|backgroundImage|background-image|listStyleImage)"
-
-# Of href only writing counts, and selecting by a style sheet's name: scripts read the href of anchors, and
-# ``looks_for_style_sheets`` covers links. Markup for new elements ("<img src=") affects no existing ones.
-_TOUCHES = re.compile(
-    "|".join([
-        rf"\.{_IMAGE}\b",
-        rf'"{_IMAGE}"(?!:)',
-        rf"\[{_IMAGE}\b",
-        r'[{,]"?(?:src|srcset|poster)"?:',
-        r"\.href=(?!=)",
-        r'"href",',
-        r'[{,]"?href"?:(?!"#)',
-        r'"href"\]=(?!=)',
-        r"\[href[^\]\[]*\.css",
-    ])
-)  # fmt: skip
-
-# Navigation to another page
-_NAVIGATION = re.compile(r'\blocation(?:\.href\b|\["href"\])')
+# img.src, img["src"], attr("src"), {src: a}, "[src]"; markup for new elements ("<img src=") affects no existing ones
+_ASKS = re.compile(rf'[.\["{{,]{_SOURCE}\b')
 
 
 def touches_addresses(script: Script) -> bool:
-    """Whether a script may read or write addresses of images or style sheets that it did not create.
+    """Whether a script may read or write addresses of images that it did not create.
 
     The result errs on the side of yes: it is true for a library such as jQuery, which does so for its callers.
     """
-    if looks_for_style_sheets(script):
-        return True
-    code = _NAVIGATION.sub(" ", script.code)
-    if not _TOUCHES.search(code):
-        return False
-    return _TOUCHES.search(_drop_created(code)) is not None
+    code = script.code
+    return _ASKS.search(code) is not None and _ASKS.search(_NEW.sub("", _drop_created(code))) is not None
 
 
 def _drop_created(code: str) -> str:

@@ -130,22 +130,11 @@ def introspection_reasons(script: Script) -> tuple[str | None, str | None]:
 
 
 def _composed(code: str) -> str:
-    """Return code with texts that are put together of strings in one, and without names that are strings everywhere.
-
-    So ``document["style" + "Sheets"]`` is found, and ``document[hidden]`` is known where ``hidden`` is given only
-    strings, which are searched anyway.
-    """
-    code = _JOINT.sub("", code)
-    for name in sorted(set(_COMPUTED_NAME.findall(code)))[:_MOST_NAMES]:
-        values = re.findall(rf'(?<![\w$.]){re.escape(name)}=(?!=)("[^"]*"(?=[;,)}}])|)', code)
-        if values and all(values):
-            code = code.replace(f"document[{name}]", f"document[{values[0]}]")
-    return code
+    """Return code with texts that are put together of strings in one: ``document["style" + "Sheets"]``."""
+    return _JOINT.sub("", code)
 
 
 _JOINT = re.compile(r'"(?:\+|\.concat\()"')
-_MOST_NAMES = 8  # that are looked for; others count as unknown
-_COMPUTED_NAME = re.compile(r"\bdocument\[([A-Za-z_$][\w$]*)\]")
 
 
 def looks_for_style_sheets(script: Script) -> bool:

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from itertools import chain
 
 from adaptc.formats.script.lexer import Kind, unescape
+from adaptc.formats.script.names import DATASET, hyphenated
 from adaptc.formats.script.script import Script
 
 __all__ = ["Handles", "file_selectors", "find_handles", "lookup_names", "selects_file", "union_of"]
 
 _WORD = re.compile(r"[\w-]+")
-_DATASET = re.compile(r'\bdataset(?:\.|\[")([\w$]+)')
 _ADDRESS = re.compile(
     r"""\.(?:src|href|sheet|media|onload|attributes|outerHTML)\b|["'](?:src|href|media|load|onload)["']"""
 )
-_CAPITAL = re.compile(r"[A-Z]")
 
 
 def lookup_names(script: Script) -> frozenset[str]:
@@ -33,12 +32,7 @@ def lookup_names(script: Script) -> frozenset[str]:
         return frozenset()
     strings = map(unescape, script.texts_of(Kind.STRING, Kind.TEMPLATE))
     words = chain.from_iterable(map(_WORD.findall, strings))
-    return frozenset(chain(words, map(_attribute, _DATASET.findall(script.code))))
-
-
-def _attribute(name: str) -> str:
-    """Return the attribute that a ``dataset`` property stands for (HTML, 3.2.6.6)."""
-    return "data-" + _CAPITAL.sub(lambda match: f"-{match[0].lower()}", name)
+    return frozenset(chain(words, (f"data-{hyphenated(name)}" for name in DATASET.findall(script.code))))
 
 
 # ---- The handles by which a script may take hold of elements of its page: ids, classes and attributes in selectors

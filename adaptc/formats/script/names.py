@@ -16,7 +16,7 @@ from itertools import combinations
 from adaptc.formats.script.lexer import Kind
 from adaptc.formats.script.script import Script, string_content
 
-__all__ = ["LikelyNames", "Names", "names_of_script", "names_of_text"]
+__all__ = ["DATASET", "LikelyNames", "Names", "hyphenated", "names_of_script", "names_of_text"]
 
 _WORD = re.compile(r"[A-Za-z_][\w-]*+")
 # What a selector looks up is there already; where elements are made, "a.navbar" is one to make (HyperScript's notation)
@@ -26,7 +26,7 @@ _PIECE = re.compile(r"(?<![\w-])(?:[A-Za-z][\w-]*+(?<=[-_])|[-_]+[A-Za-z][\w-]*+
 _JOINT = re.compile(r"(?<=[-_])(?![-_])|(?<![-_])(?=[-_])")
 _MOST_JOINTS = 16  # of a name that is composed
 _PROPERTY = re.compile(r"[{,]([A-Za-z_]\w*+):|\.([A-Za-z_]\w*+)=(?!=)")
-_DATASET = re.compile(r'\bdataset(?:\.|\[")([\w$-]++)')
+DATASET = re.compile(r'\bdataset(?:\.|\[")([\w$-]++)')
 _CAPITAL = re.compile(r"[A-Z]")
 _DIGITS = "0123456789"
 
@@ -98,10 +98,11 @@ def _properties(code: str) -> Iterator[str]:
     for match in _PROPERTY.finditer(code):
         name = match[1] or match[2]
         yield name
-        yield _hyphenated(name).removeprefix("-")
-    for name in _DATASET.findall(code):
-        yield "data-" + _hyphenated(name)
+        yield hyphenated(name).removeprefix("-")
+    for name in DATASET.findall(code):
+        yield "data-" + hyphenated(name)
 
 
-def _hyphenated(name: str) -> str:
+def hyphenated(name: str) -> str:
+    """Return a name in capitals as it is with hyphens (HTML, 3.2.6.6: ``openPanel`` is ``open-panel``)."""
     return _CAPITAL.sub(lambda capital: f"-{capital[0].lower()}", name)

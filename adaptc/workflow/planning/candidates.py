@@ -37,7 +37,7 @@ _DECORATED: Tables = {"strip": {"decorations": False}, "strip-sheets": {"decorat
 _INLINED: Tables = {
     "inline-styles": {"readers": "crowd"},
     "inline-scripts": {"readers": "crowd"},
-    "inline-images": {"readers": "crowd", "scripts": "own", "budget": 196_608, "largest": 32_768},
+    "inline-images": {"readers": "crowd", "budget": 196_608, "largest": 32_768},
 }
 
 # From what loses the least to what loses the most

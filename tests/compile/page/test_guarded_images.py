@@ -69,7 +69,7 @@ def guarded(instead: str) -> dict[str, str | bytes]:
     pages = HalfSite(FILES)
     budget = {"budget": 60_000, "largest": 60_000} if instead == "data" else {}
     if instead != "placeholder":
-        text = pages.page_text(scripts="own", **budget)
+        text = pages.page_text(**budget)
         return {**pages.contents, "index.html": text, **pages.made}
     page, view = read_page(pages.contents["index.html"]), pages.view()
     editor = Editor(page.text)
@@ -178,12 +178,12 @@ def test_the_original_is_not_fetched_until_it_is_asked_for(chromium: str) -> Non
 def test_the_guard_is_there_once() -> None:
     text = str(guarded("copy")["index.html"])
     again = HalfSite({**FILES, "index.html": text})
-    assert again.page_text(scripts="own").count(GUARD) == 1
+    assert again.page_text().count(GUARD) == 1
 
 
 @pytest.mark.parametrize("head", ["<title>t</title>", "<head><title>t</title></head>", "<script>1</script>"])
 def test_the_guard_is_no_element_of_the_body(head: str) -> None:
     body = BODY.format(script=SCRIPT).partition("<body>")[2]
     pages = HalfSite({**FILES, "index.html": f"<!doctype html><meta charset=utf-8>{head}<body>{body}"})
-    text = pages.page_text(scripts="own")
+    text = pages.page_text()
     assert -1 < text.find(GUARD) < text.find("<body>")

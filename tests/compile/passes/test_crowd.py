@@ -200,7 +200,7 @@ def test_what_a_frame_in_the_page_loads_as_well_stays_a_file(embed: str, name: s
 
 def test_a_drawing_weighs_what_it_takes_on_the_way() -> None:
     drawing = f'<svg xmlns="http://www.w3.org/2000/svg"><path d="{"M0 0h9v9z" * 400}"/></svg>'.encode()
-    small = {"readers": "crowd", "scripts": "own", "budget": 500, "largest": 500}
+    small = {"readers": "crowd", "budget": 500, "largest": 500}
     assert "data:image/svg" in rewritten("<p>x<img src=a.svg>", "inline-images", small, a_svg=drawing)
     visitors = {**small, "readers": "visitors"}
     assert "data:" not in rewritten("<p>x<img src=a.svg>", "inline-images", visitors, a_svg=drawing)
@@ -209,7 +209,7 @@ def test_a_drawing_weighs_what_it_takes_on_the_way() -> None:
 def test_drawings_keep_their_addresses_where_a_script_may_write_some() -> None:
     names = [f"{letter}.svg" for letter in "abcdefghij"]
     drawing = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
-    options = {"readers": "crowd", "scripts": "own", "budget": 5000, "largest": 500}
+    options = {"readers": "crowd", "budget": 5000, "largest": 500}
     files = {name.replace(".", "_"): drawing for name in names}
     body = "".join(f"<p>x<img src={name}>" for name in names)
     text = rewritten(f"{body}<script>pick().src = next()</script>", "inline-images", options, **files)
@@ -259,7 +259,7 @@ def test_a_sheet_that_is_its_own_preload_moves_in() -> None:
 
 def test_used_rules_keep_the_names_of_their_sheets() -> None:
     links = "<link rel=stylesheet id=one-css href=a.css><link rel=stylesheet data-x=1 href=b.css>"
-    result = rewritten(f"{links}<script>f()</script><b>x</b>", "used-styles", {"scripts": "own"})
+    result = rewritten(f"{links}<script>f()</script><b>x</b>", "used-styles", {})
     assert "<style id=one-css>b{margin" in result
     assert "<style data-x=1>b{top:0" in result
 
@@ -421,7 +421,7 @@ def test_a_script_moves_in_whose_name_no_loader_can_know() -> None:
 def test_a_small_image_moves_in_wherever_the_page_shows_it() -> None:
     output = BytesIO()
     Image.new("1", (20, 20)).save(output, "PNG")
-    options = {"readers": "crowd", "scripts": "own", "budget": 4000, "largest": 2000}
+    options = {"readers": "crowd", "budget": 4000, "largest": 2000}
     both = rewritten("<img src=a.png><p>x<img src=a.png>", "inline-images", options, a_png=output.getvalue())
     assert both.count("data:image/png") == 2
     apart = "<img src=a.png><picture><source srcset=b.png media=print><img src=a.png></picture>"

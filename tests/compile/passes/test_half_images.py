@@ -94,9 +94,9 @@ LAZY = "<script>i.src = i.dataset.src; new Image().src = 'count.gif'</script>"
 
 def test_an_image_that_waits_for_a_script_keeps_its_addresses() -> None:
     waiting = '<img src=a.jpg data-src="b.jpg">'
-    text = halved(f"{LAZY}{waiting}", scripts="own")
+    text = halved(f"{LAZY}{waiting}")
     assert f'<img srcset="HALF 200w" sizes=400px data-half={checksum("a.jpg")} src=a.jpg data-src="b.jpg">' in text
-    assert halved(waiting, scripts="own") == '<img srcset="HALF 200w" sizes=400px src=HALF data-src="b.jpg">'
+    assert halved(waiting) == '<img srcset="HALF 200w" sizes=400px src=HALF data-src="b.jpg">'
 
 
 def test_a_copy_that_must_be_a_file_somewhere_is_one_everywhere() -> None:
@@ -170,10 +170,9 @@ def test_what_cannot_keep_its_size_stays(body: str) -> None:
 # --- reasons to leave a page
 
 
-def test_a_page_whose_scripts_touch_images_stays() -> None:
+def test_a_page_whose_scripts_touch_images_is_guarded() -> None:
     script = "<script>document.images[0].src = document.images[0].src.replace('s','l')</script>"
-    assert kept(f"<img src=a.jpg>{script}", scripts="any") == ["a script may change the addresses of images"]
-    text = halved(f"<img src=a.jpg>{script}", scripts="own")
+    text = halved(f"<img src=a.jpg>{script}")
     assert -1 < text.find(f"<script>{GUARD}</script>") < text.find(script) and "HALF" in text
 
 
@@ -183,35 +182,34 @@ def test_a_page_whose_scripts_touch_images_stays() -> None:
 )
 def test_images_of_which_a_script_draws_parts_stay(draws: str) -> None:
     body = f"<img src=a.jpg><script>c.{draws}</script>"
-    assert kept(body, scripts="own") == ["a script counts pixels of images that it draws"]
+    assert kept(body) == ["a script counts pixels of images that it draws"]
 
 
 def test_a_script_that_draws_whole_images_lets_them_be_halved() -> None:
-    assert "HALF" in halved("<img src=a.jpg><script>c.drawImage(i, 0, 0, f(9, 9), 9)</script>", scripts="own")
+    assert "HALF" in halved("<img src=a.jpg><script>c.drawImage(i, 0, 0, f(9, 9), 9)</script>")
 
 
-def test_scripts_of_others_and_links_count_on_demand() -> None:
+def test_scripts_of_others_and_links_do_not_count() -> None:
     for script in (
         "<script src=https://elsewhere.invalid/count.js></script>",
         "<script>document.links[0].href = '/there'</script>",
         "<script>const s = document.createElement('script'); s.src = 'x.js'</script>",
     ):
-        assert "HALF" in halved(f"<img src=a.jpg>{script}", scripts="own")
-    assert kept("<img src=a.jpg><script src=https://elsewhere.invalid/count.js></script>") != []
+        assert "HALF" in halved(f"<img src=a.jpg>{script}")
 
 
 def test_pages_whose_scripts_do_nothing_to_images_need_no_guard() -> None:
     script = "<script>document.getElementById('q').focus()</script>"
-    assert halved(f"<img src=a.jpg>{script}", scripts="own") == f'<img srcset="HALF 200w" sizes=400px src=HALF>{script}'
+    assert halved(f"<img src=a.jpg>{script}") == f'<img srcset="HALF 200w" sizes=400px src=HALF>{script}'
 
 
 def test_handlers_alone_have_the_guard_in_the_head() -> None:
-    text = halved("<body><img src=a.jpg onclick='go(this)'>", scripts="own")
+    text = halved("<body><img src=a.jpg onclick='go(this)'>")
     assert text.startswith(f"<script>{GUARD}</script><body>") and "src=a.jpg" in text
 
 
 def test_an_image_of_several_files_has_no_guard() -> None:
-    text = halved("<img src=a.jpg srcset='a.jpg 400w'><script>go()</script>", scripts="own")
+    text = halved("<img src=a.jpg srcset='a.jpg 400w'><script>go()</script>")
     assert text == '<img src=a.jpg srcset="HALF 200w"><script>go()</script>'
 
 
@@ -244,8 +242,8 @@ def test_a_selector_by_source_keeps_the_images_that_it_selects() -> None:
 
 def test_a_selector_by_source_finds_the_addresses_of_a_page_with_scripts() -> None:
     script = "<script>go()</script>"
-    assert "HALF" in halved(f"<style>img[src$='.jpg']{{border:0}}</style><img src=a.jpg>{script}", scripts="own")
-    assert "HALF" not in halved(f"<style>img[srcset]{{border:0}}</style><img src=a.jpg>{script}", scripts="own")
+    assert "HALF" in halved(f"<style>img[src$='.jpg']{{border:0}}</style><img src=a.jpg>{script}")
+    assert "HALF" not in halved(f"<style>img[srcset]{{border:0}}</style><img src=a.jpg>{script}")
 
 
 def test_a_page_under_a_policy_stays() -> None:
@@ -452,35 +450,6 @@ def test_a_sheet_refers_to_copies_from_where_it_is() -> None:
     )
 
 
-# --- images that a library loads late
-
-LOADERS = {
-    "lazysizes": "lazySizesConfig = {srcAttr: 'data-src', srcsetAttr: 'data-srcset'}; e.src = e[get](c.srcAttr)",
-    "lozad": "lozad = e => { e.src = e.getAttribute('data-src'); e.srcset = e.getAttribute('data-srcset') }",
-    "vanilla": 'o = {data_src:"src",data_srcset:"srcset"}; e.setAttribute(n, d(e, o.data_srcset))',
-}
-
-
-@pytest.mark.parametrize("loader", LOADERS.values(), ids=LOADERS)
-def test_an_image_that_a_known_library_loads_late_gets_its_copy(loader: str) -> None:
-    image, script = "<img class=lazy src=tiny.gif data-src=a.jpg>", f"<script>{loader}</script>"
-    expected = '<img data-srcset="HALF 200w" sizes=400px class=lazy src=tiny.gif data-src=HALF>'
-    assert halved(image + script, scripts="own") == expected + script
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "<img src=tiny.gif data-src=a.jpg><script>show(e.dataset.src)</script>",
-        "<img src=tiny.gif data-src=a.jpg data-sizes=auto>",
-        "<picture><source data-srcset=b.jpg><img src=tiny.gif data-src=a.jpg></picture>",
-    ],
-)
-def test_an_image_that_something_else_may_load_stays(body: str) -> None:
-    page = f"{body}<script>{LOADERS['lozad']}</script>"
-    assert site(page).page_text(scripts="own").endswith(page)
-
-
 # --- in a browser
 
 # Each case holds the image at its natural size, or at one that depends on it.
@@ -629,7 +598,7 @@ STORING = {"s_css": "img{image-orientation:none}", "s_js": "photo.style.cssText=
 @pytest.mark.parametrize("body", SHOWN_AS_STORED)
 def test_a_turned_image_stays_where_it_may_be_shown_as_it_is_stored(body: str) -> None:
     pages = site(body, t_jpg=turned_photo(), **STORING)
-    text, actions = pages.halved(scripts="own")
+    text, actions = pages.halved()
     assert text.endswith(body)
     assert [action.reason for action in actions] == ["its metadata turns it, which a style sheet may undo"]
 

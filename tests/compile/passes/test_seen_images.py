@@ -15,7 +15,7 @@ from adaptc.compile.page.guarded_images import checksum
 HEAD = "<!doctype html><meta charset=utf-8>"
 # Any image of the page: the script finds them by their tag
 SCRIPT = "<script>document.querySelectorAll('img').forEach(i => { if (i.width > 9000) i.src = 'x.png' })</script>"
-OWN = {"scripts": "own", "scale": 0.5, "text_scale": 0.71}
+OWN = {"scale": 0.5, "text_scale": 0.71}
 
 
 def seen(*images: ImageSeen) -> PageEvidence:

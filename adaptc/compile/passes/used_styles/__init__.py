@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import HANDLERS, KEPT, PageContext, Report, preloads_script, script_source
+from adaptc.compile.page.context import KEPT, PageContext, Report, preloads_script, script_source
 from adaptc.compile.page.sheets import rebase_sheet
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
 from adaptc.compile.passes.used_styles.rest import LEAST_OF_SHEET, Rest, find_rest
@@ -39,17 +39,16 @@ if TYPE_CHECKING:
 NAME = "used-styles"
 
 
-def inline_used_styles(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+def inline_used_styles(editor: Editor, page: PageContext, view: View, _options: Options) -> Report:
     """Put the rules that the page uses in ``<style>`` elements.
 
     Not under a Content-Security-Policy, which may disable style elements. Where scripts run, which may set any class,
-    the other rules wait in their files (an option), or the page keeps its sheets.
+    the other rules wait in their files.
     """
     report = Report()
-    may_wait = options["scripts"] == "own"
-    is_live = page.has_scripts or (may_wait and _is_changed_otherwise(editor.tree, page, view))
-    reach = script_reach(editor.tree, page, view) if is_live and may_wait else None
-    reason = _reason_to_leave(page, reach, options)
+    is_live = page.has_scripts or _is_changed_otherwise(editor.tree, page, view)
+    reach = script_reach(editor.tree, page, view) if is_live else None
+    reason = _reason_to_leave(page, reach)
     if reason is not None:
         report.actions.append(Action(NAME, KEPT, "style sheets", reason))
         return report
@@ -57,13 +56,11 @@ def inline_used_styles(editor: Editor, page: PageContext, view: View, options: O
     return report
 
 
-def _reason_to_leave(page: PageContext, reach: ScriptReach | None, options: Options) -> str | None:
+def _reason_to_leave(page: PageContext, reach: ScriptReach | None) -> str | None:
     if page.has_policy:
         return "a Content-Security-Policy restricts the page"
     if page.base_path is None:
         return "the page's base URL is on another site"
-    if page.has_scripts and reach is None:
-        return "the page has scripts, which may set any class"
     if reach is not None and (page.looks_for_sheets() or any(each.looks_for_sheets for each in reach.scripts.values())):
         return "a script of the page looks for style sheets"
     return None
@@ -245,7 +242,7 @@ def script_reach(tree: Document, page: PageContext, view: View) -> ScriptReach:
                 else:
                     names = _PAGE_NAMES if kind == media.HTML else _DATA_NAMES
                     reach.data.append(view.facts(names, view.read(path)))
-    is_closed = not page.unseen_scripts and tree.select_one(_LIVE) is None and not runs_other_code(page.page.text)
+    is_closed = not page.unseen_scripts and tree.select_one(_LIVE) is None and not _CODE_ADDRESS.search(page.page.text)
     reach.is_inert = is_closed and are_inert([script.inertness for script in reach.scripts.values()])
     return reach
 
@@ -265,20 +262,12 @@ _LIVE = f"iframe, frame, object, embed, template, animate, set, {_WRITTEN_IN}"
 _FRAMES = ("iframe", "frame", "object", "embed")
 _SCRIPTED = re.compile(r"<script|\son[a-z]+\s*=|javascript:", re.IGNORECASE)
 _CODE_ADDRESS = re.compile(r"javascript:(?!\s*(?:void\s*\(?0\)?|[;\"'>]|//))", re.IGNORECASE)
-_HANDLER = re.compile(r"\son([a-z]+)\s*=", re.IGNORECASE)
-
-
-def runs_other_code(text: str) -> bool:
-    """Whether a page runs code that its scripts and known handlers do not hold: in addresses, in other handlers."""
-    return _CODE_ADDRESS.search(text) is not None or any(
-        name.lower() not in HANDLERS for name in _HANDLER.findall(text)
-    )
 
 
 def _is_changed_otherwise(tree: Document, page: PageContext, view: View) -> bool:
     """Whether something but its scripts changes a page: code in addresses, SVG, a visitor who writes, a frame."""
     return (
-        runs_other_code(page.page.text)
+        _CODE_ADDRESS.search(page.page.text) is not None
         or tree.select_one(_WRITTEN_IN) is not None
         or any(each.attr("attributeName") == "class" for each in tree.iter_elements(("set", "animate")))
         or any(_SCRIPTED.search(text) for text in _framed_texts(tree, page, view))

@@ -25,7 +25,6 @@ from itertools import chain
 
 from adaptc.compile.passes.used_styles.page_styles import PageStyle
 from adaptc.formats.css.prune import LivePruning
-from adaptc.formats.css.selectors import name_selector
 from adaptc.formats.html.syntax import attribute_markup
 
 __all__ = ["LEAST_OF_SHEET", "Rest", "find_rest"]
@@ -35,8 +34,6 @@ _BITS_PER_NAME, _HASHES = 11, 8
 _TRIES = 16
 # Compressed, a known name takes about as much as this many names in the filter
 _NAMES_PER_KNOWN = 4
-# Compressed, a filter takes about as much as a selector of this length, and of this for each name
-_FILTER_LENGTH, _KEY_LENGTH = 700, 3
 # Characters that must be saved: fewer are not worth the chance of another request
 _FEWEST_SAVED = 1024
 # The shares of a sheet, and of all that are cut, that must be saved, since one that comes after all comes whole
@@ -52,10 +49,6 @@ _WRITTEN = (
     "[data-used", "[decoding", "[defer", "[fetchpriority", "[height", "[href", "[id", "[loading", "[media", "[onerror",
     "[onload", "[rel", "[sizes", "[src", "[srcset", "[style", "[type", "[width",
 )  # fmt: skip
-# Elements of SVG that a selector in lower case does not match
-_MIXED = re.compile(
-    r"fe[a-z]+|clippath|textpath|foreignobject|(?:linear|radial)gradient|animate(?:motion|transform)|altglyph\w*|glyphref"
-)
 _SPACE = re.compile(r"\s")
 _SEPARATORS = re.compile(r"[\s\"',;:()]+")
 
@@ -85,32 +78,20 @@ def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds
     fold = str.lower if folds else str
     lacks = [[fold(name) for name in lacking] for lacking in pruning.lacking()]
     defined = [max(_words(each), key=len) for each in pruning.definitions]
-    selector = ",".join(map(name_selector, sorted(_most_shared(lacks))))
-    may_select = not defined and not any(_MIXED.fullmatch(name) for lacking in lacks for name in lacking)
-    if may_select and len(selector) <= _FILTER_LENGTH:
-        waiting = _script(FILTERS=False, SELECTOR=selector)
-    else:
-        has = {fold(name) for name in (*_WRITTEN, *markup, *pruning.known, *(_words(inline) if defined else ()))}
-        keys, known = _keys(lacks, defined, has)
-        written = " ".join(sorted(known))
-        if may_select and len(selector) <= _FILTER_LENGTH + _KEY_LENGTH * len(keys) + len(written):
-            waiting = _script(FILTERS=False, SELECTOR=selector)
-        else:
-            others = {*_ALWAYS_ASKED, *has, *chain.from_iterable(map(_beginnings, has - known))}
-            bits, size, alarms = _filter(sorted(keys), sorted(others - keys))
-            known |= {
-                name for name in has if not alarms.isdisjoint([name, *_beginnings(name)]) and not _SPACE.search(name)
-            }
-            waiting = _script(
-                FILTERS=True,
-                BITS=b64encode(bits).decode(),
-                SIZE=size,
-                HASHES=_HASHES,
-                KNOWN=" ".join(sorted(known)),
-                WORDS=bool(defined),
-                IDS=any(key[0] == "#" for key in keys),
-                FOLDS=folds,
-            )
+    has = {fold(name) for name in (*_WRITTEN, *markup, *pruning.known, *(_words(inline) if defined else ()))}
+    keys, known = _keys(lacks, defined, has)
+    others = {*_ALWAYS_ASKED, *has, *chain.from_iterable(map(_beginnings, has - known))}
+    bits, size, alarms = _filter(sorted(keys), sorted(others - keys))
+    known |= {name for name in has if not alarms.isdisjoint([name, *_beginnings(name)]) and not _SPACE.search(name)}
+    waiting = _script(
+        BITS=b64encode(bits).decode(),
+        SIZE=size,
+        HASHES=_HASHES,
+        KNOWN=" ".join(sorted(known)),
+        WORDS=bool(defined),
+        IDS=any(key[0] == "#" for key in keys),
+        FOLDS=folds,
+    )
     least = max(_FEWEST_SAVED + len(waiting), _LEAST_SHARE * pruning.cut_length + _SCRIPT_WEIGHT * len(waiting))
     return Rest(pruning.texts, waiting) if pruning.saved > least else None
 
@@ -184,8 +165,8 @@ def _hashes(name: str) -> tuple[int, ...]:
     return tuple(hashes)
 
 
-_FLAGS = ("FILTERS", "WORDS", "IDS", "FOLDS")
-_PLACE = re.compile(rf"\b(?:{'|'.join(_FLAGS)}|SELECTOR|BITS|SIZE|HASHES|KNOWN)\b")
+_FLAGS = ("WORDS", "IDS", "FOLDS")
+_PLACE = re.compile(rf"\b(?:{'|'.join(_FLAGS)}|BITS|SIZE|HASHES|KNOWN)\b")
 
 
 def _script(**values: object) -> str:

@@ -1,36 +1,34 @@
 // Waits until an element of the page has a name that rules in files need, then lets the links that wait load the whole
 // sheets, each after the rules of its sheet that are in the page; so does the first pointer, key or focus.
-// SELECTOR has the names if they are few. With FILTERS BITS is a filter (Bloom 1970) of SIZE bits with HASHES hashes for
-// each name, or for what all but the KNOWN names begin with; it errs on the side of yes. WORDS says that it has words of
-// style attributes, IDS that it has ids, FOLDS that case does not count.
+// BITS is a filter (Bloom 1970) of SIZE bits with HASHES hashes for each name, or for what all but the KNOWN names begin
+// with; it errs on the side of yes. WORDS says that it has words of style attributes, IDS that it has ids, FOLDS that case
+// does not count.
 {
-  const isWaitedFor = FILTERS ? (() => {
-    const bits = atob(BITS)
-    const known = new Set(KNOWN.split(' '))
-    const isIn = (key) => {
-      let hash = 2166136261
-      for (const character of `${key}`) hash = Math.imul(hash ^ character.codePointAt(), 16777619)
-      for (let count = HASHES; count--;) {
-        hash = Math.imul(hash ^ hash >>> 15, 739982445)
-        const place = (hash >>> 0) % SIZE
-        if (!(bits.charCodeAt(place >> 3) >> place % 8 & 1)) return
-      }
-      return key
+  const bits = atob(BITS)
+  const known = new Set(KNOWN.split(' '))
+  const isIn = (key) => {
+    let hash = 2166136261
+    for (const character of `${key}`) hash = Math.imul(hash ^ character.codePointAt(), 16777619)
+    for (let count = HASHES; count--;) {
+      hash = Math.imul(hash ^ hash >>> 15, 739982445)
+      const place = (hash >>> 0) % SIZE
+      if (!(bits.charCodeAt(place >> 3) >> place % 8 & 1)) return
     }
-    const waitsFor = (name) => {
-      if (FOLDS) name = name.toLowerCase()
-      return !known.has(name) && known.add(name) && [name, /.[^-]*-/.exec(name), /.*-/.exec(name)].some(isIn)
-    }
-    // Attributes are read by methods: a form's properties may be its fields
-    return (element) => [
-      element.localName.toLowerCase(),
-      ...IDS ? ['#' + element.getAttribute('id')] : [],
-      ...element.getAttributeNames().map((name) => '[' + name),
-      ...[...element.classList].map((name) => '.' + name),
-      ...WORDS ? (element.getAttribute('style') || '').toLowerCase().split(/[\s"',;:()]+/)
-        .filter((word) => !/^[-+.]*\d/.test(word)).map((word) => '@' + word) : [],
-    ].some(waitsFor) || element.shadowRoot && enter(element.shadowRoot)
-  })() : (element) => element.matches(SELECTOR) || element.shadowRoot && enter(element.shadowRoot)
+    return key
+  }
+  const waitsFor = (name) => {
+    if (FOLDS) name = name.toLowerCase()
+    return !known.has(name) && known.add(name) && [name, /.[^-]*-/.exec(name), /.*-/.exec(name)].some(isIn)
+  }
+  // Attributes are read by methods: a form's properties may be its fields
+  const isWaitedFor = (element) => [
+    element.localName.toLowerCase(),
+    ...IDS ? ['#' + element.getAttribute('id')] : [],
+    ...element.getAttributeNames().map((name) => '[' + name),
+    ...[...element.classList].map((name) => '.' + name),
+    ...WORDS ? (element.getAttribute('style') || '').toLowerCase().split(/[\s"',;:()]+/)
+      .filter((word) => !/^[-+.]*\d/.test(word)).map((word) => '@' + word) : [],
+  ].some(waitsFor) || element.shadowRoot && enter(element.shadowRoot)
   let seen = new Set()
   const have = (nodes) => [...nodes].some((node) => node.localName && !seen.has(node) &&
     [node, ...node.querySelectorAll('*')].some((element) => !seen.has(element) && seen.add(element) && isWaitedFor(element)))
