@@ -35,7 +35,7 @@ from adaptc.formats.image.vips import decode_upright, load, vips
 
 LEVELS = ("full", "lossless", "moderate", "extreme", "text")
 _QUALITY = 60
-_AVIF_EFFORT = {"fast": 2, "default": 4, "max": 6}
+_AVIF_EFFORT = {"fast": 1, "default": 2, "max": 6}
 
 
 def build(docroot: Path, output: Path, levels: tuple[str, ...], effort: str) -> float:

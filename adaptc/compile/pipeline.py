@@ -246,7 +246,7 @@ PASSES: tuple[Pass, ...] = (
     # files
     AssetPass(
         "images",
-        9,
+        10,
         _RASTER,
         "images:recompress_image",
         {"target": _TARGET, **_PRICE},
@@ -255,7 +255,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AlternatePass(
         "alternates",
-        7,
+        8,
         _CONVERTIBLE,
         "images:make_alternates",
         {"formats": _FORMATS, "target": _TARGET},
@@ -275,7 +275,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 8, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
-    AssetPass("sheet-pictures", 6, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
+    AssetPass("sheet-pictures", 7, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 6, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
     AssetPass("scripts", 5, _JS, "scripts:rewrite_script", {"names": Option(False), **_MINIFY}, content_only=True),
     AssetPass("json", 3, _JSON, "scripts:rewrite_json", content_only=True),
@@ -329,13 +329,13 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
         libraries=_IMAGES,
     ),
-    EditPass("loading", 8, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True, libraries=_SIZES),
+    EditPass("loading", 9, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True, libraries=_SIZES),
     EditPass("connections", 2, _HTML, "hints:connect_early", _CONNECTIONS, keeps_embeds=True),
     EditPass("font-preloads", 3, _HTML, "sheet_fonts:preload_fonts", writes=_LINK, after_edits=True, libraries=_FONTS),
     EditPass("hints", 2, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 4, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 2, _HTML, "bundle:bundle_sidecar", _LIMIT),
-    EditPass("dimensions", 9, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
+    EditPass("dimensions", 10, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass(
         "embedded",
         15,

@@ -22,11 +22,12 @@ Selectors and conditions stay: there an unknown word decides about whole rules, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from adaptc.formats.css.outline import TOGETHER, Entry, Outlines, OutlineTooLargeError
-from adaptc.formats.css.scanner import DENSE, Kind, Token, skip_gap, tokens
-from adaptc.formats.css.sheet_text import at_keywords, beyond_limits, comments, track_nesting
+from adaptc.formats.css.rules import Item, sheet_items
+from adaptc.formats.css.sheet_text import at_keywords, beyond_limits
 
 _DROPPED = (
     "background-clip", "background-origin", "background-size", "border-radius", "border-radius-bottomleft",
@@ -43,7 +44,7 @@ _GRADIENT = re.compile(r"-(?:o|ms)-(?:repeating-)?(?:linear|radial)-gradient")
 # Other functions next to it; with var() any value is valid as it is read
 _FUNCTIONS = frozenset({"url", "rgb", "rgba", "hsl", "hsla"})
 _FUNCTION = re.compile(r"([-\w]*)\(")
-_DEAD_AT_RULES = frozenset({"-ms-viewport", "-o-viewport", "-ms-keyframes", "-o-keyframes", "-khtml-keyframes"})
+_DEAD_AT_RULES = frozenset({"@-ms-viewport", "@-o-viewport", "@-ms-keyframes", "@-o-keyframes", "@-khtml-keyframes"})
 _UNPREFIXED = frozenset({
     "transform", "transform-origin", "transform-style", "perspective", "perspective-origin", "transition",
     "transition-delay", "transition-duration", "transition-property", "transition-timing-function", "animation",
@@ -60,7 +61,7 @@ _NUMBER, _SIDE = r"-?\d*\.?\d+", r"(?:(?:top|bottom)(?: (?:left|right))?|left|ri
 _LINEAR = re.compile(rf"(?:repeating-)?linear-gradient\((?:(?:{_NUMBER}deg|to {_SIDE}),)?(.*)\)")
 _STOP = re.compile(rf"(#[0-9a-f]+|[a-z]+|rgba?\([^()]*\))(?: {_NUMBER}(?:%|px|r?em)| 0){{0,2}}")
 _STOPS_END = re.compile(r",(?![^(]*\))")
-_WEBKIT, _WEBKIT_KEYFRAMES = "-webkit-", "-webkit-keyframes"
+_WEBKIT, _WEBKIT_KEYFRAMES = "-webkit-", "@-webkit-keyframes"
 _KEYFRAMES = re.compile(r"@keyframes\s+([\w-]+)\s*(?=\{)", re.IGNORECASE)
 _IMPORTANT = re.compile(r"\s*!\s*important\Z")
 _DECLARATION = re.compile(r"([a-z-]+)\s*:\s*(.*)", re.ASCII | re.DOTALL)
@@ -101,34 +102,13 @@ def _is_known_everywhere(name: str, value: str) -> bool:
 # ---- dropping them
 
 # At-rules whose blocks hold rules; what other at-rules hold is not read
-_GROUPS = frozenset({
-    "media", "supports", "container", "layer", "scope", "document", "-moz-document", "keyframes", "-webkit-keyframes",
-    "-moz-keyframes",
-})  # fmt: skip
-_EMPTIED = frozenset({"media", "supports"})  # without effect if they are empty
+_FRAMES = frozenset({"@keyframes", "@-webkit-keyframes", "@-moz-keyframes"})
+_GROUPS = frozenset({"@media", "@supports", "@container", "@layer", "@scope"})
+_EMPTIED = frozenset({"@media", "@supports"})  # without effect if they are empty
 
 
 class _UnusualError(Exception):
     """The sheet has something between its rules that this does not read."""
-
-
-@dataclass(slots=True)
-class _Block:
-    """An open block: ``start`` is the number of pieces before its prelude; ``dropped`` counts what was in it.
-
-    ``prefixed`` are the declarations with ``-webkit-`` that end the pieces, by their text without it, and where;
-    ``places`` those of the property and importance ``last``.
-    """
-
-    start: int
-    is_style: bool = False
-    is_group: bool = False
-    is_dead: bool = False
-    may_vanish: bool = False
-    dropped: int = 0
-    prefixed: dict[str, int] = field(default_factory=dict)
-    last: tuple[str, bool] | None = None
-    places: list[int] = field(default_factory=list)
 
 
 def drop_dead_prefixes(text: str) -> str:
@@ -137,37 +117,26 @@ def drop_dead_prefixes(text: str) -> str:
     The outlines of both are compared. The sheet itself, if they differ or if it has an ``@import`` after a rule, which
     browsers ignore there.
     """
-    if not _MAY_HAVE.search(text) or beyond_limits(text) is not None or _has_markup(text):
+    is_marked = "<!--" in text or "-->" in text  # which stands between rules, or in a comment
+    if not _MAY_HAVE.search(text) or beyond_limits(text) is not None or is_marked:
         return text
     try:
-        shorter = _Dropping(text).result()
-        is_same = shorter != text and _living(shorter) == _living(text)
+        outlines, shorter = Outlines(), _Dropping(text).result()
+        is_same = shorter != text and _living(shorter, outlines) == _living(text, outlines)
     except (_UnusualError, OutlineTooLargeError):
         return text
     has_import = "{" in text and {"import", "namespace"} & at_keywords(text[text.index("{") :])
     return shorter if is_same and not has_import else text
 
 
-def _has_markup(text: str) -> bool:
-    """Whether a sheet has ``<!--`` or ``-->`` outside of its comments."""
-    if "<!--" not in text and "-->" not in text:
-        return False
-    pieces, position = [], 0
-    for start, end in comments(text):
-        pieces.append(text[position:start])
-        position = end
-    bare = "/**/".join([*pieces, text[position:]])
-    return "<!--" in bare or "-->" in bare
-
-
-def _living(text: str) -> list[Entry]:
-    entries = [entry for entry in Outlines().of(text) if not _is_dead_entry(entry)]
+def _living(text: str, outlines: Outlines) -> list[Entry]:
+    entries = [entry for entry in outlines.of(text) if not _is_dead_entry(entry)]
     last = {(context, name, important): place for place, (context, (name, _, important)) in enumerate(entries)}
     frames = {context[1]: place for place, (context, _) in enumerate(entries) if context[:1] == ("@keyframes",)}
 
     def is_overridden(place: int, entry: Entry) -> bool:
         context, (name, _, important) = entry
-        if context[:1] == (f"@{_WEBKIT_KEYFRAMES}",) and frames.get(context[1], -1) > place:
+        if context[:1] == (_WEBKIT_KEYFRAMES,) and frames.get(context[1], -1) > place:
             return True
         if name in _FALLING_BACK:
             return last[context, name, important] > place
@@ -181,114 +150,121 @@ def _is_dead_entry(entry: Entry) -> bool:
     context, (name, value, _) = entry
     if name == TOGETHER or _NAME.fullmatch(name):
         return True
-    if any(isinstance(part, str) and part[1:] in _DEAD_AT_RULES for part in context):
+    if any(isinstance(part, str) and part in _DEAD_AT_RULES for part in context):
         return True
     is_listed = name in _KEYWORD_PROPERTIES or name.startswith(("background", "border-image", "list-style"))
     return is_listed and re.search(r"'-(?:o|ms|khtml)-", repr(value).lower()) is not None
 
 
 class _Dropping:
-    """A walk over the statements of a sheet; ``pieces`` is what stays."""
+    """What stays of a sheet."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.pieces: list[str] = []
-        self.blocks: list[_Block] = []
-        self.start = 0
         self._keyframes = {match[1]: match.start() for match in _KEYFRAMES.finditer(text)}
 
     def result(self) -> str:
         """Return what stays. Raises ``_UnusualError``."""
-        nesting: list[str] = []
-        for token in tokens(self.text, 0, DENSE):
-            is_in_value = any(closer != "}" for closer in nesting)
-            if not track_nesting(nesting, token):
-                raise _UnusualError
-            if token.kind is Kind.MARK and token.value in "{};" and not is_in_value:
-                self._read(token)
-                self.start = token.end
-        return "".join([*self.pieces, self.text[self.start :]])
+        return self._rules(self.text, 0, len(self.text), sheet_items(self.text), is_outer=True)
 
-    def _read(self, token: Token) -> None:
-        first = min(skip_gap(self.text, self.start), token.start)
-        gap, statement = self.text[self.start : first], self.text[first : token.start]
-        if token.value == "{":
-            self._open(gap, statement)
-            return
-        block = self.blocks[-1] if self.blocks else None
-        if not (statement.startswith(("@", "\\")) or (block and not block.is_group) or not statement):
-            raise _UnusualError  # it is part of the next prelude
-        if block and block.is_style and is_dead_declaration(statement):
-            block.dropped += 1
-            self.pieces.append(gap if "/*" in gap else "")
-            if token.value == "}":
-                self.pieces.append("}")
+    def _rules(self, text: str, start: int, stop: int, items: Iterable[Item], *, is_outer: bool = False) -> str:
+        """Return what stays of the rules in ``text[start:stop]``; ``is_outer`` if nothing is around them."""
+        pieces = []
+        for item in items:
+            if item.name == "?" or item.is_declaration or (item.is_rule and ";" in text[item.start : item.prelude]):
+                raise _UnusualError  # it is part of the next prelude
+            pieces += [text[start : item.start], self._rule(text, item, is_outer)]
+            start = item.end
+        return "".join([*pieces, text[start:stop]])
+
+    def _rule(self, text: str, item: Item, is_outer: bool) -> str:
+        """Return what stays of a rule that is in no style rule."""
+        if item.body < 0:
+            return text[item.start : item.end]
+        inside = text[item.body : item.close]
+        is_dead = item.name in _DEAD_AT_RULES or (is_outer and self._is_repeated(text, item))
+        if is_dead and "/*" not in inside:
+            return ""
+        if item.name in _GROUPS:
+            shorter = self._rules(text, item.body, item.close, item.items)
+        elif item.name in _FRAMES:
+            frames = sheet_items(inside)
+            shorter = inside if any(each.name for each in frames) else self._rules(inside, 0, len(inside), frames)
         else:
-            if block and block.is_style and statement:
-                self._replace_prefixed(block, statement)
-            self.pieces += [gap + statement, token.value]
-        if token.value == "}" and self.blocks:
-            self._close(self.blocks.pop())
+            shorter = inside if item.name else self._block(text, item)
+        may_vanish = (item.is_rule or item.name in _EMPTIED) and shorter != inside
+        if may_vanish and not shorter.strip():
+            return ""
+        return text[item.start : item.body] + shorter + text[item.close : item.end]
 
-    def _replace_prefixed(self, block: _Block, statement: str) -> None:
-        """Drop what the next statement of a block says without a prefix, or note that it has one."""
+    def _is_repeated(self, text: str, item: Item) -> bool:
+        """Whether keyframes of the same name follow without a prefix."""
+        name = text[item.start : item.prelude].split()[1:]
+        return item.name == _WEBKIT_KEYFRAMES and len(name) == 1 and self._keyframes.get(name[0], -1) > item.start
+
+    def _block(self, text: str, rule: Item) -> str:
+        """Return what stays of the block of a style rule."""
+        prelude, block, start = text[rule.start : rule.prelude], _Block(), rule.body
+        if prelude.startswith("--") or "\\" in prelude:
+            return text[rule.body : rule.close]
+        for item in rule.items:
+            statement = text[item.start : item.close]
+            gap, start = text[start : item.start], item.end
+            if item.is_rule:
+                inside = self._block(text, item)
+                block.pieces += [gap, text[item.start : item.body], inside, text[item.close : item.end]]
+            elif item.name.startswith("@") and item.body >= 0:
+                block.pieces.append(gap + text[item.start : item.end])
+            elif is_dead_declaration(statement):
+                block.pieces.append(gap if "/*" in gap else "")
+            else:
+                block.add(statement, gap + text[item.start : item.end])
+        return "".join([*block.pieces, text[start : rule.close]])
+
+
+@dataclass(slots=True)
+class _Block:
+    """What stays of a block: its declarations, with what is before each and the semicolon after it.
+
+    ``prefixed`` are the declarations with ``-webkit-`` that end the pieces, by their text without it, and where;
+    ``places`` those of the property and importance ``last``.
+    """
+
+    pieces: list[str] = field(default_factory=list)
+    prefixed: dict[str, int] = field(default_factory=dict)
+    last: tuple[str, bool] | None = None
+    places: list[int] = field(default_factory=list)
+
+    def add(self, statement: str, piece: str) -> None:
+        """Add a declaration, and drop what it says without a prefix, or overrides."""
         declaration = _DECLARATION.fullmatch(statement)
         if declaration is None or "/*" in statement:
-            block.prefixed.clear()
-            block.last = None
-            return
-        self._replace_overridden(block, declaration[1], declaration[2])
-        name, plain = declaration[1], f"{declaration[1].removeprefix(_WEBKIT)}:{declaration[2].strip()}"
+            self.prefixed.clear()
+            self.last = None
+        else:
+            self._drop_overridden(declaration[1], declaration[2])
+            self._drop_prefixed(declaration[1], declaration[2].strip())
+        self.pieces.append(piece)
+
+    def _drop_prefixed(self, name: str, value: str) -> None:
+        """Drop a declaration of this block that says the same with a prefix, or note that this one has it."""
+        plain = f"{name.removeprefix(_WEBKIT)}:{value}"
         if name.startswith(_WEBKIT):
             if name.removeprefix(_WEBKIT) in _UNPREFIXED:
-                block.prefixed[plain] = len(self.pieces)
+                self.prefixed[plain] = len(self.pieces)
         elif not name.startswith("-"):
-            place = block.prefixed.get(plain)
+            place = self.prefixed.get(plain)
             if place is not None and "/*" not in self.pieces[place]:
-                self.pieces[place : place + 2] = ["", ""]
-                block.dropped += 1
-            block.prefixed.clear()
+                self.pieces[place] = ""
+            self.prefixed.clear()
 
-    def _replace_overridden(self, block: _Block, name: str, value: str) -> None:
+    def _drop_overridden(self, name: str, value: str) -> None:
         """Drop the declarations just before one of the same property whose value all browsers know, or note it."""
         shown, key = _IMPORTANT.sub("", value.lower()), (name, _IMPORTANT.search(value.lower()) is not None)
-        if block.last != key:
-            block.last, block.places = key, []
-        elif _is_known_everywhere(name, shown) and not any("/*" in self.pieces[place] for place in block.places):
-            for place in block.places:
-                self.pieces[place : place + 2] = ["", ""]
-            block.dropped += len(block.places)
-            block.places = []
-        block.places.append(len(self.pieces))
-
-    def _open(self, gap: str, prelude: str) -> None:
-        around = self.blocks[-1] if self.blocks else None
-        is_read = around is None or around.is_style or around.is_group
-        name = re.match(r"@([-\w]+)", prelude)
-        keyword = name[1].lower() if name else ""
-        is_style = is_read and not prelude.startswith(("@", "--")) and "\\" not in prelude
-        is_outer = around is None or around.is_group
-        self.pieces.append(gap)
-        self.blocks.append(
-            _Block(
-                len(self.pieces),
-                is_style,
-                is_outer and keyword in _GROUPS,
-                (is_outer and keyword in _DEAD_AT_RULES)
-                or (around is None and keyword == _WEBKIT_KEYFRAMES and self._is_repeated(prelude)),
-                is_outer and (is_style or keyword in _EMPTIED),
-            )
-        )
-        self.pieces.append(prelude + "{")
-
-    def _is_repeated(self, prelude: str) -> bool:
-        """Whether keyframes of the same name follow without a prefix."""
-        _, *name = prelude.split()
-        return len(name) == 1 and self._keyframes.get(name[0], -1) > self.start
-
-    def _close(self, block: _Block) -> None:
-        inside = "".join(self.pieces[block.start + 1 : -1])
-        if (block.is_dead and "/*" not in inside) or (block.may_vanish and block.dropped and not inside.strip()):
-            del self.pieces[block.start :]
-            if self.blocks:
-                self.blocks[-1].dropped += 1
+        if self.last != key:
+            self.last, self.places = key, []
+        elif _is_known_everywhere(name, shown) and not any("/*" in self.pieces[place] for place in self.places):
+            for place in self.places:
+                self.pieces[place] = ""
+            self.places = []
+        self.places.append(len(self.pieces))

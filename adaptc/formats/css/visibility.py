@@ -174,7 +174,7 @@ def _rules(text: str, items: Sequence[Item], widths: Widths, properties: frozens
 def _rules_of_selectors(
     prelude: str, widths: Widths, values: tuple[tuple[str, str, bool], ...]
 ) -> Iterator[VisibilityRule]:
-    for selector in _split(prelude):
+    for selector in split_selectors(prelude):
         bare = _STRINGS.sub("[]", selector)
         selectors = () if _PSEUDO_ELEMENT.search(bare) else static_selectors(selector)
         for static in selectors:
@@ -190,8 +190,10 @@ def _values(text: str, items: Sequence[Item], properties: frozenset[str]) -> tup
     )
 
 
-def _split(prelude: str) -> list[str]:
+def split_selectors(prelude: str) -> list[str]:
     """Split a selector list at the commas outside of brackets."""
+    if "(" not in prelude and "[" not in prelude:
+        return [piece.strip() for piece in prelude.split(",")]
     pieces, depth = [""], 0
     for character in prelude:
         depth += (character in "([") - (character in ")]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import log
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from adaptc.core.model import Effort
 from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.exact import exact_png, jpeg_refusal
 from adaptc.formats.image.probe import ImageFacts, Refusal, broken, orientation_exif, read_exif, unchanged
-from adaptc.formats.image.score import Reference, sample_rows
+from adaptc.formats.image.score import Reference, has_crisp_colours, sample_rows
 from adaptc.formats.image.vips import (
     decode_srgb,
     decode_upright,
@@ -90,7 +90,8 @@ class Encoder:
 
     ``finish`` makes an encoding smaller that has the quality wanted; its pixels stay. An encoder that ``is_local``
     encodes a part of an image as it encodes the whole, but for a few pixels. ``decode`` reads an encoding to score it;
-    a format that libvips cannot read brings its own. ``add_orientation`` has browsers turn it.
+    a format that libvips cannot read brings its own. ``add_orientation`` has browsers turn it. ``encode_crisp`` takes
+    the place of ``encode`` for an image that shows text or lines.
     """
 
     encode: Callable[[Any, Effort, int], bytes]
@@ -99,6 +100,7 @@ class Encoder:
     is_local: bool = False
     decode: Callable[[bytes], Image.Image] = decode
     add_orientation: Callable[[bytes, int], bytes] | None = None
+    encode_crisp: Callable[[Any, Effort, int], bytes] | None = None
 
 
 def search_quality(
@@ -162,10 +164,11 @@ def _quality_of(wanted: float, choices: range, step: Callable[[int], float]) -> 
     return next((quality for quality in choices if step(quality) <= wanted), choices[-1])
 
 
-# Pixels that are encoded and scored at effort "fast", in strips of 32 rows. JPEGs of 34 photographs so take 1.6 s of
+# Pixels that are encoded and scored, in strips of 32 rows. JPEGs of 34 photographs at effort "fast" so take 1.6 s of
 # CPU in place of 6.6, for 4 % more bytes; scores of the whole images are 0.94 to 0.99 where 0.95 is asked for (mean
-# 0.958, and 0.957 where all pixels count). With 120,000 pixels the least is 0.89.
-_SCORED = 250_000
+# 0.958, and 0.957 where all pixels count). With 120,000 pixels the least is 0.89. At "default" 0.76 s in place of 1.82
+# for three photographs of 1 to 2 megapixels, whose scores are 0.964 to 0.986 where 0.96 is asked for.
+_SCORED: dict[Effort, int | None] = {"fast": 250_000, "default": 500_000, "max": None}
 
 
 def lossy(
@@ -181,9 +184,9 @@ def lossy(
     """Return the smallest encoding that scores at least ``target``, of the same media type or by ``encoder``.
 
     The target ``"q=60"`` is a quality. The score compares with the original as a browser shows it: in sRGB, 8 bits a
-    sample. At effort "fast" it is that of a sample of a large image. With ``size`` the image is scaled to these pixels
-    first; one that is wider than ``shown`` pixels is compared as a window of that width shows it. One that EXIF turns
-    keeps stored pixels and orientation where the format has one, else it is upright.
+    sample. But for effort "max" it is that of a sample of a large image. With ``size`` the image is scaled to these
+    pixels first; one that is wider than ``shown`` pixels is compared as a window of that width shows it. One that EXIF
+    turns keeps stored pixels and orientation where the format has one, else it is upright.
     """
     refusal = _refusal(content, facts)
     if refusal is not None:
@@ -192,7 +195,7 @@ def lossy(
         encoder = encoder or ENCODERS[facts.media_type]
         # ``image-orientation: none`` shows what is stored: it stays so, with the EXIF that turns it elsewhere
         orientation = 1 if encoder.add_orientation is None else facts.orientation
-        compared = _compared((content, size, orientation, _SCORED if effort == "fast" else None, shown))
+        compared = _compared((content, size, orientation, _SCORED[effort], shown))
         search = _search(compared, effort, target, encoder)
         if search.content is None or orientation == 1 or encoder.add_orientation is None:
             return search
@@ -205,7 +208,7 @@ def lossy(
 _BACK = {**{number: number for number in range(1, 9)}, 6: 8, 8: 6}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Compared:
     """The pixels that encodings of ``image`` are compared with: ``sample``, all of it or strips of it.
 
@@ -217,6 +220,11 @@ class _Compared:
     reference: Reference
     is_part: bool
     shown: int | None
+
+    @cached_property
+    def is_crisp(self) -> bool:
+        """Whether it shows text or lines."""
+        return has_crisp_colours(self.sample)
 
 
 _Key = tuple[bytes, tuple[int, int] | None, int, int | None, int | None]
@@ -256,7 +264,7 @@ def _search(compared: _Compared, effort: Effort, target: float | str, encoder: E
     lowest, highest = (int(target[2:]), int(target[2:])) if isinstance(target, str) else (LOWEST, HIGHEST)
     wanted = 0.0 if isinstance(target, str) else target
     image, sample = compared.image, compared.sample
-    pixels = image.width * image.height if effort != "fast" else _SCORED
+    pixels = _SCORED[effort] or image.width * image.height
     is_part = compared.is_part and encoder.is_local
     searched = from_pillow(sample).copy(interpretation="srgb") if is_part else image
 
@@ -265,11 +273,14 @@ def _search(compared: _Compared, effort: Effort, target: float | str, encoder: E
         sampled = decoded if is_part else sample_rows(decoded, pixels)
         return compared.reference.score(_as_shown(sampled, compared.shown))
 
-    encode = partial(encoder.encode, searched, effort)
-    search = search_quality(encode, score, wanted, lowest=lowest, highest=highest, step=encoder.step)
+    is_crisp = encoder.encode_crisp is not None and compared.is_crisp
+    encode = (encoder.encode_crisp if is_crisp else None) or encoder.encode
+    search = search_quality(
+        partial(encode, searched, effort), score, wanted, lowest=lowest, highest=highest, step=encoder.step
+    )
     if search.content is None or search.best is None:
         return search
-    content = encoder.encode(image, effort, search.best.quality) if is_part else search.content
+    content = encode(image, effort, search.best.quality) if is_part else search.content
     return replace(search, content=content if encoder.finish is None else encoder.finish(content, effort))
 
 
@@ -311,9 +322,13 @@ def finish_png(palette: bytes, effort: Effort) -> bytes:
     return palette if isinstance(smaller, Refusal) else min(palette, smaller, key=len)
 
 
-def encode_webp(image: Any, effort: Effort, quality: int) -> bytes:
-    """Encode as WebP with sharp chroma, which keeps red text on blue crisp."""
-    return bytes(image.webpsave_buffer(Q=quality, effort=WEBP_METHODS[effort], smart_subsample=True, keep="none"))
+def encode_webp(image: Any, effort: Effort, quality: int, *, is_sharp: bool = False) -> bytes:
+    """Encode as WebP; sharp chroma keeps red text on blue crisp.
+
+    That takes three times as long at effort "fast". Of 21 images without text or lines it changed score and size
+    alike, as another quality does.
+    """
+    return bytes(image.webpsave_buffer(Q=quality, effort=WEBP_METHODS[effort], smart_subsample=is_sharp, keep="none"))
 
 
 def encode_avif(image: Any, effort: Effort, quality: int) -> bytes:
@@ -333,11 +348,12 @@ def _turned_png(content: bytes, orientation: int) -> bytes:
 
 # Milliseconds a megapixel and bytes of eleven images at quality 50, with libaom: 0: 61, 121 kB; 1: 185, 103 kB;
 # 2: 294, 100 kB; 3: 619, 96 kB; 4: 2,160, 93 kB; 6: 6,390, 89 kB
-_AVIF_EFFORTS: dict[Effort, int] = {"fast": 1, "default": 3, "max": 6}
+_AVIF_EFFORTS: dict[Effort, int] = {"fast": 1, "default": 2, "max": 6}
 # libwebp's method; 4 takes three times as long as 2 and saves 1 to 4 % of the size
 WEBP_METHODS: dict[Effort, int] = {"fast": 2, "default": 4, "max": 6}
 JPEG = Encoder(encode_jpeg, is_local=True, add_orientation=_turned_jpeg)
 PNG = Encoder(encode_png, finish=finish_png, add_orientation=_turned_png)
-WEBP, AVIF = Encoder(encode_webp, is_local=True), Encoder(encode_avif, av1_step, is_local=True)
+WEBP = Encoder(encode_webp, is_local=True, encode_crisp=partial(encode_webp, is_sharp=True))
+AVIF = Encoder(encode_avif, av1_step, is_local=True)
 # Media types whose images are replaced by smaller ones: not AVIF, whose source is usually an image that the site lacks
 ENCODERS: dict[str, Encoder] = {media.JPEG: JPEG, media.PNG: PNG, media.WEBP: WEBP}

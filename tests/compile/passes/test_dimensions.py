@@ -310,3 +310,26 @@ def test_a_page_does_not_become_larger():
     text = HEAD + "<p><img src=a.png>"
     done = SmallSite({"index.html": text, "a.png": PNG}, shared=["a.png"]).rewrite()
     assert done.content is None and done.demoted == ["dimensions"]
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    [
+        "@media print { img { width: 50% } ",  # browsers close it
+        "@-moz-document url-prefix() { .b, img { width: 50% } }",
+        "@supports (a:b) { @-moz-document url-prefix() { img { width: 50% } } }",
+        "@-x-a { @-x-b { img { width: 50% } } }",
+        "img { \\77idth/* */: 50% !important }",
+        ".a { & img { width: 50% } }",
+    ],
+)
+def test_a_rule_that_may_size_the_image_keeps_it_without(sheet):
+    assert sized(css=sheet) == []
+
+
+@pytest.mark.parametrize(
+    "sheet",
+    ["img { /* width: 50% */ }", "@font-face { width: 50% }", "@-moz-document url-prefix() { .b { width: 50% } }"],
+)
+def test_others_do_not(sheet):
+    assert sized(css=sheet) == ADDED

@@ -17,13 +17,12 @@ from adaptc.formats.image.halve import (
     ImageCopy,
     halve,
     halve_exactly,
-    measure_texture,
     recompress_hard,
     scaled_size,
     slack,
 )
 from adaptc.formats.image.probe import Refusal
-from adaptc.formats.image.score import HARD, MODERATE, TEXT_SCALE, sample_rows
+from adaptc.formats.image.score import HARD, MODERATE, TEXT_SCALE, has_crisp_colours, measure_texture, sample_rows
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
@@ -285,6 +284,15 @@ def test_text_is_crisp_and_a_photograph_is_not() -> None:
     assert not measure_texture(photo()).is_crisp
     assert not measure_texture(Image.new("RGB", (40, 40))).is_crisp
     assert not measure_texture(Image.new("RGB", (1, 40))).is_crisp
+
+
+def test_text_that_green_does_not_show_has_crisp_colours() -> None:
+    text = screenshot().convert("L")
+    black = Image.new("L", text.size, 0)
+    image = Image.merge("RGB", (text, black, Image.eval(text, lambda value: 255 - value)))  # blue on red
+    assert not measure_texture(image).is_crisp
+    assert has_crisp_colours(image)
+    assert not has_crisp_colours(photo())
 
 
 def test_text_that_only_alpha_shows_is_seen() -> None:
