@@ -1,7 +1,7 @@
 """Files: reading a docroot, and writing outputs.
 
-A docroot is a ``Tree``, on disk or, for tests, in memory. Outputs appear by rename, complete or not at all, and never
-through a symbolic link that another program created.
+A docroot is a ``Tree``: on disk, or in memory as that of the tests. Outputs appear by rename, complete or not at all,
+and never through a symbolic link that another program created.
 
 ``OutwardLink`` is a symbolic link that leads out of a directory in which adaptc writes: it writes and removes nothing
 through them.

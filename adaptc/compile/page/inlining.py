@@ -120,9 +120,15 @@ _FETCHING = frozenset({
 _CARRIED = frozenset({"class", "id", "nonce", "title"})
 
 
-def first_unusual(element: Element, meant: frozenset[str], page: PageContext) -> str | None:
-    """Return the first attribute, by name, that keeps the element as it is; those in ``meant`` do not."""
-    return min(_unusual(element, meant, page), default=None)
+def first_unusual(
+    element: Element, page: PageContext, readers: str, allowed: frozenset[str], meant: frozenset[str]
+) -> str | None:
+    """Return the first attribute, by name, that keeps the element as it is: one that is not ``allowed``.
+
+    For a crowd those in ``meant`` do not, nor names that no script looks up, which go along.
+    """
+    kept = _unusual(element, meant, page) if readers == CROWD else set(element.attrs) - allowed
+    return min(kept, default=None)
 
 
 def _unusual(element: Element, meant: frozenset[str], page: PageContext) -> Iterator[str]:

@@ -146,7 +146,7 @@ def _is_allowed(element: Element, page: PageContext, options: Options) -> bool:
 
 
 def _reasons_of_element(element: Element, page: PageContext, options: Options) -> Iterator[str]:
-    unusual = _first_unusual(element, page, options)
+    unusual = first_unusual(element, page, options["readers"], _ALLOWED, _MEANT)
     if unusual is not None:
         yield f"the script element has the attribute {unusual}"
     if page.selects("src", element.attr("src") or ""):
@@ -168,13 +168,6 @@ def _kind_problem(element: Element, path: str, page: PageContext, view: View, op
     if "onload" in element.attrs or not view.facts(SCRIPT, content).is_self_contained:
         return "it is a module that imports or exports"
     return None
-
-
-def _first_unusual(element: Element, page: PageContext, options: Options) -> str | None:
-    """Return an attribute for which the script stays; for a crowd, names that no script looks up go along."""
-    if options["readers"] == CROWD:
-        return first_unusual(element, _MEANT, page)
-    return min(set(element.attrs) - _ALLOWED, default=None)
 
 
 def _reasons_of_scripts(script: ScriptFacts, page: PageContext, options: Options) -> Iterator[str]:

@@ -134,7 +134,7 @@ def _reasons_against(
     link: Element, path: str, text: str, page: PageContext, view: View, options: Options
 ) -> Iterator[str]:
     """Yield the reasons in page and link why this link stays."""
-    unusual = _first_unusual(link, page, options)
+    unusual = first_unusual(link, page, options["readers"], _ALLOWED, _ALLOWED)
     if unusual is not None:
         yield f"the link has the attribute {unusual}"
     if view.media_type(path) != media.CSS:
@@ -163,13 +163,6 @@ def _reasons_of_page(path: str, page: PageContext, options: Options) -> Iterator
         yield "a script of the page looks for style sheets"
     if options["readers"] == CROWD and page.names_file(path):
         yield NAMED
-
-
-def _first_unusual(link: Element, page: PageContext, options: Options) -> str | None:
-    """Return an attribute for which the link stays; for a crowd, names that no script looks up go along."""
-    if options["readers"] == CROWD:
-        return first_unusual(link, _ALLOWED, page)
-    return min(set(link.attrs) - _ALLOWED, default=None)
 
 
 def _integrity_problem(link: Element, path: str, view: View) -> str | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.digest import digest_bytes
 from adaptc.core.media import HTML
 from adaptc.core.model import MEDIA_TYPES, TOKENS, is_dictionary, is_negotiable, token_of
 from adaptc.core.urls import quote_path, unquote_path
@@ -135,7 +135,7 @@ class AnswerChecker:
         status, body = self.ordinary.get(str(case.request), (0, ""))
         if response.status >= 500 and response.status != status:
             yield wrong_status(case, response, "below 500")
-        is_known = body == digest(response.body)
+        is_known = body == digest_bytes(response.body)
         leaks = (
             response.status == 200 and not is_known and not any(is_body(response, version) for version in case.wanted)
         )
@@ -328,22 +328,17 @@ CHECKS: Mapping[str, Callable[[AnswerChecker, Case, Response], Iterator[Diagnost
 
 def is_body(response: Response, version: Version) -> bool:
     """Whether the body is that version; an original may be compressed by the server itself."""
-    if digest(response.body) == version.sha256:
+    if digest_bytes(response.body) == version.sha256:
         return True
     own = {token: coding for coding, token in TOKENS.items()}.get(response.header("content-encoding"))
     if version.level != ORIGINAL or own is None:
         return False
-    return digest(_decoded(response.body, own)) == version.sha256
+    return digest_bytes(_decoded(response.body, own)) == version.sha256
 
 
 def link(policy: Policy, name: str) -> str:
     """Return a link to the dictionary ``name``."""
     return f'<{quote_path(policy.prefix)}/_adaptc/{name}.dict>; rel="compression-dictionary"'
-
-
-def digest(body: bytes) -> str:
-    """Return the SHA-256 of a body, as the manifest writes it."""
-    return hashlib.sha256(body).hexdigest()
 
 
 def _decoded(body: bytes, coding: str) -> bytes:

@@ -18,6 +18,7 @@ from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.state.state import last_build
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
+from adaptc.core.digest import digest_bytes
 from adaptc.core.media import HTML
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY, name_in_tree
 from adaptc.report.manifest import Manifest, last_manifest
@@ -26,7 +27,7 @@ from adaptc.serve.launch import settle, unprivileged_user
 from adaptc.serve.policy import Policy, policy_of
 from adaptc.serve.server import Server
 from adaptc.serve.servers import launchable
-from adaptc.serve.verify.answer_checks import AnswerChecker, digest
+from adaptc.serve.verify.answer_checks import AnswerChecker
 from adaptc.serve.verify.cases import (
     ACCEPTS,
     class_cases,
@@ -320,7 +321,7 @@ class Verifier:
             self.progress.advance(1, 0, 0)
         for case in self._hostile():
             answer = self.client.ask(case.request)
-            self.checker.ordinary[str(case.request)] = answer.status, digest(answer.body)
+            self.checker.ordinary[str(case.request)] = answer.status, digest_bytes(answer.body)
         self.progress.end()
 
     def verify(self, scenario: Scenario) -> None:
@@ -380,7 +381,7 @@ class Verifier:
                 if file.is_file():
                     path = file.relative_to(folder).as_posix()
                     content = file.read_bytes()
-                    versions.setdefault(path, Version(level, IDENTITY, len(content), digest(content)))
+                    versions.setdefault(path, Version(level, IDENTITY, len(content), digest_bytes(content)))
         for path in spread(list(versions), OWN_FILES):
             url = url_of(self.checker.policy, path)
             yield Case("own files", "immutable", path, Request(url), (versions[path],))

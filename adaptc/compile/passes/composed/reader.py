@@ -25,12 +25,13 @@ from adaptc.compile.passes.composed.pictures import LOGO, NO_PICTURES, Pictures
 from adaptc.compile.passes.composed.story import find_hero, find_story
 from adaptc.compile.passes.composed.witnesses import (
     Statements,
+    page_title,
     read_statements,
     site_of_title,
     title_parts,
     without_site,
 )
-from adaptc.compile.passes.composed.writer import Group, Page, Site, page_title
+from adaptc.compile.passes.composed.writer import Group, Page, Site
 from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.forms import control_type, find_forms

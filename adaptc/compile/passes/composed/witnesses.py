@@ -19,7 +19,6 @@ from turbohtml import Document
 
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.page.script_written import script_mounts
-from adaptc.compile.passes.composed.writer import page_title
 from adaptc.compile.view import View
 from adaptc.core.facts import FactKind
 from adaptc.formats.html.landmarks import NavigationLink
@@ -65,6 +64,12 @@ def site_of_title(title: str) -> str:
 def title_parts(title: str) -> list[str]:
     """Return the parts of a title: of the page, of the section, of the site."""
     return [part.strip() for part in _SEPARATOR.split(title) if part and part.strip()]
+
+
+def page_title(tree: Document) -> str:
+    """Return the title of a page."""
+    title = tree.select_one("head > title")
+    return fold_space(title.text) if title is not None else ""
 
 
 def _meta(tree: Document, name: str) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from turbohtml import Document, Element, Text
 
 from adaptc.compile.passes.composed.flow import language_attributes
+from adaptc.compile.passes.composed.witnesses import page_title
 from adaptc.formats.html.document import is_forced_quirks, is_quirks, parse_bare
 from adaptc.formats.html.encoding import sniff_encoding
 from adaptc.formats.html.links import NO_ICON, rel_tokens
@@ -309,12 +310,6 @@ def _spoken(text: str) -> str:
     scores = {code: sum(counts[each] for each in words[_COMMON].split()) for code, words in _known_words().items()}
     (best, most), (_, second) = Counter(scores).most_common(2)
     return best if most >= max(_FEWEST_COMMON, _LEAST_COMMON * counts.total(), 2 * second) else ""
-
-
-def page_title(tree: Document) -> str:
-    """Return the title of a page."""
-    title = tree.select_one("head > title")
-    return fold_space(title.text) if title is not None else ""
 
 
 def linked_ids(source: str) -> frozenset[str]:
