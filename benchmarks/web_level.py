@@ -1,10 +1,12 @@
-"""Bytes and largest contentful paint of a first visit by phone: level web, jampack (npm @divriots/jampack), neither.
+"""Bytes and largest contentful paint of a first visit by phone: level web, other tools, neither.
 
-Of each site up to three pages stay, with all other files; both tools get a copy of that. adaptc looks at the pages
-with a browser and exports level web. Each tree is served over HTTP/1.1 with Brotli for text, as static hosts do, to
-Chromium with 412 CSS pixels at a density of 1.75, a line of 1.6 Mbit/s with 150 ms of latency, and a processor that is
-slowed down by 4 (the settings of Lighthouse). The trees are visited in turn; medians count. A page is broken if the
-console has more errors, a request more fails, an image more is not shown, or the text differs from the original's.
+Of each site up to three pages stay, with all other files; each tool gets a copy of that. Others are named by --peer, a
+command that rewrites the directory which it is given; by default it is jampack (npm @divriots/jampack), and there are
+two more in benchmarks/peers. adaptc looks at the pages with a browser and exports level web. Each tree is served over
+HTTP/1.1 with Brotli for text, as static hosts do, to Chromium with 412 CSS pixels at a density of 1.75, a line of 1.6
+Mbit/s with 150 ms of latency, and a processor that is slowed down by 4 (the settings of Lighthouse). The trees
+are visited in turn; medians count. A page is broken if the console has more errors, a
+request more fails, an image more is not shown, or the text differs from the original's.
 Seconds are those of processors that a build from nothing took, with all its processes.
 
 With --table what was measured is kept in a file, and all sites in it are written as a table for the documentation:
@@ -37,7 +39,7 @@ from adaptc.core import media
 
 LINE = Line(150, 1_600_000, 750_000)
 ORIGIN = "http://site.invalid"
-TREES = ("original", "web", "jampack")
+OURS = ("original", "web")
 SHOWN = """() => ({
   text: document.body.innerText.replace(/\\s+/g, ' ').trim(),
   missing: [...document.images].filter((i) => i.complete && i.currentSrc && !i.naturalWidth).length,
@@ -85,8 +87,8 @@ def copy_site(site: Path, target: Path, pages: list[str]) -> None:
             path.unlink()
 
 
-def make_trees(site: Path, scratch: Path, pages: list[str], jampack: list[str], directory: str, effort: str) -> None:
-    """Make those of ``TREES`` that ``scratch`` does not hold."""
+def make_trees(site: Path, scratch: Path, pages: list[str], peers: dict[str, str], directory: str, effort: str) -> None:
+    """Make those of ``OURS`` and ``peers`` that ``scratch`` does not hold."""
     if not (scratch / "original").exists():
         copy_site(site, scratch / "original", pages)
     if not (scratch / "web").exists():
@@ -99,13 +101,15 @@ def make_trees(site: Path, scratch: Path, pages: list[str], jampack: list[str], 
                 ["export", "web", str(scratch / "web"), str(scratch / "original"), *output, "--encodings", "none"],
             ):
                 subprocess.run([*ours, *command], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    if not (scratch / "jampack").exists():
-        begun = scratch / "jampack-begun"
+    for name, command in peers.items():
+        if (scratch / name).exists():
+            continue
+        begun = scratch / f"{name}-begun"
         shutil.rmtree(begun, ignore_errors=True)
         copy_site(site, begun, pages)
-        with timed(scratch, "jampack"):
-            subprocess.run([*jampack, str(begun), "--cleancache"], cwd=directory, check=True, capture_output=True)
-        begun.rename(scratch / "jampack")  # one that failed is no tree of jampack's
+        with timed(scratch, name):
+            subprocess.run(shlex.split(command.format(begun)), cwd=directory, check=True, capture_output=True)
+        begun.rename(scratch / name)  # one that failed is no tree of that tool
 
 
 @contextmanager
@@ -154,12 +158,14 @@ async def visit(browser: Chromium, host: str, path: str) -> Visit:
     return Visit(paint.largest, paint.shift, paint.size, len(own), len(failed), seen["missing"], seen["text"])
 
 
-async def measure(browser: Chromium, scratch: Path, pages: list[str], runs: int) -> dict[str, dict[str, list[Visit]]]:
+async def measure(
+    browser: Chromium, scratch: Path, trees: list[str], pages: list[str], runs: int
+) -> dict[str, dict[str, list[Visit]]]:
     """Return the visits of each page by tree, in turn."""
-    visits: dict[str, dict[str, list[Visit]]] = {page: {tree: [] for tree in TREES} for page in pages}
+    visits: dict[str, dict[str, list[Visit]]] = {page: {tree: [] for tree in trees} for page in pages}
     for page in pages:
         for _ in range(runs):
-            for tree in TREES:
+            for tree in trees:
                 with hosted(scratch / tree) as host:
                     visits[page][tree].append(await visit(browser, host, quote(page)))
     return visits
@@ -216,25 +222,30 @@ def row(name: str, trees: dict[str, Figures]) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
-def table(sites: dict[str, dict[str, Figures]]) -> Iterator[str]:
+def table(sites: dict[str, dict[str, Figures]], peers: list[str]) -> Iterator[str]:
     """Yield the lines of the table of all sites, and of how many level web is ahead."""
-    yield f"| site | {' | '.join(TREES)} |"
-    yield "| --- | --- | --- | --- |"
+    yield f"| site | {' | '.join([*OURS, *peers])} |"
+    yield f"| --- |{' --- |' * (len(OURS) + len(peers))}"
     yield from (row(site, trees) for site, trees in sites.items())
-    pairs = {site: (trees["web"], trees["jampack"], trees["original"]) for site, trees in sites.items()}
     behind = {
-        "fewer bytes than jampack": [s for s, (web, peer, _) in pairs.items() if web.size >= peer.size],
-        "as soon as jampack": [s for s, (web, peer, _) in pairs.items() if web.lcp > EQUAL * peer.lcp],
-        "no page broken": [s for s, (web, *_) in pairs.items() if web.broken],
-        "no more shift than the original": [s for s, (web, _, own) in pairs.items() if web.shift > own.shift + 0.001],
-        "built in fewer seconds": [
-            s for s, (web, peer, _) in pairs.items() if (web.seconds or 0) > (peer.seconds or 0)
+        "no page broken": [s for s, trees in sites.items() if trees["web"].broken],
+        "no more shift than the original": [
+            s for s, trees in sites.items() if trees["web"].shift > trees["original"].shift + 0.001
         ],
     }
+    for peer in peers:
+        pairs = {site: (trees["web"], trees[peer]) for site, trees in sites.items()}
+        behind |= {
+            f"fewer bytes than {peer}": [s for s, (web, other) in pairs.items() if web.size >= other.size],
+            f"as soon as {peer}": [s for s, (web, other) in pairs.items() if web.lcp > EQUAL * other.lcp],
+            f"built in fewer seconds than {peer}": [
+                s for s, (web, other) in pairs.items() if (web.seconds or 0) > (other.seconds or 0)
+            ],
+        }
     yield ""
     for what, others in behind.items():
         names = f" (not {', '.join(others)})" if others else ""
-        yield f"- {what}: {len(pairs) - len(others)} of {len(pairs)}{names}"
+        yield f"- {what}: {len(sites) - len(others)} of {len(sites)}{names}"
 
 
 def remember(path: Path, site: str, trees: dict[str, Figures]) -> dict[str, dict[str, Figures]]:
@@ -248,8 +259,10 @@ def remember(path: Path, site: str, trees: dict[str, Figures]) -> dict[str, dict
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, nargs="+")
-    parser.add_argument("--jampack", default="npx jampack", help="the command that runs jampack")
-    parser.add_argument("--directory", default=".", help="where to run it: the folder with its node_modules")
+    parser.add_argument(
+        "--peer", action="append", default=[], help="NAME=COMMAND, with {} for the directory that it rewrites"
+    )
+    parser.add_argument("--directory", default=".", help="where peers run: the folder with their node_modules")
     parser.add_argument("--trees", type=Path, help="where trees are kept, and taken from if they are there")
     parser.add_argument("--pages", type=int, default=3)
     parser.add_argument("--visited", type=int, default=3, help="how many of these pages are visited")
@@ -258,26 +271,28 @@ def main() -> None:
     parser.add_argument("--chromium", default=find_chromium())
     parser.add_argument("--table", type=Path, help="where what was measured is kept (JSON)")
     arguments = parser.parse_args()
-    print(f"| site (pages) | {' | '.join(TREES)} |")
+    peers = dict(each.split("=", 1) for each in arguments.peer or ["jampack=npx jampack {} --cleancache"])
+    trees = [*OURS, *peers]
+    print(f"| site (pages) | {' | '.join(trees)} |")
     for site in arguments.sites:
         with tempfile.TemporaryDirectory() as directory:
             scratch, pages = (arguments.trees or Path(directory)) / site.name, chosen_pages(site, arguments.pages)
             scratch.mkdir(parents=True, exist_ok=True)
-            make_trees(site, scratch, pages, shlex.split(arguments.jampack), arguments.directory, arguments.effort)
+            make_trees(site, scratch, pages, peers, arguments.directory, arguments.effort)
             visited = pages[: arguments.visited]
 
             def work(
                 browser: Chromium, scratch: Path = scratch, visited: list[str] = visited
             ) -> Awaitable[dict[str, dict[str, list[Visit]]]]:
-                return measure(browser, scratch, visited, arguments.runs)
+                return measure(browser, scratch, trees, visited, arguments.runs)
 
             visits = in_chromium(arguments.chromium, work, reaches_loopback=True)
-            found = {tree: figures(visits, tree, seconds_of(scratch, tree)) for tree in TREES}
+            found = {tree: figures(visits, tree, seconds_of(scratch, tree)) for tree in trees}
             print("\n".join(rows(site.name, visits, found)), flush=True)
             if arguments.table is not None:
                 sites = remember(arguments.table, site.name, found)
     if arguments.table is not None:
-        print("\n".join(table(sites)))
+        print("\n".join(table(sites, list(peers))))
 
 
 if __name__ == "__main__":

@@ -274,10 +274,10 @@ PASSES: tuple[Pass, ...] = (
         content_only="styles:imports_nothing",
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
-    AssetPass("half-sheets", 8, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
+    AssetPass("half-sheets", 9, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-pictures", 7, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 6, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
-    AssetPass("scripts", 5, _JS, "scripts:rewrite_script", {"names": Option(False), **_MINIFY}, content_only=True),
+    AssetPass("scripts", 6, _JS, "scripts:rewrite_script", {"names": Option(False), **_MINIFY}, content_only=True),
     AssetPass("json", 3, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
     EditPass("late-styles", 2, _HTML, "inline_styles:apply_late_styles", writes=_LINK),

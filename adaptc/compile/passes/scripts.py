@@ -16,8 +16,7 @@ def rewrite_script(asset: Asset, view: View, options: Options) -> Outcome:
     """Minify a script, with shorter names of local variables if ``names``."""
 
     def minify(text: str) -> str | None:
-        reads_itself = options["names"] and view.facts(SCRIPT, text).self_inspection is not None
-        return minify_script(text, short_names=options["names"] and not reads_itself)
+        return minify_script(text, short_names=options["names"] and not view.facts(SCRIPT, text).reads_text)
 
     return _minified("scripts", asset, minify) if options["minify"] else Outcome(None)
 

@@ -29,7 +29,7 @@ __all__ = [
 _SERVICES = re.compile(
     r"(?:fonts\.googleapis\.com|fonts\.bunny\.net|fonts\.cdnfonts\.com|use\.typekit\.net|(?:use|kit)\.fontawesome\.com|"
     r"cloud\.typography\.com|fast\.fonts\.(?:net|com)|bootstrapcdn\.com/font-awesome|"
-    r"cdnjs\.cloudflare\.com/ajax/libs/font-awesome|(?:jsdelivr\.net|unpkg\.com)/[^?]*(?:icons?|font)[^?]*)",
+    r"(?:jsdelivr\.net|unpkg\.com|cdnjs\.cloudflare\.com/ajax/libs)/[^?]*(?:icons?|font)[^?]*)",
     re.IGNORECASE,
 )
 _ICON_SERVICE = re.compile(r"icon|awesome|symbols", re.IGNORECASE)

@@ -15,6 +15,7 @@ from adaptc.formats.script.inert import Inertness, find_inertness
 from adaptc.formats.script.introspection import (
     introspection_reasons,
     looks_for_style_sheets,
+    reads_text,
     selects_other_scripts,
     writes_document,
 )
@@ -37,6 +38,7 @@ class ScriptFacts:
 
     introspection: str | None = None
     self_inspection: str | None = None
+    reads_text: bool = False
     selects_others: bool = False
     writes_document: bool = False
     writes_base: bool = False
@@ -83,6 +85,7 @@ def script_facts(text: str) -> ScriptFacts:
     script = Script(text)
     return ScriptFacts(
         *introspection_reasons(script),
+        reads_text(script),
         selects_other_scripts(script),
         writes_document(script),
         _WRITES_BASE.search(text) is not None,

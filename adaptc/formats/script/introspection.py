@@ -137,6 +137,11 @@ def _composed(code: str) -> str:
 _JOINT = re.compile(r'"(?:\+|\.concat\()"')
 
 
+def reads_text(script: Script) -> bool:
+    """Whether a script may read the text of its functions, or their names in the stack of an error."""
+    return next(_reasons(_composed(script.code), frozenset({_ITSELF, _STACK})), None) is not None
+
+
 def looks_for_style_sheets(script: Script) -> bool:
     """Whether a script looks for the page's ``link`` and ``style`` elements or its ``styleSheets``.
 

@@ -404,7 +404,8 @@ class _Names:
         movable = self._movable()
         given: defaultdict[str, list[_Binding]] = defaultdict(list)
         renamed = dict[int, str]()
-        for binding in sorted(movable, key=lambda each: (-len(each.uses), each.scope.start, each.declared[0])):
+        # inner scopes first: the parameters of most functions get the same names, which compress better by a hundredth
+        for binding in sorted(movable, key=lambda each: (each.scope.end - each.scope.start, each.declared[0])):
             name = next(name for name in _candidates() if self._is_free(name, binding, given[name]))
             if len(name) > len(binding.name) and self._is_free(binding.name, binding, given[binding.name]):
                 name = binding.name

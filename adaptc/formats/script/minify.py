@@ -34,7 +34,7 @@ def minify_script(text: str, *, short_names: bool = False) -> str | None:
     comments are kept and moved to the front; the URL of a source map is dropped, since the map no longer fits.
     """
     body = _turbohtml(text)
-    if _is_minified(text, body):
+    if _is_minified(text, body) and not (short_names and _has_long_names(text)):
         return None
     source = Script(text)
     if not source.lexes or _reads_comments(source):
@@ -62,6 +62,15 @@ def _is_minified(text: str, shorter: str | None) -> bool:
     if shorter is None:
         return text.count("\n") * _LONG_LINE < len(text)
     return _sent(shorter)[0] > _WORTH_PROVING * _sent(text)[0]
+
+
+# What minifiers that keep names leave: of most functions the first parameter has more than three letters
+_PARAMETER = re.compile(r"\bfunction\b[ \w$]*\([ \n]*([\w$]+)")
+
+
+def _has_long_names(text: str) -> bool:
+    lengths = [len(name) for name in _PARAMETER.findall(text)]
+    return 2 * sum(length > 3 for length in lengths) > len(lengths)
 
 
 _NOT_OF_MODULES = re.compile(r"<!--|-->|\bawait\s*/")

@@ -116,6 +116,15 @@ def test_three_encodings_come_close_to_the_lowest_quality_that_reaches_the_targe
     assert lowest <= search.best.quality <= lowest + 4
 
 
+@pytest.mark.parametrize(("loss", "quality"), [(0.03, 80), (0.065, 85), (0.11, None)])
+def test_grain_costs_no_more_than_a_high_quality(loss: float, quality: int | None) -> None:
+    """Where ``enough`` has at most twice the loss that is allowed, no higher quality is tried."""
+    search = search_quality(encode, lambda content: 1 - loss * (2 - len(content) / 100), 0.96, lowest=80, enough=85)
+    qualities = [point.quality for point in search.points]
+    assert (max(qualities) <= 85) is (quality is not None)
+    assert quality is None or (search.best is not None and quality <= search.best.quality <= 85)
+
+
 def test_a_curve_with_a_step_gives_a_quality_that_was_measured() -> None:
     def score(content: bytes) -> float:
         return 0.99 if len(content) >= 80 else 0.5

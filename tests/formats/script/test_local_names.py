@@ -12,14 +12,14 @@ from adaptc.formats.script.minify import minify_script
 
 RENAMED = (
     ("(function(first,second){return first+second})(one,two);", "(function(e,t){return e+t})(one,two);"),
-    # the one used most gets the first name, and functions next to each other share names
+    # functions next to each other share names
     ("function f(value){var other=value*value*value;return other}", "function f(e){var t=e*e*e;return t}"),
     ("function f(one){return one}function g(two){return two}", "function f(e){return e}function g(e){return e}"),
     # what hides a name that is not used there may have it
     ("function f(outer){g(outer,outer);return function(inner){return inner}}",
      "function f(e){g(e,e);return function(e){return e}}"),
     ("function f(outer){return function(inner){return inner+outer+outer}}",
-     "function f(e){return function(t){return t+e+e}}"),
+     "function f(t){return function(e){return e+t+t}}"),
     # properties, methods, keys and labels are no variables
     ("function f(value){return{value:value,other(value){return this.value+value}}.value}",
      "function f(e){return{value:e,other(e){return this.value+e}}.value}"),
@@ -93,6 +93,15 @@ def test_a_script_is_minified_with_short_names_on_request() -> None:
     shorter = minify_script(text, short_names=True)
     assert shorter is not None
     assert "counter" not in shorter
+
+
+def test_what_a_minifier_wrote_that_keeps_names_gets_short_ones() -> None:
+    text = "".join(f"function f{n}(first,second){{return g(second,first,{n * 37 % 1009})}}" for n in range(200))
+    assert minify_script(text) is None
+    shorter = minify_script(text, short_names=True)
+    assert shorter is not None
+    assert "first" not in shorter
+    assert minify_script(shorter, short_names=True) is None
 
 
 PROGRAM = """
