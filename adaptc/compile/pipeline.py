@@ -168,6 +168,7 @@ _STRIP = {
     "request": Option(0.0),
 }
 # Whether declarations go whose prefixes no browser of today knows
+_NAMES = {"names": Option(False)}
 _PREFIXES = {"prefixes": Option("keep", "keep", "drop")}
 _COMMENTS = Option("keep-with-scripts", "keep", "drop", "keep-with-scripts")
 _DOCTYPE = Option("keep", "keep", "short")
@@ -277,7 +278,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("half-sheets", 9, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-pictures", 7, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 6, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
-    AssetPass("scripts", 6, _JS, "scripts:rewrite_script", {"names": Option(False), **_MINIFY}, content_only=True),
+    AssetPass("scripts", 6, _JS, "scripts:rewrite_script", {**_NAMES, **_MINIFY}, content_only=True),
     AssetPass("json", 3, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
     EditPass("late-styles", 2, _HTML, "inline_styles:apply_late_styles", writes=_LINK),
@@ -341,7 +342,7 @@ PASSES: tuple[Pass, ...] = (
         15,
         _HTML,
         "embedded:minify_embedded",
-        {**_MINIFY, **_PREFIXES},
+        {**_NAMES, **_MINIFY, **_PREFIXES},
         writes=_STYLE,
         keeps_embeds=True,
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, is_compared, is_isolated
@@ -59,7 +60,9 @@ def _shorter(element: Element, text: str, view: View, options: Options) -> str |
     if not is_javascript_type(element.attr("type"), element.attr("language")):
         return None
     script = view.facts(SCRIPT, text)
-    return None if script.introspection or script.writes_document else view.facts(_MINIFIED_SCRIPT, text)
+    if script.introspection or script.writes_document:
+        return None
+    return view.facts(_RENAMED_SCRIPT if options["names"] else _MINIFIED_SCRIPT, text)
 
 
 def _is_css(element: Element) -> bool:
@@ -78,16 +81,17 @@ def _living_style(text: str) -> str | None:
     return _minified_style(living) or (None if living == text else escape_for_style_element(living))
 
 
-def _minified_script(text: str) -> str | None:
+def _minified_script(text: str, *, short_names: bool = False) -> str | None:
     if "<!--" in text:
         return None
-    shorter = minify_script(text)
+    shorter = minify_script(text, short_names=short_names)
     return None if shorter is None else escape_for_script_element(shorter)
 
 
 _MINIFIED_STYLE: FactKind[str | None] = FactKind("minified style", _minified_style, None)
 _LIVING_STYLE: FactKind[str | None] = FactKind("living style", _living_style, None)
 _MINIFIED_SCRIPT: FactKind[str | None] = FactKind("minified script", _minified_script, None)
+_RENAMED_SCRIPT: FactKind[str | None] = FactKind("renamed script", partial(_minified_script, short_names=True), None)
 
 
 def shorten_markup(text: str, tree: Document | None, page: PageContext, options: Options) -> MinifiedMarkup | None:

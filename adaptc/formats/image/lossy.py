@@ -314,10 +314,13 @@ def _refusal(content: bytes, facts: ImageFacts) -> Refusal | None:
 
 
 def encode_jpeg(image: Any, effort: Effort, quality: int) -> bytes:
-    """Encode with mozjpeg's tables and trellis: 14 % smaller than libjpeg at equal quality; no trellis when fast."""
-    slow = effort != "fast"
+    """Encode with mozjpeg's tables and trellis: 14 % smaller than libjpeg at equal quality.
+
+    When fast, scans are only tried of small images: that takes as long as the rest, and saves 1 to 8 %.
+    """
     options = {"optimize_coding": True, "interlace": True, "quant_table": 3, "keep": "none"}
-    trellis = {"trellis_quant": slow, "overshoot_deringing": slow, "optimize_scans": slow}
+    tries_scans = effort != "fast" or image.width * image.height <= _SCORED
+    trellis = {"trellis_quant": True, "overshoot_deringing": True, "optimize_scans": tries_scans}
     return bytes(image.jpegsave_buffer(Q=quality, **options, **trellis))
 
 
