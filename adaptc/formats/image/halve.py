@@ -121,7 +121,6 @@ def recompress_hard(
     *,
     max_width: int = 480,
     target: float | str = HARD,
-    qualities: tuple[int, int] = HARD_QUALITIES,
     effort: Effort = "fast",
     limit_pixels: int = LIMIT_PIXELS,
     formats: Iterable[str] = ALL_FORMATS,
@@ -132,7 +131,9 @@ def recompress_hard(
     text. Animations become their first frame.
     """
     sizes = _Sizes(0.5, TEXT_SCALE, True, max_width)
-    return _Job(content, Goal.parse(target, *qualities), effort, tuple(formats), sizes).run(limit_pixels, frozen=True)
+    return _Job(content, Goal.parse(target, *HARD_QUALITIES), effort, tuple(formats), sizes).run(
+        limit_pixels, frozen=True
+    )
 
 
 # ---- sizes

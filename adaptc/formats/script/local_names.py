@@ -39,6 +39,8 @@ _READERS = frozenset({
     "angular", "$scope", "$rootScope", "$http", "$timeout", "$injector", "$inject", "Worker", "SharedWorker",
     "AudioWorkletNode", "eval", "with",
 })  # fmt: skip
+# What gives a function that runs without its name
+_GIVES_FUNCTIONS = frozenset(f"{mark}{name}{mark}" for name in ("callee", "caller") for mark in ("", "'", '"'))
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _CONTROL = frozenset(["if", "for", "while", "switch", "catch", "with"])
 _BLOCK_WORDS = frozenset(["else", "do", "try", "finally", "catch"])
@@ -148,6 +150,7 @@ class _Names:
         self._read_brackets()
         self._around = self._functions_around()
         self.kept = set(_SPECIAL)
+        self._hides_functions = _GIVES_FUNCTIONS.isdisjoint(self.texts)
         self._bindings: dict[tuple[_Scope, str], _Binding] = {}
         self._declare()
         self._free: defaultdict[str, list[int]] = defaultdict(list)
@@ -431,7 +434,25 @@ class _Names:
         if binding.name in self.kept or binding.name in _KEYWORDS or not binding.uses:
             return False
         holds_function = binding.is_function or any(self._gets_function(index) for index in binding.uses)
-        return not (holds_function and (asks_for_names or binding.name[:1].isupper()))
+        is_read = holds_function and (asks_for_names or binding.name[:1].isupper())
+        return not is_read or self._is_only_called(binding)
+
+    def _is_only_called(self, binding: _Binding) -> bool:
+        """Whether nothing gets hold of a function to ask for its name: it is declared, and called."""
+        declared = set(binding.declared)
+        return self._hides_functions and all(
+            self._is_declared_function(index)
+            if index in declared
+            else self._after(index) == "(" and self._before(index) != "new"
+            for index in binding.uses
+        )
+
+    def _is_declared_function(self, index: int) -> bool:
+        """Whether a function is declared here, or assigned to the variable that is."""
+        word = self._before(index)
+        if word in ("function", "*"):
+            return self._before(index - 2 if word == "*" else index - 1) in ("", "{", "}", ";")
+        return self._gets_function(index)
 
     def _gets_function(self, index: int) -> bool:
         """Whether a function without a name is assigned here, whose name that of the variable becomes."""

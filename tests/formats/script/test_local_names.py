@@ -87,6 +87,32 @@ def test_functions_keep_their_names_where_names_are_asked_for() -> None:
     assert "value" not in shorter
 
 
+CALLED = "function f(h){function inner(){return 1}var Other=function(){return inner()};g(h.name);return Other()}"
+
+
+def test_functions_that_are_only_called_have_nobody_who_asks_for_their_names() -> None:
+    assert (
+        with_short_names(CALLED)
+        == "function f(e){function t(){return 1}var n=function(){return t()};g(e.name);return n()}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        ("return Other()", "return Other"),
+        ("return Other()", "return new Other()"),
+        ("return inner()", "return inner().call(inner)"),
+        ("return inner()", "return inner.name"),
+        ("return 1", "return arguments.callee"),
+        ("var Other=function", "var Other=g(function inner(){});Other=function"),
+    ],
+)
+def test_functions_that_something_gets_hold_of_keep_their_names(written: str, kept: str) -> None:
+    shorter = with_short_names(CALLED.replace(written, kept)) or CALLED
+    assert ("Other" if "Other" in kept else "inner") in shorter
+
+
 def test_a_script_is_minified_with_short_names_on_request() -> None:
     text = "(function (window) {\n  var counter = 0;\n  window.next = function () { return counter++; };\n})(window);\n"
     assert "counter" in (minify_script(text) or "")
