@@ -24,13 +24,14 @@ import functools
 import json
 import os
 import random
+import signal
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -54,6 +55,7 @@ GROUPS = Path("/sys/fs/cgroup")
 GROUP = f"adaptc-crowd-{os.getpid()}"
 PERIOD = 40_000  # microseconds of the quota
 SHARES = 262_144  # the server's, against those of other work of the machine: it gets what its quota allows
+USUAL_SHARES, NEIGHBOURS = 1024, 8  # the server's where it has neighbours, and how many they are
 VISITORS = 200  # addresses
 PATIENCE = 8.0  # seconds after which a visitor gives up: the view has failed
 MOST_WAITING = 600  # views at once; more visitors find the door closed
@@ -79,6 +81,7 @@ class Row:
     daemon: str = "control"
     accepts_all: bool = True  # nginx accepts all connections that wait before it answers: multi_accept
     is_starved: bool = False  # in the last phase other work of the machine comes before the server
+    is_noisy: bool = False  # other work of the machine comes and goes, and has the same right to its CPUs
     is_mute: bool = False  # the status page takes connections and does not answer
     door: float = 0.0  # more new connections a second, as a multiple of the capacity, are refused; 0: none
     come_once: bool = False  # visitors leave after a view
@@ -96,6 +99,7 @@ ROWS = {
     "starved": Row(
         "1.5 times, after 40 s other work comes before the server", 0.05, ((40.0, 1.5), (40.0, 1.5)), is_starved=True
     ),
+    "noisy8": Row("0.8 times for 90 s, other work of the machine comes and goes", 0.05, ((90.0, 0.8),), is_noisy=True),
     "step4": Row("4 times", 0.05, STEP),
     "step4-tenth": Row("4 times, costs a tenth of the truth", 0.05, STEP, calibrated=0.1),
     "step4-tenfold": Row("4 times, costs ten times the truth", 0.05, STEP, calibrated=10),
@@ -158,6 +162,23 @@ class Limited:
                 loop.kill()
                 loop.wait()
 
+    @contextlib.asynccontextmanager
+    async def neighbours(self) -> AsyncIterator[None]:
+        """Let busy loops of the machine, of the same weight, run and pause for up to four seconds each."""
+        shares = GROUPS / "cpu" / GROUP / "cpu.shares"
+        command = [sys.executable, "-c", "while True: pass"]
+        loops = [subprocess.Popen(command, preexec_fn=_leave_priority) for _ in range(NEIGHBOURS)]
+        shares.write_text(str(USUAL_SHARES))
+        tasks = [asyncio.create_task(_come_and_go(loop, random.Random(number))) for number, loop in enumerate(loops)]
+        try:
+            yield
+        finally:
+            shares.write_text(str(SHARES))
+            for task, loop in zip(tasks, loops, strict=True):
+                task.cancel()
+                loop.kill()
+                loop.wait()
+
     @contextlib.contextmanager
     def door(self, rate: float) -> Iterator[None]:
         """Let the kernel refuse what opens connections beyond a rate, as docs/crowd.md has it; 0: nothing."""
@@ -175,6 +196,16 @@ class Limited:
     def cpu(self) -> float:
         """Return the CPU seconds that it used."""
         return int((GROUPS / "cpuacct" / GROUP / "cpuacct.usage").read_text()) / 1e9
+
+
+def _leave_priority() -> None:
+    os.setpriority(os.PRIO_PROCESS, 0, 0)
+
+
+async def _come_and_go(loop: subprocess.Popen[bytes], chance: random.Random) -> None:
+    while True:
+        loop.send_signal(signal.SIGCONT if chance.random() < 0.5 else signal.SIGSTOP)
+        await asyncio.sleep(chance.uniform(0.2, 4))
 
 
 @contextlib.contextmanager
@@ -430,8 +461,10 @@ async def _measured(
                 loop.call_later(9, lambda: daemons.append(start_daemon(row, config, log, cost, is_new=False)))
             last = time.time()
             is_starved = row.is_starved and phase is phases[-1]
-            with server.starved() if is_starved else server.door(row.door * capacity):
-                await crowd.phase(phase, -phase.load if phase.load < 0 else phase.load * capacity, server)
+            rate = -phase.load if phase.load < 0 else phase.load * capacity
+            async with server.neighbours() if row.is_noisy else contextlib.nullcontext():
+                with server.starved() if is_starved else server.door(row.door * capacity):
+                    await crowd.phase(phase, rate, server)
         state = json.loads((Path(config.output) / f"run/{row.daemon}.json").read_text()) if daemons else {}
     finally:
         for daemon in daemons:

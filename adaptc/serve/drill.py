@@ -8,6 +8,7 @@ profile of the server and the sizes of the build).
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,7 @@ from adaptc.serve.verify.workspace import workspace_for
 
 BROWSERS = 8
 SLICES = 3  # each lever is pulled that often, so that other work of the machine hits all alike
-LEAST = 0.1  # seconds of a slice, and of each of its measurements
+LEAST = 0.1  # seconds of a measurement
 SWITCHES = 10.0  # a second
 
 
@@ -135,32 +136,36 @@ class _Exercise:
     expectation: Expectation
 
     def run(self, levers: Sequence[Lever], seconds: float, progress: Progress) -> dict[Lever, Measured]:
-        """Pull all levers in turn, ``SLICES`` times."""
+        """Pull all levers in turn, ``SLICES`` times. What a slice takes longer on a busy machine, others take less."""
         measured = {lever: Measured() for lever in levers}
-        span = max(LEAST, seconds / len(levers) / SLICES)
-        progress.begin("drilling", SLICES * len(levers), 0)
-        for _ in range(SLICES):
-            for lever in levers:
-                for outcome, reading in self._pull(lever, span):
-                    measured[lever].add(outcome, reading)
-                progress.advance(1, 0, 0)
+        slices, left = [*levers] * SLICES, seconds
+        progress.begin("drilling", len(slices), 0)
+        for number, lever in enumerate(slices):
+            if not lever.is_switching:
+                lever.pull(self.site.policy)
+            settle(self.server, self.site.policy)
+            begun = time.monotonic()
+            for outcome, reading in self._measurements(lever, left / (len(slices) - number)):
+                measured[lever].add(outcome, reading)
+            left = max(0.0, left - (time.monotonic() - begun))
+            progress.advance(1, 0, 0)
         progress.end()
         return measured
 
-    def _pull(self, lever: Lever, seconds: float) -> Iterator[tuple[Outcome, Reading]]:
-        """Pull a lever for a while; yield outcomes and what the server used, of short times each.
+    def _measurements(self, lever: Lever, seconds: float) -> Iterator[tuple[Outcome, Reading]]:
+        """Yield outcomes at a lever and what the server used, of short times each.
 
-        The least of short times is without other work of the machine, as in a calibration.
+        The least of short times is without other work of the machine, as in a calibration. There is one at least.
         """
-        if not lever.is_switching:
-            lever.pull(self.site.policy)
-        settle(self.server, self.site.policy)
+        end = time.monotonic() + seconds
         job = Job(self.expectation.load(lever, self.site.origin), BROWSERS, LEAST, has_visitors=True)
         with switching(self.site.policy, SWITCHES) if lever.is_switching else nullcontext():
-            for _ in range(round(seconds / LEAST)):
+            while True:
                 before = self.site.processes.read()
                 outcome = self.client.run(job)
                 yield outcome, self.site.processes.read().since(before)
+                if time.monotonic() >= end:
+                    return
 
 
 def _report(lever: Lever, measured: Measured, predicted: Prediction) -> LeverReport:

@@ -6,7 +6,7 @@ import math
 import random
 import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import pytest
@@ -413,6 +413,114 @@ def test_m_stays_within_one_level_at_constant_load_for_ten_minutes(load: float, 
     ms = [m for m, _ in found]
     assert max(ms) - min(ms) <= 1
     assert statistics.mean(used for _, used in found) == pytest.approx(min(load, 0.58), abs=0.05)
+
+
+PART = 0.25  # seconds between two looks at the server
+
+
+@dataclass
+class Neighboured:
+    """A server with one CPU that gets a part of it while other work of its host runs; what it cannot do waits.
+
+    ``found`` are m of each second. The log tells of pages that were sent, and not of those that wait.
+    """
+
+    seed: int = 1
+    state: MachineState = field(init=False)
+    found: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.cost = Cost(COST.request / 3, COST.kilobyte / 3, COST.rejection / 3)
+        self.site = Site("site", ladder_from(LEVELS_OF_A_SITE, self.cost))
+        self.machine = Machine((self.site,), self.cost, FIXED)
+        self.state = self.machine.start()
+        self.prices = [rung.cost_of(self.cost) for rung in self.site.ladder.rungs]
+        self.chance, self.waiting, self.recent = random.Random(self.seed), list[list[float]](), [0, 0, 0]
+        self.usual, self.until, self.part = 0.0, 0.0, 1.0
+        self.buckets = [self.chance.randrange(256) for _ in range(200)]
+
+    def second(self, load: float, part: Callable[[], float]) -> None:
+        """Let visitors come at ``load`` times what the full site carries; ``part`` of its CPU is the server's."""
+        used = pending = elapsed = 0.0
+        pages = 0
+        for _ in range(round(1 / PART)):
+            self.arrive(load)
+            share, done = self.work(PART * part())
+            used, pages, elapsed = used + share * PART, pages + done, elapsed + PART
+            pending += PART if self.waiting else share * PART
+            self.recent = [*self.recent[1:], done]
+            growth = sum(self.recent) / (3 * PART) / self.usual if self.usual else 0.0
+            queue = len(self.waiting) if share > FIXED.bound or self.state.owed else 0
+            is_full = is_suddenly_full(self.machine, self.state, share, PART, queue, growth)
+            if elapsed < 1 and not is_full:
+                continue
+            self.usual += 0.2 * (pages / elapsed - self.usual) if self.usual else pages / elapsed
+            stolen = max(0.0, pending - used) / elapsed
+            busy = Busy(min(1.0, used / elapsed), True, "", None, pending / elapsed > FIXED.bound, is_full, queue,
+                        growth, stolen)  # fmt: skip
+            self.state = step(self.machine, self.state, {"site": Load(6 * pages / elapsed, 0, 50 * pages)}, busy)
+            used = pending = elapsed = 0.0
+            pages = 0
+        self.found.append(self.state.m(self.site))
+
+    def arrive(self, load: float) -> None:
+        mean, levels = load / self.prices[-1] * PART, bucket_levels(self.state.m(self.site), self.site.ladder.most)
+        for _ in range(max(0, round(self.chance.gauss(mean, math.sqrt(mean))))):
+            price = self.prices[max(levels[self.chance.choice(self.buckets)], 1) - 1]
+            self.waiting.append([price * self.chance.choice((0.5, 0.8, 1.0, 1.3, 1.4))])
+
+    def work(self, room: float) -> tuple[float, int]:
+        used, done = 0.0, 0
+        while self.waiting and room > used:
+            part = min(room - used, self.waiting[0][0])
+            used, self.waiting[0][0] = used + part, self.waiting[0][0] - part
+            if self.waiting[0][0] <= 1e-12:
+                del self.waiting[0]
+                done += 1
+        return used / PART, done
+
+    def neighbours(self) -> float:
+        """Other work has four fifths to a fifth of the CPU for up to four seconds, and then none."""
+        self.until -= PART
+        if self.until <= 0:
+            self.until = self.chance.uniform(0.2, 4)
+            self.part = self.chance.uniform(0.2, 0.8) if self.chance.random() < 0.3 else 1.0
+        return self.part
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("load", [0.3, 0.5, 0.8])
+def test_neighbours_that_come_and_go_are_no_crowd(load: float, seed: int) -> None:
+    server = Neighboured(seed)
+    for _ in range(200):
+        server.second(load, server.neighbours)
+    found = server.found[30:]
+    assert max(found) - min(found) <= 1
+
+
+def test_a_crowd_that_comes_while_others_have_the_cpu_is_met() -> None:
+    server = Neighboured()
+    for _ in range(60):
+        server.second(0.3, lambda: 1.0)
+    assert server.found[-1] == server.site.ladder.most
+    for _ in range(3):
+        server.second(0.3, lambda: 0.2)
+    for _ in range(3):
+        server.second(20.0, lambda: 0.5)
+    assert server.found[-1] <= 1
+
+
+def test_a_server_that_is_full_by_a_little_is_halved_and_no_more() -> None:
+    site = Site("site", ladder_from(LEVELS_OF_A_SITE, COST))
+    machine, load = Machine((site,), COST, FIXED), {"site": Load(500, 0, 5000)}
+    ends = {}
+    for growth in (1.0, 13.0):
+        state = machine.start()
+        for _ in range(3):
+            state = step(machine, state, load, Busy(0.97, is_own=True, growth=growth))
+        ends[growth] = site.ladder.share(state.m(site))
+    assert 0.1 < ends[1.0] < 0.6
+    assert ends[13.0] == site.ladder.share(1)
 
 
 def test_a_step_is_met_in_spite_of_noise() -> None:

@@ -805,7 +805,7 @@ def test_a_server_whose_work_is_pending_all_the_time_is_no_idle_one(tmp_path: Pa
     class Waiting:
         now: float = 0.5
 
-        def share(self, _elapsed: float) -> float:
+        def share(self, _elapsed: float, _cpus: float) -> float:
             return self.now
 
     bench = own(tmp_path, pending=Waiting())

@@ -370,7 +370,15 @@ def test_threads_that_share_a_cpu_are_pending_by_their_mean_number(tmp_path: Pat
     scheduled(tmp_path, 10, 1.0, 1.0, 1.0)
     sensor.share(1.0)
     scheduled(tmp_path, 10, 1.5, 1.9, 1.6)
-    assert sensor.share(1.0) == pytest.approx(2 / 3)
+    assert sensor.share(1.0) == pytest.approx(2 / 3, abs=0.001)
+
+
+def test_threads_with_a_cpu_each_are_not_pending_for_more_than_they_use(tmp_path: Path) -> None:
+    sensor = Pending(lambda: [10], tmp_path)
+    scheduled(tmp_path, 10, *[1.0] * 16)
+    sensor.share(1.0, 16)
+    scheduled(tmp_path, 10, *[1.4] * 16)  # 6.4 of 16 CPUs are at work
+    assert sensor.share(1.0, 16) == pytest.approx(0.4, abs=0.01)
 
 
 def test_a_kernel_that_does_not_count_what_waits_tells_nothing(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 from adaptc.daemons.control.bucket_ladder import BUCKETS, REJECT, bucket_levels, write_buckets
 from adaptc.daemons.control.control_loop import Loop
 from adaptc.daemons.control.load_meter import LoadUnknown, LogMeter, Meter, Silent
-from adaptc.daemons.control.machine import Busy, Load, Machine, Site, is_suddenly_full, step
+from adaptc.daemons.control.machine import GROWTH, Busy, Load, Machine, Site, is_suddenly_full, step
 from adaptc.daemons.control.settings import ControlSettings
 from adaptc.daemons.mode import FRESH, ModeEnvironment, keep
 from adaptc.daemons.reporter import Figures, figures_of, label
@@ -108,6 +108,7 @@ class ControlDaemon:
         self._looked: tuple[float, CpuCount | None] = (0.0, None)  # when the CPU was last read, and what it said
         self._failure = ""  # of that
         self._is_full, self._queue = False, 0.0
+        self._growth: tuple[float, float] = (0.0, 0.0)  # of pages, and when it was known last
         self._counts: dict[str, float] = {}
         self._failures: dict[str, str] = {}  # of sensors in this sample
         self._waiting = 0  # samples in a row in which something waited
@@ -149,9 +150,13 @@ class ControlDaemon:
         if loads is not None:
             known = [seconds for seconds in (asked, _latency(loads)) if seconds is not None]
             waiting = self._waits(cpu, silent or is_mute, levels)
-            is_kept_waiting = self._is_kept_waiting(elapsed)
-            queued = self._is_queued(asked, is_mute, silent, levels) or is_kept_waiting
-            busy = Busy(cpu, own, waiting, max(known, default=None), queued, self._is_full, self._queue)
+            pending = self._pending(elapsed)
+            # with its CPU it would be above the bound
+            queued = self._is_queued(asked, is_mute, silent, levels) or pending > self._settings.bound
+            stolen = max(0.0, pending - cpu) if own and cpu is not None else 0.0
+            busy = Busy(
+                cpu, own, waiting, max(known, default=None), queued, self._is_full, self._queue, self._growth[0], stolen
+            )
             self._environment.append(Loads(clock, loads, busy.share, busy.is_own).record())
             self._decide(loads, busy, forced)
         for site in self._machine.sites:
@@ -180,20 +185,21 @@ class ControlDaemon:
 
         It must be so in a way that chance does not explain in so short a time, or after a sample in which it was.
         """
-        (at, first), (_, now), self._queue, growth = before, self._looked, 0.0, 0.0
+        (at, first), (_, now), self._queue = before, self._looked, 0.0
         with suppress(LoadUnknown):  # the sample will tell
             for endpoint in self._environment.endpoints.values():
-                if isinstance(endpoint.meter, LogMeter) and clock > at:
-                    growth = endpoint.meter.growth(clock - at)
+                growth = endpoint.meter.growth(clock - at) if isinstance(endpoint.meter, LogMeter) and clock > at else 0
+                if growth or clock - self._growth[1] > GROWTH:
+                    self._growth = growth, clock
         if first is None or now is None or now.source == "host" or self._shadow or len(self._machine.sites) > 1:
             return False
         share = busy_share(first, now, clock - at, self._environment.cpu.cpus) if clock > at else None
-        if share is None or share <= self._settings.bound:
+        if share is None or (share <= self._settings.bound and not self._state.owed):
             return False
         with suppress(OSError, ValueError):  # the sample will tell
             if isinstance(counter := self._environment.limits.get("listen_queue"), ListenQueue):
                 self._queue = counter.views()
-        return is_suddenly_full(self._machine, self._state, share, clock - at, self._queue, growth)
+        return is_suddenly_full(self._machine, self._state, share, clock - at, self._queue, self._growth[0])
 
     def _decide(self, loads: Mapping[str, Load], busy: Busy, forced: Mapping[str, Override | None]) -> None:
         """A site under an override keeps its loop: the load is not the one that its m caused."""
@@ -290,11 +296,10 @@ class ControlDaemon:
             self._quickest = self._quickest if is_mute else min(self._quickest, asked)
         return is_late or any(value > self._settings.limits[name] for name, value in levels.items())
 
-    def _is_kept_waiting(self, elapsed: float) -> bool:
-        """Whether work is pending for so long that the server would be above the bound if it had got its CPU."""
+    def _pending(self, elapsed: float) -> float:
+        """Return the share of the time in which the server had work, whether it got its CPU or not."""
         pending = self._environment.pending
-        share = pending.share(elapsed) if pending else None
-        return share is not None and share > self._settings.bound
+        return (pending.share(elapsed, self._environment.cpu.cpus) or 0.0) if pending else 0.0
 
     def _loads(self, elapsed: float, own: float | None, epoch: float) -> tuple[dict[str, Load] | None, bool]:
         """Return the loads, and whether a status page does not answer. What the server itself uses needs no loads."""
@@ -396,6 +401,7 @@ class ControlDaemon:
             by=self._state.source or None,
             R=load.requests if load else None,
             W=load.kilobytes if load else None,
+            waiting=self._queue or None,
         )
 
     # ---- what is kept and reported

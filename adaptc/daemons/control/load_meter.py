@@ -68,7 +68,8 @@ class _Sum:
 class LogMeter:
     """The load of one site by its access logs.
 
-    What a batch of lines holds came since the batch before; until the next one is due, the load stays what it was.
+    What a batch of lines holds came since the batch before; until the next one is due, the load stays what it was. The
+    first lines after a longer silence came in the time of one sample: nobody knows yet that they are a batch.
     """
 
     sees_rejections = True
@@ -116,14 +117,16 @@ class LogMeter:
     def _spread(self, total: _Sum, elapsed: float) -> Load:
         span, self._silence = self._silence + elapsed, self._silence + elapsed
         self.age = self._silence
+        is_silent = span > min(_BATCHES * self._batch, _LONGEST_SILENCE)  # nobody came, rather than a batch is due
         if total.requests:
+            batch, span = span, elapsed if is_silent else span
             seconds = total.seconds / total.timed if total.timed else None
             self._load = Load(total.requests / span, total.rejected / span, total.octets / 1000 / span, seconds)
             rate = total.pages / span
             self._usual += SMOOTHING * (rate - self._usual) if self._usual else rate
-            self._batch = span if span > self._batch else self._batch + (span - self._batch) / 4
+            self._batch = batch if batch > self._batch else self._batch + (batch - self._batch) / 4
             self._silence = self.age = 0.0
-        elif span > min(_BATCHES * self._batch, _LONGEST_SILENCE):
+        elif is_silent:
             self._load = Load(0.0, 0.0, 0.0)
         return self._load
 

@@ -60,7 +60,9 @@ class Busy:
     and is only a bound from above. ``waiting`` says by what requests are seen to wait, "" where they do not.
     ``latency`` is the seconds that an answer takes. ``queued`` tells that requests wait in this sample alone, which is
     no reason for m to fall, but one not to rise. ``is_full`` tells that the server was full at the end of the sample,
-    in a way that chance does not explain, and ``queue`` how many views waited then.
+    in a way that chance does not explain, ``queue`` how many views waited then, and ``growth`` how many times as many
+    pages as usual were asked for; 0 where that is not known. ``stolen`` is the share of the sample in which work was
+    pending beyond what the server could do: its CPU was somebody else's.
     """
 
     share: float | None = None
@@ -70,6 +72,8 @@ class Busy:
     queued: bool = False
     is_full: bool = False
     queue: float = 0.0
+    growth: float = 0.0
+    stolen: float = 0.0
 
 
 UNKNOWN = Busy()
@@ -221,7 +225,8 @@ class MachineState:
     """Loops by site, the loop of the machine as a whole, the costs in use, what was learnt, what was measured last.
 
     ``utilization`` is that of the last sample, by site, ``source`` by what it is known. ``saturated`` counts samples in
-    a row in which the server was full, ``held`` those to come in which m does not rise.
+    a row in which the server was full, ``held`` those to come in which m does not rise. ``owed`` is work that waits
+    since others had the CPU, in seconds of it.
     """
 
     loops: Mapping[str, Loop]
@@ -233,6 +238,7 @@ class MachineState:
     gradient: Gradient = field(default_factory=Gradient)
     saturated: int = 0
     held: int = 0
+    owed: float = 0.0
 
     def m(self, site: Site) -> float:
         """Return the m by which a site is served: with a guarantee, the higher of its own and the machine's."""
@@ -258,45 +264,70 @@ def step(
     used = _divided(total, {name: load.utilization(cost) for name, load in loads.items()})
     least = {site.name: _least(machine, site, total, busy) for site in machine.sites}
     held = _HELD if busy.queued or busy.waiting else max(state.held - 1, 0)
-    state = replace(state, utilization=used, source=source, held=held)
+    state = replace(state, utilization=used, source=source, held=held, owed=_owed(machine, state, busy))
     if machine.tuning.follows_latency and busy.latency is not None:
         return _by_latency(machine, state, busy.latency, least)
     targets, loops = machine.targets(state.cost, loads, used), {}
     demands = {site.name: used[site.name] / max(site.ladder.share(state.m(site)), _LEAST) for site in machine.sites}
     if not acts:
         return _in_shadow(machine, state, used, targets, least)
-    ceiling = 0.0 if held else math.inf
+    is_owed = state.owed > 0 and not busy.waiting
+    ends_of_gap = 0.0 if is_owed else -math.inf, 0.0 if held else math.inf
     for site in machine.sites:
         gain = _gain(machine, state, site, used, targets[site.name])
-        before = observed(state.loops[site.name], demands[site.name], total >= _SATURATED)
+        before = observed(state.loops[site.name], demands[site.name], total >= _SATURATED or is_owed)
         ends = (least[site.name], site.ladder.most)
-        gap, share = min(targets[site.name] - used[site.name], ceiling), site.ladder.share(before.m)
+        gap, share = _clipped(targets[site.name] - used[site.name], ends_of_gap), site.ladder.share(before.m)
         loop, error = _advanced(machine, before, gap, gain, ends, share)
         demand = sum(demands[peer.name] for peer in machine.sites if rank(peer) == rank(site))
         m = _limited_by_curve(site.ladder, before.m, loop.m, error / max(demand, _LEAST))
         loops[site.name] = replace(loop, m=max(min(m, before.m) if held else m, least[site.name]))
     loops, saturated = _relieved(machine, state, busy, loops)
     gain = sum(site.ladder.gain(state.m(site), max(used[site.name], _LEAST)) for site in machine.sites)
-    loop = observed(state.whole, sum(demands.values()), total >= _SATURATED)
+    loop = observed(state.whole, sum(demands.values()), total >= _SATURATED or is_owed)
     share = total / max(sum(demands.values()), _LEAST)
-    whole, _ = _advanced(machine, loop, min(machine.tuning.bound - total, ceiling), gain, (0, machine.most), share)
+    gap = _clipped(machine.tuning.bound - total, ends_of_gap)
+    whole, _ = _advanced(machine, loop, gap, gain, (0, machine.most), share)
     whole = replace(whole, m=min(whole.m, loop.m)) if held else whole
     return replace(state, loops=loops, whole=whole, saturated=saturated)
 
 
+def _clipped(value: float, ends: tuple[float, float]) -> float:
+    return min(max(value, ends[0]), ends[1])
+
+
 # A server that gets no CPU because others of its host have it uses little, which looks like room, and its requests
-# wait. While they are seen to, and for some samples after, m does not rise.
+# wait. While they are seen to, and for some samples after, m does not rise. Then it catches up, and is full: by what it
+# owes, and not by a crowd. So m does not fall by it either, until the server has time again, or more is asked of it
+# than it owes.
 _HELD = 3
+_STOLEN = 0.1  # a lesser share is what chance does to the measurement
+_OWED_MOST = 5.0  # seconds
+
+
+def _owed(machine: Machine, state: MachineState, busy: Busy) -> float:
+    """Return the work that waits since others had the CPU: what came meanwhile, at the bound."""
+    tuning, share = machine.tuning, busy.share or 0.0
+    owed = 0.0
+    if busy.stolen > _STOLEN:
+        owed = min(state.owed + tuning.bound * busy.stolen * tuning.period, _OWED_MOST)
+    elif share >= _STILL_SATURATED:
+        owed = max(state.owed - (share - tuning.bound) * tuning.period, 0.0)
+    work = _work(machine.sites[0], state, busy.queue) * machine.sites[0].ladder.share(state.m(machine.sites[0]))
+    return 0.0 if work > tuning.period + 2 * owed or (busy.growth * _usual(state) > _MUCH) else owed
 
 
 # Above this share the server is full, and nobody knows how much more is asked of it: an error that ends there would
 # move m for ten seconds after a step to four times. So what is served costs at most a half once it is seen all at once,
-# and everybody gets the lowest level then: pages that were sent with all their objects are what a crowd waits for. A
+# and everybody gets the lowest level then: pages that were sent with all their objects are what a crowd waits for.
+# Where neither the log nor the door shows a crowd, the server is full by a little, or catches up with what it could not
+# do while others had its CPU: then it is halved from sample to sample, and no look between them counts. A
 # sample that ends between two periods of a quota shows less than what was used: 5 of 6. What waits at the door tells
 # at once what the share cannot: no level is right at which the views to come are much of a period's work.
 _SATURATED, _STILL_SATURATED, _STILL_FULL = 0.95, 0.85, 0.7  # the last one of a part of a sample
 GROWTH = 0.75  # seconds over which pages that are asked for are counted: what came in one moment is gone in the next
 _CROWD = 20  # views: at the bound so many wait in one of 50,000 moments (M/G/1-PS)
+_MUCH = 1.5  # times what the server can do
 
 
 def is_suddenly_full(
@@ -308,30 +339,45 @@ def is_suddenly_full(
     """
     site = machine.sites[0]
     work, tuning = _work(site, state, queue) * site.ladder.share(state.m(site)), machine.tuning
-    if share > tuning.bound and queue >= _CROWD and work > tuning.period / 2:
+    if (share > tuning.bound or state.owed) and queue >= _CROWD and work > tuning.period + 2 * state.owed:
         return True
     if share < (_STILL_FULL if state.saturated else _SATURATED):
         return False
     loop = state.loops[site.name]
+    if state.owed and growth * _usual(state) <= _MUCH:
+        return False
+    is_still_full = state.saturated > 0 and _is_crowd(state, queue, growth)
     if loop.samples < FEW:  # nobody knows yet what chance explains
-        return bool(state.saturated)
-    usual = state.lessons.smooth[-1] if state.lessons.smooth else 0.0
-    if growth * usual > share:
-        share, elapsed = growth * usual, GROWTH
+        return is_still_full
+    if (asked := growth * _usual(state)) > share:
+        share, elapsed = asked, GROWTH
     noise = loop.noise * site.ladder.share(state.m(site)) * machine.tuning.period / elapsed
-    return bool(state.saturated) or share - machine.tuning.bound > SIGMAS * math.sqrt(noise * machine.tuning.bound)
+    return is_still_full or share - machine.tuning.bound > SIGMAS * math.sqrt(noise * machine.tuning.bound)
+
+
+def _usual(state: MachineState) -> float:
+    return state.lessons.smooth[-1] if state.lessons.smooth else 0.0
+
+
+def _is_crowd(state: MachineState, queue: float, growth: float) -> bool:
+    """Whether much more is asked of a full server than it can do; it is taken to be where the log does not tell."""
+    return queue >= _CROWD or not growth or growth * _usual(state) > _MUCH
 
 
 def _relieved(machine: Machine, state: MachineState, busy: Busy, loops: dict[str, Loop]) -> tuple[dict[str, Loop], int]:
     """Return the loops of a server that may be full, and for how many samples in a row it has been."""
     limit = _STILL_SATURATED if state.saturated else _SATURATED
-    is_full = len(machine.sites) == 1 and busy.is_own and (busy.is_full or (busy.share or 0.0) >= limit)
+    is_alone = len(machine.sites) == 1 and busy.is_own and not state.owed
+    is_full = is_alone and (busy.is_full or (busy.share or 0.0) >= limit)
     is_explained = not busy.is_full and not state.saturated and all(loop.errors for loop in loops.values())
     saturated = state.saturated + 1 if is_full and not is_explained else 0
     certainty = saturated + (busy.is_full and saturated > 0)
     if certainty > 1:
         work = _work(machine.sites[0], state, busy.queue) / machine.tuning.period
-        loops = {name: _cut(machine.sites[0], state.loops[name], loop, certainty, work) for name, loop in loops.items()}
+        is_certain = certainty > 2 and _is_crowd(state, busy.queue, busy.growth)
+        loops = {
+            name: _cut(machine.sites[0], state.loops[name], loop, is_certain, work) for name, loop in loops.items()
+        }
     return loops, saturated
 
 
@@ -340,9 +386,9 @@ def _work(site: Site, state: MachineState, queue: float) -> float:
     return queue * site.ladder.rungs[-1].cost_of(state.cost) if site.ladder.rungs else 0.0
 
 
-def _cut(site: Site, before: Loop, after: Loop, certainty: int, work: float) -> Loop:
+def _cut(site: Site, before: Loop, after: Loop, is_certain: bool, work: float) -> Loop:
     """Return the loop with what a full server gets; whether anybody is rejected is left to the error."""
-    share = site.ladder.share(before.m) / 2 if certainty == 2 else 0.0
+    share = 0.0 if is_certain else site.ladder.share(before.m) / 2
     m = max(site.ladder.m_of(min(share, 1 / work) if work else share), 1.0)
     return replace(after, m=min(after.m, m), errors=())
 

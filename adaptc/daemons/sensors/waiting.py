@@ -7,6 +7,7 @@ limit, and the key of its value in samples, traces and metrics.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
@@ -263,25 +264,29 @@ class Pending:
     _known: dict[int, float] = field(default_factory=dict)  # nanoseconds by process
     _readings: int = 0
 
-    def share(self, elapsed: float) -> float | None:
+    def share(self, elapsed: float, cpus: float = 1.0) -> float | None:
         """Return the share of the last ``elapsed`` seconds in which work was pending; None where nobody tells.
 
-        A process with one thread has none or one piece of work; of threads that share CPUs, a mean number of N at work
-        is a share of N / (N + 1), as in a processor-sharing server. Processes count by what they had to do.
+        A process with one thread has none or one piece of work; a mean number of N threads at work is that of a
+        processor-sharing server with as many ``cpus``. Processes count by what they had to do.
         """
         found = list(self._known)
         if self._readings % _SEARCH_EVERY == 0:
             with suppress(OSError, ValueError):
                 found = list(self.processes())
         self._readings += 1
-        before, self._known, busy, weight = self._known, {}, 0.0, 0.0
+        before, self._known, busy, weight, shared = self._known, {}, 0.0, 0.0, 0.0
         for process in found:
             with suppress(OSError, ValueError, IndexError):  # it has ended, or the kernel does not count
                 threads, self._known[process] = self._counted(process)
                 if process in before and elapsed > 0:
                     number = max(0.0, self._known[process] - before[process]) / 1e9 / elapsed
-                    busy += number * (min(number, 1.0) if threads == 1 else number / (number + 1))
                     weight += number
+                    if threads == 1:
+                        busy += number * min(number, 1.0)
+                    else:
+                        shared += number
+        busy += shared * share_at(shared, max(1, round(cpus)))
         return busy / weight if weight > 0 else None
 
     def _counted(self, process: int) -> tuple[int, float]:
@@ -290,6 +295,16 @@ class Pending:
             ran, waited = (task / "schedstat").read_text("ascii").split()[:2]
             threads, nanoseconds = threads + 1, nanoseconds + int(ran) + int(waited)
         return threads, nanoseconds
+
+
+def share_at(number: float, cpus: int) -> float:
+    """Return the busy share of CPUs that share a mean ``number`` of pieces of work (M/M/c; Sakasegawa 1977)."""
+    low, high = 0.0, 1.0
+    for _ in range(20):
+        share = (low + high) / 2
+        mean = cpus * share + share ** math.sqrt(2 * (cpus + 1)) / (1 - share)
+        low, high = (share, high) if mean < number else (low, share)
+    return low
 
 
 def open_pending(group: str, programs: Collection[str]) -> Pending:
