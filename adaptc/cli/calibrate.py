@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 import click
 
 from adaptc.cli.command import FILE, FOLDER, ExitCode, Invocation, command
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
+from adaptc.cli.render import (
+    diagnostic_records,
+    show,
+    table,
+    watching,
+)
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.servers import examinable, server_named
@@ -75,13 +80,9 @@ def calibrate(
 
 
 def _show(calibration: Calibration, path: Path, invocation: Invocation) -> ExitCode:
-    if invocation.format == "json":
-        record = {"file": str(path), **asdict(calibration.profile)}
-        print_json({**record, "diagnostics": diagnostic_records(calibration.diagnostics)})
-    else:
-        print_diagnostics(calibration.diagnostics, invocation)
-        print_text(f"{_text(calibration.profile)}\n\nProfile: {path}", invocation)
-    return exit_code(calibration.diagnostics)
+    said = calibration.diagnostics
+    record = {"file": str(path), **asdict(calibration.profile), "diagnostics": diagnostic_records(said)}
+    return show(record, f"{_text(calibration.profile)}\n\nProfile: {path}", invocation, said)
 
 
 def _text(profile: Profile) -> str:

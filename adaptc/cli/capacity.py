@@ -11,7 +11,7 @@ import click
 
 from adaptc.cli.command import FILE, FOLDER, Invocation, command
 from adaptc.cli.measured_cost import config_cost, measured_cost
-from adaptc.cli.render import print_json, print_text, table
+from adaptc.cli.render import show, table
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
@@ -107,10 +107,7 @@ def capacity(
         record["users"] = _users_record(ladder, cost, crowd)
     if clients:
         record["clients"] = _clients_record(None if levels else config)
-    if invocation.format == "json":
-        print_json(record)
-    else:
-        print_text(_text(record), invocation)
+    show(record, _text(record), invocation)
 
 
 def _seconds(milliseconds: Mapping[str, float | None]) -> dict[str, Any]:

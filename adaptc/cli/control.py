@@ -28,7 +28,7 @@ from adaptc.cli.daemon_options import (
     started_page,
 )
 from adaptc.cli.measured_cost import measured_cost
-from adaptc.cli.render import print_json, print_text, table
+from adaptc.cli.render import show, table
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
@@ -273,12 +273,7 @@ def _replay(invocation: Invocation, machine: Machine, trace: Path) -> ExitCode:
         for sample, state in replay(machine, read_loads(trace, names))
         for site in machine.sites
     ]  # fmt: skip
-    if invocation.format == "json":
-        print_json(records)
-    else:
-        rows = [
-            [f"{record['at']:.1f}", str(record["site"]), *(f"{record[key]:.4g}" for key in "RWUm")]
-            for record in records
-        ]
-        print_text(table([["at", "site", *"RWUm"], *rows], right=(0, 2, 3, 4, 5)), invocation)
-    return ExitCode.DONE
+    rows = [
+        [f"{record['at']:.1f}", str(record["site"]), *(f"{record[key]:.4g}" for key in "RWUm")] for record in records
+    ]
+    return show(records, table([["at", "site", *"RWUm"], *rows], right=(0, 2, 3, 4, 5)), invocation)

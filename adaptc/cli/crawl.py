@@ -13,7 +13,7 @@ import click
 from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.crawl_options import GroupedCommand, crawl_options
 from adaptc.cli.crawl_run import crawl_code, crawl_record, crawl_summary, stoppable, watching_crawl
-from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text
+from adaptc.cli.render import diagnostic_records, show
 from adaptc.core.diagnostics import UsageError, printable
 from adaptc.core.interpreter import collect_seldom
 from adaptc.crawl.filters import parse_filter
@@ -39,11 +39,8 @@ def crawl(invocation: Invocation, urls: tuple[str, ...], **parameters: Any) -> E
     collect_seldom()
     with stoppable() as is_stopped, watching_crawl(invocation) as watch:
         result = run(options, is_stopped=is_stopped, watch=watch)
-    if invocation.format == "json":
-        print_json(crawl_record(result) | {"diagnostics": diagnostic_records(result.diagnostics)})
-    else:
-        print_diagnostics(result.diagnostics, invocation)
-        print_text(crawl_summary(result), invocation)
+    record = crawl_record(result) | {"diagnostics": diagnostic_records(result.diagnostics)}
+    show(record, crawl_summary(result), invocation, result.diagnostics)
     return crawl_code(result)
 
 
@@ -51,11 +48,7 @@ def _explain(invocation: Invocation, output: Path, url: str) -> ExitCode:
     from adaptc.crawl.report import explain_url
 
     sentence = explain_url(output, url)
-    if invocation.format == "json":
-        print_json({"url": url, "explanation": sentence})
-    else:
-        print_text(printable(sentence), invocation)
-    return ExitCode.DONE
+    return show({"url": url, "explanation": sentence}, printable(sentence), invocation)
 
 
 # ---- from the command line to the options of a crawl

@@ -11,7 +11,12 @@ import click
 from adaptc.cli.command import FILE, FOLDER, ExitCode, Invocation, command
 from adaptc.cli.measured_cost import found_profile
 from adaptc.cli.popular import views_in_logs
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
+from adaptc.cli.render import (
+    diagnostic_records,
+    show,
+    table,
+    watching,
+)
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.servers import examinable, server_named
@@ -64,13 +69,9 @@ def drill(
     with watching(invocation) as progress:
         drilled = pull_levers(config, server_named(server), seconds, views, known if is_of_server else None, progress)
     said = (*diagnostics, *drilled.diagnostics)
-    if invocation.format == "json":
-        record = {"server": drilled.server, "levers": [asdict(report) for report in drilled.reports]}
-        print_json({**record, "diagnostics": diagnostic_records(said)})
-    else:
-        print_diagnostics(said, invocation)
-        print_text(_text(drilled), invocation)
-    return exit_code(said)
+    levers = [asdict(report) for report in drilled.reports]
+    record = {"server": drilled.server, "levers": levers, "diagnostics": diagnostic_records(said)}
+    return show(record, _text(drilled), invocation, said)
 
 
 def _views(config: Config, logs: tuple[str, ...]) -> tuple[dict[str, float] | None, tuple[Diagnostic, ...]]:

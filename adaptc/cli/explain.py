@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.command import FOLDER, ExitCode, Invocation, command
-from adaptc.cli.render import diagnostic_records, print_json, print_text
+from adaptc.cli.render import diagnostic_records, show
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError, printable
 from adaptc.core.quantities import written_plural, written_share
@@ -39,11 +39,7 @@ def explain(invocation: Invocation, name: str, output: Path | None, levels: tupl
     from adaptc.report.explain import explain as explain_file
 
     explanation = explain_file(with_mirror(invocation.load({"output": output})), name, levels)
-    if invocation.format == "json":
-        print_json(_record(explanation))
-    else:
-        print_text("\n".join(_lines(explanation, invocation)), invocation)
-    return ExitCode.DONE
+    return show(_record(explanation), "\n".join(_lines(explanation, invocation)), invocation)
 
 
 def _lines(explanation: Explanation, invocation: Invocation) -> list[str]:
@@ -148,9 +144,6 @@ def preview(invocation: Invocation, docroot: Path | None, output: Path | None, p
 
 
 def _announce(url: str, invocation: Invocation, opens: bool) -> None:
-    if invocation.format == "json":
-        print_json({"url": url})
-    else:
-        print_text(f"{url} shows the levels; Ctrl-C ends it", invocation)
+    show({"url": url}, f"{url} shows the levels; Ctrl-C ends it", invocation)
     if opens:
         click.launch(url)

@@ -10,7 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.command import FOLDER, ExitCode, Invocation, command
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
+from adaptc.cli.render import (
+    diagnostic_records,
+    show,
+    table,
+    watching,
+)
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
 
@@ -67,12 +72,7 @@ def export(
     config = with_mirror(invocation.load({"docroot": docroot, "output": output}))
     with watching(invocation) as progress:
         done = export_site(config, level, dest, encodings, progress, ladder=ladder, edge=edge)
-    if invocation.format == "json":
-        print_json(_record(done, level))
-    else:
-        print_diagnostics(done.diagnostics, invocation)
-        print_text(_sentence(done), invocation)
-    return exit_code(done.diagnostics)
+    return show(_record(done, level), _sentence(done), invocation, done.diagnostics)
 
 
 def _sentence(done: Export) -> str:
@@ -149,15 +149,10 @@ def web(
         done = export_site(config, level, dest, "none", progress)
         paints = _paints(config, level, progress) if config.browser.pages else ()
     said = (*built.diagnostics, *done.diagnostics)
-    if invocation.format == "json":
-        saved = _saved_record(_sides(built.figures, level), paints)
-        print_json({**_record(done, level), "diagnostics": diagnostic_records(said), **saved})
-    else:
-        print_diagnostics(said, invocation)
-        rows = _saved_rows(built.figures.docroot_bytes, _sides(built.figures, level), done, paints)
-        print_text(table(list(rows), right=(1, 2, 3)), invocation)
-        print_text("".join(f"\n{line}" for line in _next_steps(config, level, done)), invocation)
-    return exit_code(said)
+    sides = _sides(built.figures, level)
+    record = {**_record(done, level), "diagnostics": diagnostic_records(said), **_saved_record(sides, paints)}
+    rows = table(list(_saved_rows(built.figures.docroot_bytes, sides, done, paints)), right=(1, 2, 3))
+    return show(record, "\n".join((rows, "", *_next_steps(config, level, done))), invocation, said)
 
 
 def _paints(config: Config, level: str, progress: Progress) -> tuple[PagePaint, ...]:

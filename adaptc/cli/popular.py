@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.command import FOLDER, ExitCode, Invocation, command
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table
+from adaptc.cli.render import diagnostic_records, show, table
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
@@ -50,12 +50,8 @@ def popular(
     hits, tally = views_in_logs(config, names)
     ranks = _popular_set(hits, config)
     diagnostics = tuple(with_severities(tally.diagnostics, config))
-    if invocation.format == "json":
-        print_json(_record(hits, ranks, config, tally, diagnostics))
-    else:
-        print_diagnostics(diagnostics, invocation)
-        print_text(_listed(hits, ranks, tally), invocation)
-    return exit_code(diagnostics)
+    record = _record(hits, ranks, config, tally, diagnostics)
+    return show(record, _listed(hits, ranks, tally), invocation, diagnostics)
 
 
 def views_in_logs(config: Config, names: tuple[str, ...]) -> tuple[dict[str, int], LogTally]:

@@ -9,7 +9,7 @@ import click
 
 from adaptc.cli.command import FILE, FOLDER, ExitCode, Invocation, command
 from adaptc.cli.daemon_options import output_option
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, watching
+from adaptc.cli.render import diagnostic_records, print_json, print_text, show, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.config.config import PUBLISHED_ENCODINGS, PublishConfig
 from adaptc.config.toml import nearest
@@ -56,14 +56,8 @@ def publish(
     config = with_mirror(invocation.load({"docroot": docroot, "output": output, **settings}))
     with watching(invocation) as progress:
         done = publish_site(config, progress, removes=delete, adopts=adopt, is_dry=dry_run, purge_list=purge_list)
-    if invocation.format == "json":
-        print_json(_record(done, dry_run))
-    else:
-        print_diagnostics(done.diagnostics, invocation)
-        if dry_run:
-            print_text("".join(_lines(done)).rstrip("\n"), invocation)
-        print_text(_sentence(done, dry_run), invocation)
-    return exit_code(done.diagnostics)
+    lines = "".join(_lines(done)) if dry_run else ""
+    return show(_record(done, dry_run), lines + _sentence(done, dry_run), invocation, done.diagnostics)
 
 
 def _lines(done: Publication) -> list[str]:

@@ -101,6 +101,16 @@ def print_text(text: str, invocation: Invocation) -> None:
         click.echo(text)
 
 
+def show(record: Any, text: str, invocation: Invocation, diagnostics: Sequence[Diagnostic] = ()) -> ExitCode:
+    """Print a result, ``record`` for programs, else ``diagnostics`` and ``text``; returns the exit code."""
+    if invocation.format == "json":
+        print_json(record)
+    else:
+        print_diagnostics(diagnostics, invocation)
+        print_text(text, invocation)
+    return exit_code(diagnostics)
+
+
 def table(rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
     """Return rows as aligned columns, two spaces apart; the columns of ``right`` are set flush right."""
     cleaned = [[printable(cell) for cell in row] for row in rows]

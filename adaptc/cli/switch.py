@@ -23,7 +23,7 @@ from adaptc.cli.daemon_options import (
     settings_table,
     started_page,
 )
-from adaptc.cli.render import print_json, print_text
+from adaptc.cli.render import show
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
@@ -134,10 +134,5 @@ def _replay(invocation: Invocation, settings: SwitchSettings, trace: Path) -> Ex
         for decision in decisions:
             mode = decision.mode.value if isinstance(decision, ModeChange) else "remark"
             records.append({"at": sample.at, "decision": mode, "rule": decision.rule})
-    if invocation.format == "json":
-        print_json(records)
-    else:
-        print_text(
-            "\n".join(f"{record['at']:g} {record['decision']}: {record['rule']}" for record in records), invocation
-        )
-    return ExitCode.DONE
+    lines = (f"{record['at']:g} {record['decision']}: {record['rule']}" for record in records)
+    return show(records, "\n".join(lines), invocation)

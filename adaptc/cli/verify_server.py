@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.command import FOLDER, ExitCode, Invocation, command
-from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, print_json, print_text, table, watching
+from adaptc.cli.render import (
+    diagnostic_records,
+    show,
+    table,
+    watching,
+)
 from adaptc.cli.site_options import with_mirror
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.servers import examinable, server_named, startable
@@ -68,7 +73,7 @@ def verify_server(
             tally = verify_started(config, chosen, extent, progress, _origin_of(chosen, origin))
         else:
             tally = verify_running(config, str(url), extent, progress)
-    return _show(tally, invocation)
+    return show(_record(tally), _table(tally), invocation, tally.diagnostics)
 
 
 def _origin_of(server: Server, name: str | None) -> Server | None:
@@ -78,15 +83,6 @@ def _origin_of(server: Server, name: str | None) -> Server | None:
             raise UsageError(f"--origin: {server.title} is no reverse proxy")
         return None
     return server_named(name or _ORIGINS[0])
-
-
-def _show(tally: Tally, invocation: Invocation) -> ExitCode:
-    if invocation.format == "json":
-        print_json(_record(tally))
-    else:
-        print_diagnostics(tally.diagnostics, invocation)
-        print_text(_table(tally), invocation)
-    return exit_code(tally.diagnostics)
 
 
 def _table(tally: Tally) -> str:
