@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from adaptc.core import media
 from adaptc.core.model import IDENTITY, MEDIA_TYPES, is_negotiable, name_in_tree
 from adaptc.core.urls import Reach
+from adaptc.core.values import dataclass, replace
 from adaptc.site.site import Site
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from adaptc.core.digest import digest_parts
 from adaptc.core.libraries import identify
+from adaptc.core.values import asdict, dataclass, replace
 
 # The distributions that evidence depends on: those that this package imports, some to encode answers
 LIBRARIES = frozenset({"Brotli", "deflate", "Pillow", "playwright", "upa-url", "zstandard"})

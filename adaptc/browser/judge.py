@@ -12,7 +12,6 @@ import asyncio
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 from operator import and_, or_
 from typing import Any
@@ -26,6 +25,7 @@ from adaptc.browser.tab import RESTLESS, BrowserError, Load, Seen, Tab, script
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
 from adaptc.core.quantities import written_plural
+from adaptc.core.values import dataclass, field, fields, replace
 
 # The icon that a browser asks for by itself, and now and then after the page was drawn
 _ICON = "/favicon.ico"

@@ -10,7 +10,6 @@ import asyncio
 import base64
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -26,6 +25,7 @@ from adaptc.browser.script_coverage import (
 )
 from adaptc.browser.tab import RESTLESS, BrowserError, Load, Tab, script
 from adaptc.core.urls import join
+from adaptc.core.values import dataclass, field, replace
 
 # What libraries make of the clock that freeze.js shows: names that no other load has
 _TIME = re.compile(r"1700000\d{6}")

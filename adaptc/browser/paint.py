@@ -15,7 +15,6 @@ import statistics
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterable, Iterator
-from dataclasses import dataclass, fields
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -24,6 +23,7 @@ from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium
 from adaptc.browser.tab import BrowserError, saying_why, script
 from adaptc.core import media
+from adaptc.core.values import dataclass, fields
 from adaptc.formats.codings import encode
 
 if TYPE_CHECKING:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from adaptc.core.values import dataclass
 
 if TYPE_CHECKING:
     from PIL import Image

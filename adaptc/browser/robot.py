@@ -12,7 +12,6 @@ import random
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adaptc.browser.answers import Server
@@ -21,6 +20,7 @@ from adaptc.browser.evidence import HEIGHTS
 from adaptc.browser.judge import ASLEEP, LAYOUT, PROMISED, Difference, PageView, Recorder, Rule, values_of
 from adaptc.browser.tab import RESTLESS, BrowserError, Tab, script
 from adaptc.core.model import HELD_TYPE
+from adaptc.core.values import dataclass, field, replace
 
 # Steps of 50 ms that a page takes after an action: what opens by a timer of half a second is open then
 _STEPS = 12

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from adaptc.browser.tab import Tab
+from adaptc.core.values import dataclass
 
 # Blocks of functions would be counted too, and slow pages down; how often a function ran is not asked for
 _COUNTED = {"callCount": False, "detailed": False}

@@ -8,14 +8,14 @@ import contextlib
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urldefrag
 
 from adaptc.browser.answers import Server
+from adaptc.core.fs import package_file
 from adaptc.core.model import HELD_TYPE
+from adaptc.core.values import dataclass, field
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, CDPSession, ConsoleMessage, Dialog, Page, Request, Route
@@ -409,7 +409,7 @@ class Tab:
 @cache
 def script(name: str) -> str:
     """Return the source of a script of this package, the function ``NAME.js``."""
-    return files("adaptc.browser").joinpath(name + ".js").read_text("utf-8")
+    return package_file("adaptc.browser", f"{name}.js").read_text("utf-8")
 
 
 def _first_line(text: str) -> str:

@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -20,6 +19,7 @@ from adaptc.cli.render import diagnostic_records, exit_code, print_diagnostics, 
 from adaptc.cli.site_options import overrides, site_options, with_mirror
 from adaptc.config.config import ALL_PAGES, MIRRORS, PROVED_PAGES
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose, printable
+from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import MANIFEST
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import click
 from adaptc.cli.command import ExitCode, Invocation, command
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table, watching
 from adaptc.cli.site_options import overrides, site_options, with_mirror
+from adaptc.core.values import dataclass
 from adaptc.workflow.check.ci_formats import FORMATS, Problem, Summary, file_name
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -28,6 +27,7 @@ from adaptc.cli.render import (
 from adaptc.cli.site_options import overrides, site_options, with_mirror
 from adaptc.config.config import PROVED_PAGES
 from adaptc.core.diagnostics import Severity, UsageError, printable
+from adaptc.core.values import dataclass, replace
 from adaptc.workflow.check.ci_formats import FORMATS, Problem, Summary, file_name
 
 if TYPE_CHECKING:

@@ -15,12 +15,13 @@ import errno
 import functools
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from adaptc.core.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from adaptc.config.config import Config

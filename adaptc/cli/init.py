@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
-from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ import click
 from adaptc.cli.command import Invocation, command
 from adaptc.cli.render import print_json, print_text
 from adaptc.core.diagnostics import UsageError, printable
+from adaptc.core.fs import package_file
 
 if TYPE_CHECKING:
     from adaptc.site.surroundings import Finding, Generator, Surroundings
@@ -244,7 +244,7 @@ def starting_text(docroot: str | None, output: str) -> str:
     from adaptc.config.config import Config
     from adaptc.core.sandbox import sandboxed
 
-    source = resources.files("adaptc.templates").joinpath("adaptc.toml.j2").read_text("utf-8")
+    source = package_file("adaptc.templates", "adaptc.toml.j2").read_text("utf-8")
     environment = sandboxed(keep_trailing_newline=True, autoescape=False)
     environment.filters["toml"] = toml_value
     return environment.from_string(source).render(docroot=docroot, output=output, default=Config())

@@ -10,7 +10,6 @@ import importlib
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NoReturn
 
 import click
@@ -18,6 +17,7 @@ import click
 from adaptc.cli.command import SYSTEM_ERRORS, ExitCode, InvocationBox, global_options
 from adaptc.core.diagnostics import Busy, Fault, RemoteError, UsageError, printable
 from adaptc.core.shortage import Shortage, recognizing_shortage
+from adaptc.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from adaptc.config.toml import TomlSource, shown
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import write_atomic
 from adaptc.core.quantities import written_bytes, written_factor
+from adaptc.core.values import dataclass, replace
 
 if TYPE_CHECKING:
     from adaptc.config.config import Config

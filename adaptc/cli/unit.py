@@ -102,10 +102,9 @@ def _flags(config: Config, daemon: str, folder: Path) -> tuple[list[Path], bool]
 
 
 def _rendered(name: str, values: dict[str, Any]) -> str:
-    from importlib import resources
-
+    from adaptc.core.fs import package_file
     from adaptc.core.sandbox import sandboxed
 
-    text = resources.files("adaptc.templates").joinpath(f"{name}.service.j2").read_text("utf-8")
+    text = package_file("adaptc.templates", f"{name}.service.j2").read_text("utf-8")
     environment = sandboxed(trim_blocks=True, lstrip_blocks=True, autoescape=False)
     return environment.from_string(text).render(**values).rstrip()

@@ -8,7 +8,6 @@ key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
 from itertools import pairwise, permutations
@@ -20,6 +19,7 @@ from adaptc.core import media
 from adaptc.core.digest import digest_parts
 from adaptc.core.libraries import PYTHON, identify
 from adaptc.core.model import FORMATS, NEGOTIABLE
+from adaptc.core.values import dataclass, field
 from adaptc.core.version import VERSION
 from adaptc.formats import codings
 from adaptc.formats.image.score import MODERATE, TEXT_SCALE

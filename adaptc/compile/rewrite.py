@@ -8,7 +8,6 @@ with a diagnostic, and the others run again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeGuard
 
 from adaptc.compile.analyse.loaded_backgrounds import own_backgrounds
@@ -20,6 +19,7 @@ from adaptc.compile.verify import Draft, Problem, Verifier, files_of
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
+from adaptc.core.values import dataclass, field, replace
 from adaptc.formats.html.document import Irreversible, Page, encode_page, read_page
 from adaptc.formats.html.edit import Editor, EditRefused
 from adaptc.formats.html.encoding import SniffedEncoding, sniff_encoding

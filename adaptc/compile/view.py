@@ -7,11 +7,11 @@ files too; the record is the unit's list of dependencies. A pass returns values 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Action, Effort
+from adaptc.core.values import dataclass
 from adaptc.site.selection import NO_BOUNDS, Bounds
 
 if TYPE_CHECKING:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from adaptc.config.schema import InvalidSetting, Schema, TableReading, number, read_table, refuse, size
 from adaptc.config.schema import table as any_table
 from adaptc.config.toml import TomlSource, nearest, shown
+from adaptc.core.values import dataclass, fields
 
 # Groups of media types, as in reports: adaptc.report.figures.GROUPS
 TYPES = ("pages", "styles", "scripts", "images", "fonts", "other")

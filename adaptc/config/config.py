@@ -8,13 +8,13 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import Diagnostic, Severity, UsageError
+from adaptc.core.values import dataclass, field, replace
 
 # Of site.ignore_directives: every directive of Apache
 ALL_DIRECTIVES = "all"

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,8 @@ from typing import Any
 from adaptc.config.schema import Check, InvalidSetting, Schema, Wording, any_of, read_table, refuse
 from adaptc.config.toml import KeyPath, TomlSource, nearest, parse_toml, shown
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.fs import package_file
+from adaptc.core.values import dataclass, field, replace
 
 # What a level promises: the page looks and behaves the same, keeps its words, or keeps its article.
 PROMISES = ("same", "words", "article")
@@ -142,10 +143,7 @@ def choose_levels(names: Iterable[str], levels: Mapping[str, Level]) -> tuple[Le
 @cache
 def shipped_sources() -> tuple[TomlSource, ...]:
     """Return the level files of the package: those with a ``[level]`` table, sorted by file name."""
-    from importlib import resources
-
-    folder = resources.files("adaptc.rules")
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
+    files = sorted(package_file("adaptc.rules", "").glob("*.toml"))
     sources = [parse_toml(file.read_text("utf-8"), f"rules/{file.name}") for file in files]
     return tuple(source for source in sources if "level" in source.values)
 

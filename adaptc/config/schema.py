@@ -13,13 +13,13 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from adaptc.config.toml import KeyPath, TomlSource, nearest, parse_toml, shown
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass, field
 
 Check = Callable[[Any, Path], Any]
 Schema = Mapping[str, Any]  # to a Check or to a Schema

@@ -11,12 +11,12 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import UsageError, printable
+from adaptc.core.values import dataclass, field
 
 # A place in the tree of values: table names and, in an array of tables, the position counted from 0.
 KeyPath = tuple[str | int, ...]

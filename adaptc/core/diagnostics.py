@@ -9,9 +9,10 @@ starts (``UsageError``) and a bug raise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from adaptc.core.values import dataclass
 
 
 class UsageError(Exception):

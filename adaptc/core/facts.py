@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Generic, TypeVar, cast
+
+from adaptc.core.values import dataclass, fields, is_dataclass, replace
 
 __all__ = ["BoundedCache", "FactKind", "pack_facts", "unpack_facts"]
 

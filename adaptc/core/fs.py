@@ -17,6 +17,8 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
 from adaptc.core.sync import sync_each
@@ -54,6 +56,11 @@ class Entry(NamedTuple):
     def is_open(self) -> bool:
         """Whether every user may read the file, or search the directory."""
         return bool(self.mode & (stat.S_IXOTH if self.kind == "directory" else stat.S_IROTH))
+
+
+def package_file(package: str, name: str) -> Path:
+    """Return the path of a file that comes with a package (``importlib.resources`` takes 6 ms to import)."""
+    return Path(import_module(package).__path__[0], name)
 
 
 class Contents(Protocol):

@@ -8,11 +8,11 @@ UTF-8 are decoded as ``os.fsdecode`` does (PEP 383).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, NamedTuple, get_args
 
 from adaptc.core import media
+from adaptc.core.values import dataclass
 
 
 class Role(Enum):

@@ -11,12 +11,12 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from adaptc.core.diagnostics import Fault, RemoteError, UsageError
 from adaptc.core.fs import TEMPORARY
+from adaptc.core.values import dataclass
 
 # Requests of one process at a time: s3fs keeps no more than 10 connections unless told otherwise
 CONNECTIONS = 32

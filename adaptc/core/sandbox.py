@@ -13,13 +13,13 @@ import os
 import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from functools import cache, partial
-from importlib import import_module, resources
+from importlib import import_module
 from importlib.util import cache_from_source
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
 from adaptc.core.digest import digest_parts
-from adaptc.core.fs import write_atomic
+from adaptc.core.fs import package_file, write_atomic
 from adaptc.core.libraries import identify
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def sandboxed(**options: Any) -> Environment:
 
 def shipped_template(name: str) -> tuple[str, str, None] | None:
     """Return the text of a shipped template and its file, None for an unknown one: what Jinja expects of a loader."""
-    file = resources.files("adaptc.templates") / name
+    file = package_file("adaptc.templates", name)
     try:
         return file.read_text("utf-8"), str(file), None
     except FileNotFoundError:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import errno
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from adaptc.core.values import dataclass
 from adaptc.crawl.discover.content import PARSED, Kind, RunningPage, discover, kind_of, most_parsed
 from adaptc.crawl.discover.link import Discovery, Link, distinct
 from adaptc.crawl.http import LARGEST, BodyTooLarge, DecodeError, Head, dechunked, decode_body, is_chunked, is_coded

@@ -9,11 +9,11 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from adaptc.core.diagnostics import Busy, Diagnostic, UsageError
 from adaptc.core.fs import lock_file
+from adaptc.core.values import dataclass, field
 from adaptc.crawl.body_job import JobRunner
 from adaptc.crawl.engine import Engine
 from adaptc.crawl.frontier import Frontier, State

@@ -15,10 +15,10 @@ import fnmatch
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass
 
 _KIB = 1024
 

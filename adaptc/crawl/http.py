@@ -9,11 +9,11 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 from adaptc.core.model import TOKENS
+from adaptc.core.values import dataclass, field
 from adaptc.crawl.scope import Refusal
 from adaptc.formats import codings
 from adaptc.formats.codings import CodingError, TooLarge

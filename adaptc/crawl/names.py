@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Protocol
 from urllib.parse import unquote_to_bytes
 
 from adaptc.core import media
+from adaptc.core.values import dataclass
 from adaptc.crawl.weburl import Parts, parts_of
 
 StepKind = Literal["host", "directory", "file"]

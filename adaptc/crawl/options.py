@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from adaptc.core.values import dataclass, field
 from adaptc.core.version import VERSION
 from adaptc.crawl.names import NameOptions
 from adaptc.crawl.scope import ScopeOptions

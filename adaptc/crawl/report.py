@@ -9,13 +9,13 @@ import json
 import os
 import time
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.fs import open_private
 from adaptc.core.quantities import written_bytes, written_plural
+from adaptc.core.values import dataclass
 from adaptc.crawl.body_job import UNPARSED
 from adaptc.crawl.discover.content import Kind, most_parsed
 from adaptc.crawl.frontier import Frontier, Row, State

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from typing import Any
 
+from adaptc.core.values import dataclass, field, replace
 from adaptc.crawl.discover.content import SITEMAP
 from adaptc.crawl.frontier import Frontier, MetUrl
 from adaptc.crawl.http import Fetcher, Request, Response, received_content

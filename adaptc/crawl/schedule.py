@@ -6,8 +6,8 @@ import heapq
 import random
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from adaptc.core.values import dataclass, field
 from adaptc.crawl.frontier import Row
 
 LONGEST_RETRY_AFTER = 3600.0  # seconds; a server that asks for more is not waited for

@@ -7,9 +7,9 @@ A decision carries its reason: ``--explain`` and the log print it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from adaptc.core.values import dataclass, field
 from adaptc.crawl.filters import (
     Filter,
     Ruling,

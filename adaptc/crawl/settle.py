@@ -7,11 +7,11 @@ into the frontier: each is followed, or refused for a reason.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from adaptc.core import media
+from adaptc.core.values import dataclass
 from adaptc.crawl.body_job import UNPARSED, BodyError, BodyResult, FileLinks, Job, Outcome, file_links_of
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of, most_parsed
 from adaptc.crawl.discover.link import Discovery, Link

@@ -15,12 +15,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass
 from adaptc.daemons.control.bucket_ladder import REJECT, write_buckets
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.report.manifest import Manifest

@@ -11,9 +11,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import resources
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -21,6 +19,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.fs import package_file
+from adaptc.core.values import dataclass, field
 from adaptc.daemons.reporter import LOOPBACK, metrics
 from adaptc.daemons.run_directory import OFF, ORIGINAL, RunDirectory
 from adaptc.daemons.status import built_levels, force_level, let_decide, status_record
@@ -47,7 +47,7 @@ class Dashboard:
 
     def page(self) -> bytes:
         """Return the page, as UTF-8."""
-        text = (resources.files("adaptc.templates") / "dashboard.html").read_text("utf-8")
+        text = package_file("adaptc.templates", "dashboard.html").read_text("utf-8")
         return text.replace("NONCE", self.nonce).encode("utf-8")
 
     @property

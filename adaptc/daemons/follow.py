@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from adaptc.core.values import dataclass
 
 _CHUNK = 1 << 20
 _LONGEST = 1 << 18  # bytes of a line; a longer one is no line of a log

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from adaptc.config.schema import Schema, duration, flag, http_url, one_of, text, texts
+from adaptc.core.values import dataclass
 
 if TYPE_CHECKING:
     from adaptc.daemons.guard import Guard

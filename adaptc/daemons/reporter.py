@@ -15,14 +15,14 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import resources
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from adaptc.core.fs import package_file
+from adaptc.core.values import dataclass
 from adaptc.daemons.run_directory import RunDirectory
 
 STATUS_EVERY = 1.0  # seconds between two writes of the status
@@ -189,7 +189,7 @@ def metrics() -> Mapping[str, Any]:
     """Return the list of all figures, with their panels and alerts: ``metric`` and ``alert`` of its file."""
     import tomllib
 
-    return tomllib.loads((resources.files("adaptc.templates") / "metrics.toml").read_text("utf-8"))
+    return tomllib.loads(package_file("adaptc.templates", "metrics.toml").read_text("utf-8"))
 
 
 @cache

@@ -23,13 +23,13 @@ import json
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adaptc.core import fs
 from adaptc.core.diagnostics import Busy
 from adaptc.core.fs import lock_file, refuse_outward
+from adaptc.core.values import dataclass
 
 FLAG = "opt.do"
 OFF = "off"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import remove
+from adaptc.core.values import dataclass
 from adaptc.daemons.run_directory import (
     MODE_DAEMONS,
     OFF,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import MISSING, asdict, dataclass, fields
 from adaptc.daemons.control.machine import Busy, Load, Machine, MachineState, step
 from adaptc.daemons.sensors.panel import Sample, sample_of
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Container, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adaptc.core.values import dataclass
 from adaptc.formats.html.syntax import class_names
 
 if TYPE_CHECKING:

@@ -29,13 +29,13 @@ Large content gets a faster setting, so that a file of many megabytes does not d
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from adaptc.core.libraries import identify
 from adaptc.core.model import CODINGS, Effort
 from adaptc.core.shortage import Shortage
+from adaptc.core.values import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

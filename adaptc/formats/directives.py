@@ -10,8 +10,9 @@ import glob
 import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from adaptc.core.values import dataclass, field
 
 SPACES = " \t\n\v\f\r"  # of Apache; str.strip() takes others, too
 REFUSED = "<refused>"  # the name of the directive that stands for what Apache cannot read; its argument is the reason

@@ -14,12 +14,12 @@ import re
 import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from adaptc.core.digest import digest_bytes
 from adaptc.core.shortage import raise_shortage
+from adaptc.core.values import dataclass
 
 if TYPE_CHECKING:
     from fontTools.ttLib import TTFont

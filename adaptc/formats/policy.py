@@ -10,8 +10,9 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
+
+from adaptc.core.values import dataclass
 
 NONE = "'none'"
 _ALGORITHMS = ("sha256", "sha384", "sha512")

@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 
 from adaptc.core.quantities import written_bytes, written_count
+from adaptc.core.values import dataclass
 from adaptc.report.figures import LevelFigures, TypeFigures
 
 WIDTH = 360

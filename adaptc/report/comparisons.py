@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from adaptc.compile.analyse.demotions import Demotions
 from adaptc.compile.engine.proof.records import ProvenView
+from adaptc.core.values import dataclass
 
 # Reads a WebP image by its digest, or has it no more
 Pictures = Callable[[str], bytes | None]

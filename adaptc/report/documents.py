@@ -7,10 +7,8 @@ import dataclasses
 import hashlib
 import os
 import sqlite3
-import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +26,7 @@ from adaptc.core.digest import digest_parts
 from adaptc.core.fs import write_atomic
 from adaptc.core.media import HTML
 from adaptc.core.sync import sync_each
+from adaptc.core.values import dataclass
 from adaptc.core.version import VERSION
 from adaptc.report.figures import (
     GROUPS,
@@ -64,7 +63,7 @@ REPORT = "report.html"
 LEDGER = "ledger.sqlite"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class DocumentWriter:
     """Writes the documents of the build that ``report`` describes, with screenshots of ``screenshots`` pages."""
 
@@ -141,6 +140,8 @@ class DocumentWriter:
 
     def _write(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
         """Write manifest and report; return the figures and the diagnostics of sources and units."""
+        import tempfile
+
         from adaptc.report.collector import Collector
         from adaptc.report.entries import Entries
 

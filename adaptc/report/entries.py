@@ -11,7 +11,6 @@ import re
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, zip_longest
 from json.encoder import encode_basestring_ascii
@@ -22,6 +21,7 @@ from adaptc.compile.engine.state.results import UnitResult
 from adaptc.config.config import CostConfig
 from adaptc.core.digest import digest_file
 from adaptc.core.media import CSS
+from adaptc.core.values import dataclass
 from adaptc.report.collector import Collector
 from adaptc.report.ledger import Ledger
 from adaptc.report.manifest_writer import RowWriter

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 
 from adaptc.compile.analyse.decisions import PIN, PLACEMENT, evidence_of
 from adaptc.compile.engine.evidence.scripts_seen import ScriptSeen, scripts_seen
@@ -17,6 +16,7 @@ from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import Diagnostic, UsageError, printable
 from adaptc.core.media import HTML
 from adaptc.core.urls import Reach, SiteAddress
+from adaptc.core.values import dataclass
 from adaptc.site.site import Site, Source
 from adaptc.site.source_table import as_sources
 

@@ -7,13 +7,13 @@ format of each resource (RFC 9110, section 8), the identity where none is smalle
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from adaptc.compile.engine.proof.records import ProofRecord
 from adaptc.core.diagnostics import Diagnostic, Severity
 from adaptc.core.model import Action
 from adaptc.core.quantities import written_plural
+from adaptc.core.values import dataclass
 
 # The groups of ``TypeFigures``, in the order in which they are shown.
 GROUPS = ("pages", "styles", "scripts", "images", "fonts", "other")

@@ -11,7 +11,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from shlex import quote
@@ -21,6 +20,7 @@ from adaptc.core import quantities
 from adaptc.core.diagnostics import Severity, printable
 from adaptc.core.quantities import written_bytes, written_plural, written_share
 from adaptc.core.sandbox import sandboxed, shipped_template
+from adaptc.core.values import dataclass
 from adaptc.core.version import VERSION
 from adaptc.formats.html.document import Irreversible, parse_bare, read_page
 from adaptc.formats.html.visible_text import fold_space

@@ -14,7 +14,6 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,6 +24,7 @@ from adaptc.compile.engine.state.state import State
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, Action, is_dictionary_coding
+from adaptc.core.values import dataclass
 from adaptc.report.figures import CodingFigures, PageFigures, TypeFigures
 
 SCHEMA = 2

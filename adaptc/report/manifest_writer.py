@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any
 
@@ -18,6 +17,7 @@ from adaptc.config.config import CostConfig
 from adaptc.config.rulebook import Level
 from adaptc.core.media import HTML
 from adaptc.core.model import Resource
+from adaptc.core.values import dataclass
 from adaptc.core.version import VERSION
 from adaptc.report.collector import Collector
 from adaptc.report.figures import DictionaryFigures, LevelFigures, SiteFigures, capacity_factor

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from json.encoder import encode_basestring
 from operator import itemgetter
@@ -17,6 +16,7 @@ from typing import Generic, TypeVar
 
 from adaptc.core.diagnostics import printable
 from adaptc.core.model import Action
+from adaptc.core.values import dataclass
 from adaptc.report.ledger import Ledger
 
 # What a report holds at most; the report says how many actions are left out.

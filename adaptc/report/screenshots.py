@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +15,7 @@ from adaptc.browser.pictures import SCALE, small_webp
 from adaptc.browser.tab import BrowserError
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.diagnostics import Diagnostic, diagnose
+from adaptc.core.values import dataclass
 from adaptc.report.figures import PageFigures, PageShots, Shot
 from adaptc.site.header_rules import NO_HEADERS, PageHeaders
 from adaptc.site.site import Site

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from adaptc.core.diagnostics import Severity, printable
 from adaptc.core.quantities import (
@@ -19,6 +18,7 @@ from adaptc.core.quantities import (
     written_plural,
     written_saving,
 )
+from adaptc.core.values import dataclass
 from adaptc.report.figures import (
     DiagnosticFigures,
     DictionaryFigures,

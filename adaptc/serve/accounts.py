@@ -6,10 +6,10 @@ import os
 import pwd
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ import re
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path, PurePosixPath
 from urllib.parse import quote, urlsplit
@@ -23,6 +22,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.fs import DiskTree
 from adaptc.core.model import FORMATS
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.directives import Directive
 from adaptc.report.manifest import last_manifest
 from adaptc.serve.accounts import account_of, refusals

@@ -11,7 +11,6 @@ import statistics
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +19,7 @@ from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, diagnose
 from adaptc.core.urls import quote_path
+from adaptc.core.values import dataclass, field, replace
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.serve import state_directory
 from adaptc.serve.calibrate.cpu_time import NOTHING_READ, Reading

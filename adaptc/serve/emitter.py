@@ -9,7 +9,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +22,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, 
 from adaptc.core.fs import refuse_outward, write_atomic
 from adaptc.core.model import CODINGS, DICTIONARY_TOKEN, IDENTITY, MEDIA_TYPES, MOST_SLASHES, OWN_DIRECTORY, TOKENS
 from adaptc.core.sandbox import sandboxed, shipped_template
+from adaptc.core.values import dataclass
 from adaptc.serve import state_directory
 from adaptc.serve.patterns import (
     ACCEPT_CH,

@@ -11,10 +11,10 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass
 from adaptc.serve.policy import Policy
 from adaptc.serve.server import Instance, Launcher, Server
 

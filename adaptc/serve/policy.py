@@ -12,7 +12,6 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -26,6 +25,7 @@ from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, dictionary_coding, dictionary_path, name_of_dictionary
 from adaptc.core.urls import NOWHERE, is_at_or_below, quote_path
+from adaptc.core.values import dataclass, field, replace
 from adaptc.serve.capacity.rungs import ladder_names
 from adaptc.site.apache_configuration import repeated_directives
 from adaptc.site.host_files import inherited_fields

@@ -18,7 +18,6 @@ import urllib.error
 import urllib.request
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
 from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -26,6 +25,7 @@ from urllib.parse import urlsplit
 
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.urls import NOWHERE, quote_path, unquote_path
+from adaptc.core.values import dataclass, field
 
 if TYPE_CHECKING:
     from adaptc.config.config import Config, ServeConfig

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from adaptc.core.values import dataclass, field
 from adaptc.formats.directives import Directive
 from adaptc.serve.policy import CONF_DIRECTORY, Policy
 

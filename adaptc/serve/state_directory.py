@@ -21,11 +21,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from adaptc.core.fs import remove, write_atomic
+from adaptc.core.values import asdict, dataclass, fields
 from adaptc.serve.policy import CLASSES, CONF_DIRECTORY
 
 BUCKETS = tuple(f"{number:02x}" for number in range(256))

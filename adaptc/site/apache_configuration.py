@@ -11,12 +11,12 @@ import fnmatch
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import DiskTree, Tree
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.directives import Directive, Section, directives_with_includes, pattern_of
 from adaptc.site.server_rules import (
     ACCESS_FILE,

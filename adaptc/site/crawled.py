@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass, field
 
 TABLE = ".adaptc/mirror.json"
 SCHEMA = 1

@@ -13,7 +13,6 @@ import stat
 from array import array
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,6 +22,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.fs import ChangedWhileRead, DiskTree, Entry, Tree, open_directory
 from adaptc.core.model import Resource
 from adaptc.core.urls import SiteAddress
+from adaptc.core.values import dataclass, field
 from adaptc.site.apache_configuration import server_rules_of
 from adaptc.site.crawled import types_of
 from adaptc.site.selection import Selection, with_ancestors

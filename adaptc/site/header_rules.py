@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+from adaptc.core.values import dataclass
 
 CSP, LINK, CONTENT_TYPE = "content-security-policy", "link", "content-type"
 # No fields: what nginx adds to the ``Content-Type`` of texts (charset), and what Apache does, in the order in which it

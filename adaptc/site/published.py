@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from html import unescape
 from pathlib import Path
 
 from adaptc.core.urls import NOWHERE, host_and_path, unquote_path
+from adaptc.core.values import dataclass
 from adaptc.site.site import PAGE_SUFFIX
 
 # Pages that are read, bytes of each, and addresses that are enough to tell

@@ -10,13 +10,13 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from glob import glob
 from pathlib import Path
 
 from adaptc.config.config import Config
 from adaptc.core.urls import unquote_path
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.directives import Directive, Section, directives_with_includes
 
 # RFC 8615: the one hidden name that servers publish

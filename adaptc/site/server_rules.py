@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from adaptc.config.config import ALL_DIRECTIVES
 from adaptc.core.diagnostics import Location
 from adaptc.core.fs import ChangedWhileRead, Tree
+from adaptc.core.values import dataclass
 from adaptc.formats.directives import (
     REFUSED,
     Directive,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
 from functools import singledispatch
 from typing import NamedTuple
 
 from adaptc.core.urls import Reach, SiteAddress, Target
+from adaptc.core.values import dataclass, field
 from adaptc.site.selection import with_ancestors
 
 

@@ -11,9 +11,9 @@ import posixpath
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from adaptc.core.values import dataclass
 from adaptc.site.host_files import PUBLISHED
 from adaptc.site.published import App, find_app
 

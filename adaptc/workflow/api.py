@@ -7,7 +7,6 @@ import dataclasses
 import os
 import sqlite3
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from adaptc.config.config_file import store_last_build
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, printable
 from adaptc.core.model import PRIVATE
 from adaptc.core.shortage import recognizing_shortage
+from adaptc.core.values import dataclass
 from adaptc.workflow.configuration import configured_levels
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from adaptc.browser import find_chromium, names_tried
@@ -28,6 +27,7 @@ from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.core.fs import write_atomic
 from adaptc.core.media import HTML
 from adaptc.core.urls import Reach
+from adaptc.core.values import dataclass, field
 from adaptc.report.comparisons import ProofViews
 from adaptc.report.html_report import ProofFigures, site_name, stream_proof
 from adaptc.site.docroot import site_of

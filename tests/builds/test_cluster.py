@@ -24,7 +24,7 @@ from tests.waiting import PATIENCE
 import adaptc
 from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run as run_command
-from adaptc.compile.engine.cache.packs import pack_bundle
+from adaptc.compile.engine.cache.remote import pack_bundle
 from adaptc.compile.engine.cache.tracing import OBJECT
 from adaptc.compile.engine.reporting import Silent
 from adaptc.compile.engine.workers import cluster as cluster_module

@@ -13,7 +13,7 @@ from PIL import Image
 from tests.servers.s3 import new_bucket, s3_server, use_endpoint
 from tests.sites.built import BuiltSite
 
-from adaptc.compile.engine.cache.packs import pack_bundle, pack_index, read_index
+from adaptc.compile.engine.cache.remote import pack_bundle, pack_index, read_index
 from adaptc.core.diagnostics import Fault, RemoteError, UsageError
 from adaptc.core.digest import digest_bytes
 from adaptc.core.remote import Remote

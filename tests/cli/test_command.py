@@ -105,6 +105,30 @@ def test_commands_import_the_compiler_once_they_run() -> None:
     assert printed == "set()\n"
 
 
+@pytest.mark.parametrize("words", [["build", "site", "--level", "moderate"], ["check"]])
+def test_a_command_that_finds_nothing_to_do_starts_with_little(folder: Path, words: list[str]) -> None:
+    """What a start costs is counted: modules, and texts that are compiled meanwhile, as methods of data classes are.
+
+    With data classes of Python's own there were 945 such texts, one for each method.
+    """
+    (folder / "site").mkdir()
+    (folder / "site" / "index.html").write_text("<!DOCTYPE html><title>Page</title><p>Words.", "utf-8")
+    assert run(["build", "site", "--level", "moderate"]) is ExitCode.DONE
+    script = (
+        "import sys\n"
+        "written = []\n"
+        "sys.addaudithook(lambda event, values: event == 'exec' and written.append(values[0].co_filename))\n"
+        "from adaptc.cli.main import run\n"
+        f"code = run({words})\n"
+        "print(int(code), sum(name.startswith('adaptc') for name in sys.modules), written.count('<string>'))\n"
+    )
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    code, modules, compiled = map(int, printed.splitlines()[-1].split())
+    assert code == ExitCode.DONE
+    assert modules <= 100
+    assert compiled <= 120
+
+
 def test_help_lists_every_command(output: Output) -> None:
     assert run(["--help"]) is ExitCode.DONE
     shown = output()[0]

@@ -26,7 +26,6 @@ import json
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from posixpath import normpath
 
 from adaptc.compile.analyse.decorations.evidence import SiteUsage
@@ -34,8 +33,7 @@ from adaptc.compile.analyse.demotions import Demotions, demotion_rows
 from adaptc.compile.analyse.site_sums import SiteSums
 from adaptc.core import media
 from adaptc.core.digest import WHOLE_DIGITS, DigestsWritten, digest_parts
-from adaptc.formats.characters import used_icons
-from adaptc.formats.css.imports import sheets_over_budget
+from adaptc.core.values import dataclass, field
 from adaptc.site.header_rules import NO_HOST_RULES, HostRules
 from adaptc.site.site import Source
 
@@ -208,6 +206,8 @@ def decide(
     With the ``limits`` of the classifier the usages of images are decided, too. ``digests`` yields (path, digests) of
     every file, and is only called where a text writes any.
     """
+    from adaptc.formats.css.imports import sheets_over_budget
+
     uses = {}
     for path, pages in sorted(sums.uses.items()):
         if not pages or path not in sources:  # it could not be read
@@ -268,6 +268,8 @@ def _of_length(place: str, address: str, size: int, sources: Mapping[str, Source
 
 
 def _characters(sums: SiteSums) -> str:
+    from adaptc.formats.characters import used_icons
+
     rules = (rule for sheet in sums.icons.values() for rule in sheet)
     return "".join(sorted(_counted(sums.characters).union(used_icons(rules, _counted(sums.classes)))))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
 
 from adaptc.core.diagnostics import printable
 from adaptc.core.digest import digest_parts
+from adaptc.core.values import dataclass
 
 # The prefix of the keys of decisions on passes: a level and a path follow. No unit records a dependency on it: what
 # depends on the content of the path depends on how it was made, at this level and those below.

@@ -14,10 +14,10 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
+from adaptc.core.values import dataclass
 from adaptc.formats.codings import encode
 from adaptc.formats.dictionary import MOST_BYTES, DictionaryCodec, nameable
 

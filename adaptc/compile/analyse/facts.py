@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from adaptc.compile.analyse.styling import NO_STYLING, Styling
@@ -18,6 +17,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import content_digests, digest_bytes, written_digests
 from adaptc.core.model import EMBEDDED, Reference, Role
 from adaptc.core.urls import Reach, Target, document_base
+from adaptc.core.values import dataclass, field, replace
 from adaptc.formats.characters import NOTHING_WRITTEN, Writing, page_writing, sheet_writing, text_writing
 from adaptc.site.site import PAGE_SUFFIX, Site
 

@@ -8,10 +8,10 @@ judgements, no measurements; they are the same for every level that is compared.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.labels import Label
+from adaptc.core.values import dataclass
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decorations.evidence import ImageEvidence

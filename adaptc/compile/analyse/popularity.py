@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adaptc.core import media
 from adaptc.core.digest import digest_parts
 from adaptc.core.urls import SiteAddress
+from adaptc.core.values import dataclass
 from adaptc.site.site import Site
 
 if TYPE_CHECKING:

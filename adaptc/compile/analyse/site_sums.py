@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.analyse.decorations.evidence import SiteCounts
-from adaptc.compile.analyse.facts import Facts
 from adaptc.core import media
 from adaptc.core.facts import unpack_facts
 from adaptc.core.model import Role
-from adaptc.formats.characters import IconRule
+from adaptc.core.values import dataclass, field
+
+if TYPE_CHECKING:
+    from adaptc.compile.analyse.facts import Facts
+    from adaptc.formats.characters import IconRule
 
 _PLACED = frozenset({Role.STYLESHEET.value, Role.SCRIPT.value, Role.IMAGE.value})
 _TEXTS = frozenset({media.CSS, media.JS})

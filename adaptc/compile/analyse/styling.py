@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from adaptc.core.values import dataclass
 
 __all__ = ["NO_STYLING", "Background", "Styling", "resolved"]
 

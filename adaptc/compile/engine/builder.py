@@ -14,11 +14,8 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adaptc.compile.analyse.facts import affected_targets
-from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.loading import ScannedDocroot, begin_report
 from adaptc.compile.engine.outdated import (
     Changes,
@@ -36,8 +33,6 @@ from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state.state import State, Unit
 from adaptc.compile.engine.trees.output import TIMES, SourceTimes, output_lock, wait_for_workers
 from adaptc.compile.engine.trees.trees import Trees, note_boot
-from adaptc.compile.engine.workers.executor import available_cpus, worker_pool
-from adaptc.compile.engine.workers.task import UNIT_BUILDER
 from adaptc.compile.pipeline import modules_of
 from adaptc.config.config import MIRRORS, SiteConfig
 from adaptc.core import media
@@ -46,6 +41,7 @@ from adaptc.core.digest import digest_chunks
 from adaptc.core.fs import TEMPORARY, ChangedWhileRead, DiskTree, Tree, keep_private, refuse_outward
 from adaptc.core.model import Resource
 from adaptc.core.shortage import Shortage, has_memory_limit
+from adaptc.core.values import dataclass
 from adaptc.site.selection import with_ancestors
 from adaptc.site.source_table import as_sources
 
@@ -240,6 +236,9 @@ class Builder:
 
     @contextlib.contextmanager
     def _workers(self, state: State, remote: RemoteCache | None) -> Iterator[Workers]:
+        from adaptc.compile.engine.workers.executor import available_cpus, worker_pool
+        from adaptc.compile.engine.workers.task import UNIT_BUILDER
+
         jobs, lock = self.spec.config.build.jobs or available_cpus(), self.spec.private / _WORKERS
         isolated = self.is_isolated or has_memory_limit()
         modules = [UNIT_BUILDER, *modules_of(self.spec.levels)]
@@ -261,6 +260,7 @@ class Builder:
         if config.remote_cache is None:
             return None
         from adaptc.compile.engine.cache.remote import RemoteCache
+        from adaptc.compile.engine.cache.store import Store
 
         return RemoteCache(config.remote_cache, Store(self.spec.cache), is_readonly=config.remote_cache_readonly)
 
@@ -364,7 +364,7 @@ def digests_of(tree: Tree, paths: list[str]) -> dict[str, str | None]:
     """Return the digest of each file, ``None`` if unreadable. Threads suffice, because hashing releases the GIL."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(2 * available_cpus()) as threads:
+    with ThreadPoolExecutor() as threads:
         return dict(zip(paths, threads.map(lambda path: _digest(tree, path), paths), strict=True))
 
 
@@ -381,6 +381,7 @@ def _decisions(
     """Return the decisions that would change; ``copy`` is a state that may be written."""
     from adaptc.compile.analyse.decisions import NO_DECISIONS, evidence_of
     from adaptc.compile.analyse.demotions import demotions_of
+    from adaptc.compile.analyse.facts import affected_targets
     from adaptc.compile.analyse.site_sums import sum_up
     from adaptc.compile.engine.unit.unit_builder import UnitBuilder, read_facts
 

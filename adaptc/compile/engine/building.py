@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adaptc.compile.engine.cache.store import TRIES, ObjectGone, cache_loses
@@ -18,6 +17,7 @@ from adaptc.compile.engine.workers.executor import Workers, weigh
 from adaptc.compile.engine.workers.task import build_batch
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.media import HTML
+from adaptc.core.values import dataclass, field
 from adaptc.site.site import Source
 
 if TYPE_CHECKING:

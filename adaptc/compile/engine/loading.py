@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adaptc.compile.analyse.popularity import (
@@ -31,6 +30,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.digest import digest_file, digest_parts
 from adaptc.core.model import Resource
+from adaptc.core.values import dataclass
 from adaptc.core.version import VERSION
 from adaptc.site.apache_configuration import access_files_above
 from adaptc.site.crawled import types_of

@@ -9,7 +9,6 @@ import dataclasses
 import time
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from adaptc.compile.analyse.decisions import (
     CHARACTERS,
@@ -36,6 +35,7 @@ from adaptc.core.diagnostics import printable
 from adaptc.core.digest import digest_parts
 from adaptc.core.libraries import NOT_INSTALLED
 from adaptc.core.model import Resource
+from adaptc.core.values import dataclass
 
 
 @dataclass(frozen=True, slots=True)

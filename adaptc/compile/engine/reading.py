@@ -8,7 +8,6 @@ of the latter, so that it counts until one of them leads elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
@@ -34,6 +33,7 @@ from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
 from adaptc.core.shortage import Shortage
 from adaptc.core.urls import SiteAddress
+from adaptc.core.values import dataclass, replace
 from adaptc.site.site import Site
 from adaptc.site.source_table import ResourceSources
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -13,6 +12,7 @@ from adaptc.compile.engine.state.results import unpack_diagnostics
 from adaptc.compile.engine.state.state import State, Unit
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Resource
+from adaptc.core.values import dataclass, field
 from adaptc.site.header_rules import HostRules
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 
 from adaptc.compile.analyse.decisions import (
     NO_DECISIONS,
@@ -44,6 +43,7 @@ from adaptc.compile.engine.unit.assets import Assets
 from adaptc.compile.engine.unit.unit_builder import UnitBuilder, read_facts
 from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.model import Resource
+from adaptc.core.values import dataclass, field
 from adaptc.site.crawled import types_of
 from adaptc.site.docroot import load_file
 from adaptc.site.header_rules import HostRules

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.popularity import UNRESTRICTED
@@ -41,6 +40,7 @@ from adaptc.compile.engine.unit.records import UnitRecords
 from adaptc.compile.engine.workers.executor import Workers
 from adaptc.config.config import ALL_PAGES
 from adaptc.core.model import Resource
+from adaptc.core.values import dataclass, field
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import tinycss2
 
 from adaptc.compile.analyse.decorations.evidence import ImageEvidence
+from adaptc.core.values import dataclass
 from adaptc.formats.css.colours import Colour, as_hex, contrast, has_colour, luminance, opaque_colour
 from adaptc.formats.css.images import DeclarationBlocks, Declarations, ImageDeclaration, image_declarations
 from adaptc.formats.css.sheet_text import beyond_limits

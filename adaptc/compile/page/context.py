@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Action
 from adaptc.core.urls import Reach, document_base
+from adaptc.core.values import dataclass, field, replace
 from adaptc.formats.html.document import Page
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.references import base_element

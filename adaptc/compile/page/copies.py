@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from adaptc.compile.page.context import KEPT, PageContext
@@ -18,6 +17,7 @@ from adaptc.core.facts import FactKind
 from adaptc.core.model import FORMATS, Action
 from adaptc.core.shortage import raise_shortage
 from adaptc.core.urls import is_rooted
+from adaptc.core.values import dataclass
 from adaptc.formats.css.images import ImageDeclaration, image_declarations
 from adaptc.formats.css.references import quote_url
 from adaptc.formats.html.syntax import ImageCandidate, parse_srcset, serialise_srcset

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.case import Case
@@ -16,6 +15,7 @@ from adaptc.compile.analyse.decorations.surroundings import ATTRIBUTE, read_tags
 from adaptc.compile.page.context import PageContext, is_isolated
 from adaptc.compile.view import View
 from adaptc.core.urls import Reach, join
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.html.edit import Editor, EditRefused
 
 if TYPE_CHECKING:

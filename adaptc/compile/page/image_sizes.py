@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from adaptc.browser.evidence import ImageSeen, PageEvidence
+from adaptc.core.values import dataclass
 from adaptc.formats.css.rules import GROUPS, Item, sheet_items
 from adaptc.formats.css.sheet_text import beyond_limits
 from adaptc.formats.css.visibility import split_selectors

@@ -12,7 +12,6 @@ import binascii
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote_to_bytes
 
@@ -22,6 +21,7 @@ from adaptc.core import media
 from adaptc.core.digest import digest_bytes
 from adaptc.core.model import Role
 from adaptc.core.urls import Reach, SiteAddress, document_base, join
+from adaptc.core.values import dataclass, field
 from adaptc.formats.css.images import image_declarations
 from adaptc.formats.css.references import css_references
 from adaptc.formats.css.sheet_text import decode_sheet

@@ -9,7 +9,6 @@ a choice: they are weights of the sums by which the multiplier is found, and no 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import TYPE_CHECKING
@@ -20,6 +19,7 @@ from adaptc.compile.page.image_labels import labelled_images
 from adaptc.compile.page.image_sizes import ShownImages
 from adaptc.compile.view import DerivedFile, DerivingView, Options
 from adaptc.core import media
+from adaptc.core.values import dataclass
 from adaptc.formats.image.score import MODERATE, TEXT_SCALE
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from adaptc.compile.page.context import PageContext, page_context, script_source
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.page.transfer_sizes import compressed_size
 from adaptc.compile.view import View
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.html.document import Page, page_of_markup, parse_bare
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.reader_text import turn_round

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Role
 from adaptc.core.urls import Reach, is_rooted, join, path_in_host, relative_url, rooted_url
+from adaptc.core.values import dataclass
 from adaptc.formats.css.flatten import ImportedSheet
 from adaptc.formats.css.fonts import is_font_service
 from adaptc.formats.css.imports import BUDGET

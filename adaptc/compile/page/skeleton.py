@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from turbohtml import Element
 
@@ -18,6 +17,7 @@ from adaptc.compile.page.context import is_isolated
 from adaptc.core.digest import digest_parts
 from adaptc.core.model import Role
 from adaptc.core.urls import document_base
+from adaptc.core.values import dataclass, field, replace
 from adaptc.formats.html.document import Irreversible, parse_bare, read_page
 from adaptc.formats.html.references import base_href, references
 from adaptc.formats.html.syntax import class_names

@@ -6,7 +6,6 @@ import base64
 import binascii
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, is_isolated
@@ -21,6 +20,7 @@ from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.model import EMBEDDED, Action, Role
 from adaptc.core.urls import document_base, quote_path
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.css.references import CssReference, css_references, rewrite_urls
 from adaptc.formats.html.document import Irreversible, parse, read_page
 from adaptc.formats.html.edit import Editor, EditRefused

@@ -7,7 +7,6 @@ A hint for a file that the page never loaded by itself stays: a script may load 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from adaptc.compile.page.sheets import page_sheets, paths_in_sheets, sheet_refer
 from adaptc.compile.view import Options, View
 from adaptc.core.model import Action, Role
 from adaptc.core.urls import host_of, join
+from adaptc.core.values import dataclass
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import CONNECTIONS, is_style_sheet, rel_tokens

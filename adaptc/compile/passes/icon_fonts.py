@@ -10,7 +10,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +20,7 @@ from adaptc.compile.view import Options, View
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.core.urls import Reach
+from adaptc.core.values import dataclass
 from adaptc.formats.css.fonts import chosen_source, drop_missing_fonts, replace_font_sources
 from adaptc.formats.font import FontGlyphs, font_glyphs, subset_font
 from adaptc.formats.html.edit import Editor

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -35,6 +34,7 @@ from adaptc.compile.page.sheets import (
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action, Role
+from adaptc.core.values import dataclass
 from adaptc.formats.css.sheet_text import escape_for_style_element, is_balanced
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import is_style_sheet, preloads, rel_tokens

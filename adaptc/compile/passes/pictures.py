@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from typing import TYPE_CHECKING
@@ -26,6 +25,7 @@ from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.dimensions import is_styled, natural_size
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
+from adaptc.core.values import dataclass
 from adaptc.formats.css.images import image_declarations
 from adaptc.formats.css.rules import GROUPS, Item, sheet_items
 from adaptc.formats.css.selectors import required_names, selector_names, static_selectors

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from adaptc.compile.analyse.decorations.case import Case
 from adaptc.compile.analyse.decorations.evidence import DecidedUsage, ImageEvidence, UseEvidence
@@ -24,6 +23,7 @@ from adaptc.compile.page.pricing import Pricing
 from adaptc.compile.page.sheets import declares_encoding, is_utf8
 from adaptc.compile.view import Asset, DerivingView, Options, Outcome
 from adaptc.core.model import Action
+from adaptc.core.values import dataclass
 from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
 from adaptc.formats.html.syntax import name_words
 

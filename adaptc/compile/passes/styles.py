@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from adaptc.compile.page.context import KEPT
 from adaptc.compile.page.sheets import Rebase, SheetLoader, declares_encoding, is_utf8
 from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.model import Action
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.css.flatten import flatten
 from adaptc.formats.css.minify import minify_sheet
 from adaptc.formats.css.prefixes import drop_dead_prefixes

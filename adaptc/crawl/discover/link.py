@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
 from adaptc.core.model import EMBEDDED, Reference, Role
+from adaptc.core.values import dataclass, field
 from adaptc.crawl.http import Head
 from adaptc.crawl.scope import ScopeOptions
 from adaptc.crawl.weburl import directory_of, resolved, without_parameters

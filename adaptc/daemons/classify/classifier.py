@@ -15,9 +15,9 @@ The state is mutable: at 150,000 lines a second there is no time to copy it. Est
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from adaptc.core.values import dataclass, field
 from adaptc.daemons.classify.hits import Hit, container
 from adaptc.daemons.classify.prefixes import Network, Prefixes, address_of, cluster_of
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.config.schema import InvalidValue, Schema, duration, flag, number, one_or_more, path, subset_of, text, whole
+from adaptc.core.values import dataclass
 from adaptc.daemons.classify.classifier import Classifier, Limits, Rules
 from adaptc.daemons.classify.prefixes import Prefixes, read_routes
 from adaptc.daemons.classify.tables import WRITERS

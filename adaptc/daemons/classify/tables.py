@@ -15,10 +15,10 @@ import ipaddress
 import os
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from adaptc.core.values import dataclass
 from adaptc.daemons.classify.classifier import CLASSES, NORMAL, Classifier, Estimate
 from adaptc.daemons.classify.prefixes import Network, address_of
 from adaptc.daemons.run_directory import RunDirectory

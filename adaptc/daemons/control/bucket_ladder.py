@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from adaptc.core.values import dataclass, replace
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.serve import state_directory
 from adaptc.serve.capacity.rungs import Rung

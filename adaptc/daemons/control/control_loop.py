@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+
+from adaptc.core.values import dataclass, replace
 
 # ---- the PI controller of m (section 4.4 of the paper), tuned in closed form and discretised by Tustin's rule
 #

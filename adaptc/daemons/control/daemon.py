@@ -10,10 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from adaptc.core.values import asdict, dataclass, field, replace
 from adaptc.daemons.control.bucket_ladder import BUCKETS, REJECT, bucket_levels, write_buckets
 from adaptc.daemons.control.control_loop import Loop
 from adaptc.daemons.control.load_meter import LoadUnknown, LogMeter, Meter, Silent

@@ -9,10 +9,10 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from adaptc.core.values import dataclass
 from adaptc.daemons.classify.hits import container
 from adaptc.daemons.control.machine import GROWTH, SMOOTHING, Load
 from adaptc.daemons.follow import Follower, Mark

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
+from adaptc.core.values import dataclass, field, replace
 from adaptc.daemons.control.bucket_ladder import Ladder
 from adaptc.daemons.control.control_loop import FEW, SIGMAS, Gradient, Loop, advance, observed, tuned, unexplained
 from adaptc.serve.capacity.utilization import Cost, Estimator, Guarantee, Ratio, allocations, learn, priority_target

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from adaptc.config.schema import (
 )
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass, field, replace
 from adaptc.daemons.control.bucket_ladder import ladder_from
 from adaptc.daemons.control.machine import Machine, Site, Tuning
 from adaptc.daemons.mode import MODE_CHECKS, ModeSettings

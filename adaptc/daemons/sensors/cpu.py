@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from adaptc.core.values import dataclass, field
 from adaptc.serve.calibrate.cpu_time import allowed_cpus, cpu_quota, fields_of, own_cpu_of
 
 CGROUPS = Path("/sys/fs/cgroup")

@@ -9,10 +9,10 @@ TCP connections are read here, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adaptc.core.values import dataclass, field
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
 from adaptc.daemons.sensors.status_page import ServerStatus, StatusReader, Unanswered

@@ -11,9 +11,10 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass, field, replace
 from http.client import HTTPException
 from typing import Protocol
+
+from adaptc.core.values import dataclass, field, replace
 
 TIMEOUT = 5.0  # seconds after which an answer is given up; nobody waits for it
 _LARGEST = 1 << 20  # bytes; a scoreboard of 20,000 workers is 20 kB

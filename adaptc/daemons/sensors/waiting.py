@@ -11,12 +11,12 @@ import math
 import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
 from adaptc.config.schema import Check, number
+from adaptc.core.values import dataclass, field
 from adaptc.daemons.sensors.cpu import CGROUPS, PROC, parent_of, processes_in, processes_of
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from adaptc.core.values import dataclass
 from adaptc.daemons.control.bucket_ladder import BUCKETS, write_buckets
 from adaptc.daemons.mode import FRESH, ModeEnvironment, keep
 from adaptc.daemons.reporter import figures_of

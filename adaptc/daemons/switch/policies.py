@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import reduce
 from typing import Generic, Protocol, TypeVar
 
+from adaptc.core.values import dataclass, field, replace
 from adaptc.daemons.sensors.panel import Sample
 
 

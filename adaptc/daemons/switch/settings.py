@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from adaptc.config.schema import InvalidValue, Schema, duration, number, one_of, pair, path, read_settings, whole
 from adaptc.config.toml import TomlSource
+from adaptc.core.values import dataclass, field, fields
 from adaptc.daemons.mode import MODE_CHECKS, ModeSettings
 from adaptc.daemons.sensors import LIMIT_SENSORS
 from adaptc.daemons.switch.policies import Gopshtein, Policy, Steady

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass
 
 
 class Meaning(Enum):

@@ -9,11 +9,11 @@ import sys
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from io import BufferedIOBase, BufferedReader
 from typing import cast
 
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.values import dataclass, field
 from adaptc.formats.accesslog.parser import Entry, LineParser
 
 STANDARD_INPUT = "-"

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain as joined
 from typing import Protocol
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.css.imports import Conditions, Statement, head_statements, import_target, parse_conditions
 from adaptc.formats.css.references import CssReference, css_references, rewrite_urls
 from adaptc.formats.css.sheet_text import at_keywords, beyond_limits, ends_between_rules, is_balanced
@@ -110,7 +110,7 @@ class _Item:
     comments: str
     location: Location
     url: str | None = None
-    conditions: Conditions = Conditions()  # noqa: RUF009 (frozen)
+    conditions: Conditions = Conditions()
     parts: _Parts | None = None
     reason: str | None = None
     cuts: frozenset[str] = frozenset()

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Protocol
 
+from adaptc.core.values import dataclass
 from adaptc.formats.css.imports import head_imports
 from adaptc.formats.css.references import CssReference, css_references, quote_url
 from adaptc.formats.css.rules import Item, declaration_items, sheet_items

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from adaptc.core.model import Role
+from adaptc.core.values import dataclass, field
 from adaptc.formats.css.fonts import idle_sources
 from adaptc.formats.css.references import CssReference, css_references
 from adaptc.formats.css.rules import Item, sheet_items

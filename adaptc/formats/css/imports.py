@@ -6,9 +6,9 @@ And how much of each other sheets may import.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from adaptc.core.values import dataclass
 from adaptc.formats.css.scanner import CLOSERS, DENSE, Kind, Token, next_token, skip_between_rules, skip_gap
 
 

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from adaptc.core.values import dataclass, field
 from adaptc.formats.css.outline import TOGETHER, Entry, Outlines, OutlineTooLargeError
 from adaptc.formats.css.rules import Item, sheet_items
 from adaptc.formats.css.sheet_text import at_keywords, beyond_limits

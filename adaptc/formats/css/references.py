@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from adaptc.core.model import Role
+from adaptc.core.values import dataclass
 from adaptc.formats.css.imports import head_imports
 from adaptc.formats.css.scanner import (
     CLOSERS,

@@ -11,8 +11,9 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
+
+from adaptc.core.values import dataclass
 
 NEWLINE = r"(?:\r\n|[\n\r\f])"
 SPACE = r"[ \t\n\r\f]"

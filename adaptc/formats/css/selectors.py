@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from adaptc.core.values import dataclass
 from adaptc.formats.css.scanner import NAME, SPACE, unescape
 
 __all__ = ["AddressSelectors", "name_selector", "required_names", "selector_names", "static_selectors"]

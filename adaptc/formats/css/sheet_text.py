@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from adaptc.core.values import dataclass
 from adaptc.formats.css.plain import is_plain, plain_comments, plain_rule_end
 from adaptc.formats.css.scanner import (
     CLOSERS,

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import groupby
 
 from turbohtml import Document, Element, Text
 
+from adaptc.core.values import dataclass, field
 from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, is_hidden
 
 __all__ = ["NO_CARDS", "Cards", "find_cards"]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 
 from turbohtml import Document, Element, Node, Text
 
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import is_limited_quirks, is_quirks
 from adaptc.formats.html.forms import Request, control_type, find_forms

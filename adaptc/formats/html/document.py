@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import turbohtml
@@ -24,6 +23,7 @@ from turbohtml import (
     tokenize,
 )
 
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.html.encoding import (
     BYTE_ORDER_MARKS,
     PRESCANNED,

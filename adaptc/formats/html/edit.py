@@ -10,11 +10,11 @@ rewriters silently broke a fifth.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from turbohtml import Document, Element, Namespace, Text
 
+from adaptc.core.values import dataclass, field, replace
 from adaptc.formats.html.document import normalise_newlines, parse, parse_bare, parse_equal, scripting_modes, serialise
 from adaptc.formats.html.encoding import PRESCANNED, declared_label, early_encoding
 from adaptc.formats.html.mutate import (

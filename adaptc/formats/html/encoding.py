@@ -13,10 +13,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 
 import turbohtml
+
+from adaptc.core.values import dataclass
 
 PRESCANNED = 1024  # bytes that the prescan reads
 FALLBACK = "windows-1252"

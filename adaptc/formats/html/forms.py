@@ -10,10 +10,10 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from turbohtml import Document, Element
 
+from adaptc.core.values import dataclass
 from adaptc.formats.html.syntax import ascii_lower, attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import fold_space, icon_name, image_text, is_followable, is_hidden, is_icons
 

@@ -7,11 +7,11 @@ the same. When no main content stands out, there is none: a reader then gets eve
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from turbohtml import Document, Element, Node, Text
 
+from adaptc.core.values import dataclass
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.syntax import class_names, class_words, name_words, vocabulary
 from adaptc.formats.html.visible_text import (

@@ -7,10 +7,10 @@ scripting.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from turbohtml import Comment, Doctype, Document, Html, Minify, Namespace, Node, Text
 
+from adaptc.core.values import dataclass
 from adaptc.formats.html.document import (
     doctype_source,
     is_forced_quirks,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from turbohtml import Document, DocumentFragment, Element, Namespace, Node, SourceLocation, Text, parse_fragment
 
+from adaptc.core.values import dataclass, field
 from adaptc.formats.html.syntax import (
     DROPS_NEWLINE,
     IMPLIED_END,

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
+from adaptc.core.values import dataclass
 from adaptc.formats.html.cascade import HIDING, Cascade
 from adaptc.formats.html.forms import Forms, control_type, find_forms
 from adaptc.formats.html.idle import consent_bars

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from turbohtml import Comment, Document, Element, SelectorSyntaxError, Text
 
+from adaptc.core.values import dataclass
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.syntax import attribute_markup, class_words, text_markup
 from adaptc.formats.script.evaluate import Evaluator

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
+
+from adaptc.core.values import dataclass
 
 if TYPE_CHECKING:
     from turbohtml import Element

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
+
+from adaptc.core.values import dataclass
 
 __all__ = ["has_template_attribute", "template_mark"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from adaptc.core import media
 from adaptc.core.model import FORMATS, Effort
 from adaptc.core.shortage import raise_shortage
+from adaptc.core.values import dataclass
 from adaptc.formats.image import png
 from adaptc.formats.image.lossy import AVIF, WEBP, Encoder, lossy
 from adaptc.formats.image.probe import BROKEN, LIMIT_PIXELS, ImageFacts, Refusal, open_image, probe

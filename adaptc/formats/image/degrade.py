@@ -8,12 +8,12 @@ score.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
 from adaptc.core import media
 from adaptc.core.model import Effort
+from adaptc.core.values import dataclass
 from adaptc.formats.image.lossy import WEBP_METHODS, encode_jpeg, encode_png, finish_png, search_quality
 from adaptc.formats.image.score import Reference, sample_rows
 from adaptc.formats.image.vips import load, to_pillow

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
 from adaptc.core import media
 from adaptc.core.model import Effort
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.degrade import (
     COPY_FORMATS,

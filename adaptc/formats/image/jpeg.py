@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from adaptc.core.values import dataclass
 
 SOI, EOI, SOS = 0xD8, 0xD9, 0xDA
 APP0, APP1, APP2, APP14, APP15, COM = 0xE0, 0xE1, 0xE2, 0xEE, 0xEF, 0xFE

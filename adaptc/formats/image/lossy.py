@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import log
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from adaptc.core import media
 from adaptc.core.facts import BoundedCache
 from adaptc.core.model import Effort
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.exact import exact_png, jpeg_refusal
 from adaptc.formats.image.probe import ImageFacts, Refusal, broken, orientation_exif, read_exif, unchanged

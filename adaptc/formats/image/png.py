@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING, cast
 
 from adaptc.core.shortage import raise_shortage
+from adaptc.core.values import dataclass
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -12,12 +12,12 @@ import importlib
 import io
 import struct
 import zlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.shortage import Shortage, raise_shortage
+from adaptc.core.values import dataclass
 from adaptc.formats.image import jpeg, png
 
 if TYPE_CHECKING:

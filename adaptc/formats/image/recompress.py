@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from adaptc.core import media
@@ -13,6 +12,7 @@ from adaptc.core.facts import BoundedCache
 from adaptc.core.libraries import identify
 from adaptc.core.model import Effort
 from adaptc.core.shortage import raise_shortage
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.image import jpeg
 from adaptc.formats.image.exact import exact_jpeg, exact_png, keeps_jpeg_colours, keeps_png_colours
 from adaptc.formats.image.lossy import ENCODERS, Encoder, lossy

@@ -11,8 +11,9 @@ smallest image; in numpy, 70 to 150.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
+
+from adaptc.core.values import dataclass
 
 if TYPE_CHECKING:
     from PIL import Image

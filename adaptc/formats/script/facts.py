@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import chain, pairwise
 
 from adaptc.core.facts import FactKind
 from adaptc.core.urls import NOWHERE, host_and_path, unquote_path
+from adaptc.core.values import dataclass, field
 from adaptc.formats.script.addresses import changes_images, draws_parts, touches_addresses
 from adaptc.formats.script.inert import Inertness, find_inertness
 from adaptc.formats.script.introspection import (

@@ -7,9 +7,9 @@ name that is not known here may do anything. Whatever a script writes out counts
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from itertools import chain, pairwise
 
+from adaptc.core.values import dataclass
 from adaptc.formats.script.lexer import Kind
 from adaptc.formats.script.script import Script
 

@@ -7,10 +7,10 @@ count: their addresses are relative to the page (HTML, 10.2.6.3), and ``importSc
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from adaptc.core.values import dataclass
 from adaptc.formats.script.script import Script
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from itertools import count, pairwise, product
 
+from adaptc.core.values import dataclass, field
 from adaptc.formats.script.lexer import OPERATOR_WORDS, Kind, Token, tokenize
 
 # A loop over all pairs of bindings that share a name takes too long

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
+from adaptc.core.values import dataclass
 from adaptc.formats.script.lexer import Kind, unescape
 from adaptc.formats.script.names import DATASET, hyphenated
 from adaptc.formats.script.script import Script

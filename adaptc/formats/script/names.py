@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
+from adaptc.core.values import dataclass
 from adaptc.formats.script.lexer import Kind
 from adaptc.formats.script.script import Script, string_content
 

@@ -9,9 +9,10 @@ import html
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import unquote
+
+from adaptc.core.values import dataclass, field
 
 # Stands in what is written for the year of today, which no build may know
 YEAR = "\ue000"

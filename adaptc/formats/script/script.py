@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain, compress
 from operator import and_, not_
 
+from adaptc.core.values import dataclass
 from adaptc.formats.script.lexer import Kind, kind_of, scan, unescape
 
 __all__ = ["Script", "is_string", "string_content"]

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.values import dataclass
 from adaptc.formats.svg.parse import (
     EDITOR_NAMESPACES,
     SVG_NAMESPACE,

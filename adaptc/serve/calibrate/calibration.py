@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import reduce
 
 from adaptc.compile.engine.reporting import Progress
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.urls import quote_path
+from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import BuiltResource, Manifest, last_manifest
 from adaptc.serve.calibrate.cpu_time import Reading, ServerProcesses, allowed_cpus, check_process
 from adaptc.serve.calibrate.experiments import (

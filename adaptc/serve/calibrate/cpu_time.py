@@ -12,10 +12,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass
 from adaptc.serve.capacity.utilization import Cost
 
 PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")

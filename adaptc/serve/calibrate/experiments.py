@@ -8,11 +8,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.urls import quote_path
+from adaptc.core.values import dataclass, field, replace
 from adaptc.serve.calibrate.cpu_time import NOTHING_READ, Reading, ServerProcesses
 from adaptc.serve.calibrate.load_client import Job, LoadClient, Outcome, View
 from adaptc.serve.calibrate.page_views import PageView

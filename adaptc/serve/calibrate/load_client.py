@@ -14,11 +14,11 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from adaptc.core.interpreter import hide_working_directory
+from adaptc.core.values import dataclass, field
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

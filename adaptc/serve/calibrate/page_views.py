@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from adaptc.compile.engine.state.results import UnitResult
 from adaptc.compile.engine.state.state import State, last_build
@@ -14,6 +13,7 @@ from adaptc.config.rulebook import load_levels
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY
+from adaptc.core.values import dataclass
 from adaptc.report.collector import Collector
 from adaptc.report.manifest import Manifest
 from adaptc.serve.calibrate.testbed import FEWEST, LARGE, MOST, MOST_BYTES, ORIGINAL, SampleFiles

@@ -13,7 +13,6 @@ import os
 import platform
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from typing import Any
 from adaptc.config.config import ServeConfig
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.fs import write_atomic
+from adaptc.core.values import asdict, dataclass, field
 from adaptc.core.version import VERSION
 from adaptc.serve.capacity.utilization import Cost
 from adaptc.serve.launch import program_of, run_quietly

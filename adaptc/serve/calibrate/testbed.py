@@ -10,13 +10,13 @@ import random
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, IDENTITY, TOKENS, name_in_tree
 from adaptc.core.urls import quote_path
+from adaptc.core.values import dataclass, replace
 from adaptc.serve.calibrate.cpu_time import ServerProcesses
 from adaptc.serve.launch import settle
 from adaptc.serve.policy import REJECT, Policy

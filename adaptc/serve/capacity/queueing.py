@@ -14,7 +14,8 @@ Times are in seconds, sizes in bytes, lines in bits per second.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from adaptc.core.values import dataclass
 
 # ---- 1. a shared server
 

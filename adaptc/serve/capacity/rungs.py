@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from adaptc.core.values import dataclass
 from adaptc.report.manifest import Manifest
 from adaptc.serve.capacity.queueing import (
     BACKBONE,

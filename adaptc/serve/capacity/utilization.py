@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+
+from adaptc.core.values import dataclass, replace
 
 # Aperiodic tasks under deadline-monotonic scheduling meet their deadlines below 1 / (1 + sqrt(1/2)) = 0.5858
 # (section 4.1, rounded down there).

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
@@ -12,6 +11,7 @@ from adaptc.core.digest import digest_bytes
 from adaptc.core.media import HTML
 from adaptc.core.model import MEDIA_TYPES, TOKENS, is_dictionary, is_negotiable, token_of
 from adaptc.core.urls import quote_path, unquote_path
+from adaptc.core.values import dataclass, field
 from adaptc.formats.codings import CodingError, decode
 from adaptc.serve.policy import LABELS, PRIVATE, Policy, page_label
 from adaptc.serve.server import Launcher

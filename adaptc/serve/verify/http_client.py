@@ -10,8 +10,9 @@ import contextlib
 import socket
 import ssl
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import BinaryIO
+
+from adaptc.core.values import dataclass, field
 
 DEPTH = 16  # requests in flight
 PATIENCE = 30.0  # seconds without a byte

@@ -7,11 +7,11 @@ import multiprocessing
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.core.fs import remove
 from adaptc.core.interpreter import hide_working_directory
+from adaptc.core.values import dataclass
 from adaptc.serve import state_directory
 from adaptc.serve.policy import IDLE, REJECT, Policy
 from adaptc.serve.verify.negotiation import OFF

@@ -7,7 +7,6 @@ must not confirm itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 from adaptc.core.model import (
@@ -19,6 +18,7 @@ from adaptc.core.model import (
     dictionary_coding,
     is_dictionary_coding,
 )
+from adaptc.core.values import dataclass
 from adaptc.report.manifest import BuiltResource
 
 ORIGINAL = "original"  # the docroot's file

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from adaptc.core import media
 from adaptc.core.urls import quote_path
+from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import BuiltResource, Manifest
 from adaptc.serve.policy import Policy
 from adaptc.serve.server import Server

@@ -9,7 +9,6 @@ import contextlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -21,6 +20,7 @@ from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.digest import digest_bytes
 from adaptc.core.media import HTML
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY, name_in_tree
+from adaptc.core.values import dataclass, field, replace
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.serve.accounts import account_of, refusals
 from adaptc.serve.launch import settle, unprivileged_user

@@ -11,7 +11,6 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.compile.engine.state.state import last_build
@@ -19,6 +18,7 @@ from adaptc.compile.engine.trees.output import TIMES
 from adaptc.config.config import MIRRORS, Config
 from adaptc.core.fs import keep_private
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, MEDIA_TYPES, PRIVATE, TOKENS, is_negotiable, name_in_tree
+from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import BuiltResource
 from adaptc.serve.emitter import create_state, render
 from adaptc.serve.launch import Running, launcher_of, program_of, running

@@ -10,7 +10,6 @@ import os
 import sqlite3
 import stat
 from collections.abc import Callable, Container, Iterator, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 
 from adaptc.compile.engine.builder import DryRun, Scan, dry_run, scan_docroot
@@ -27,6 +26,7 @@ from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.digest import digest_file
 from adaptc.core.model import Resource
+from adaptc.core.values import dataclass, field
 from adaptc.report.manifest import MANIFEST, last_manifest
 from adaptc.workflow.api import build, build_spec, engine_of
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote_from_bytes
 
 from adaptc.core.diagnostics import KINDS, Diagnostic, Severity, printable
+from adaptc.core.values import dataclass
 from adaptc.core.version import VERSION
 
 if TYPE_CHECKING:

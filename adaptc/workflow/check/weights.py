@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from adaptc.config.budgets import Budget
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
 from adaptc.core.quantities import written_bytes, written_count
+from adaptc.core.values import dataclass, field
 from adaptc.report.collector import group_of
 from adaptc.report.manifest import BuiltResource, Manifest, PageCost, read_manifest
 from adaptc.site.selection import translated

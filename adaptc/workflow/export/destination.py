@@ -15,7 +15,6 @@ import json
 import os
 import shutil
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,6 +22,7 @@ from adaptc.compile.engine.reporting import Progress
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose, printable
 from adaptc.core.digest import digest_parts
 from adaptc.core.fs import TEMPORARY, is_inside, remove, remove_empty_directories, write_atomic
+from adaptc.core.values import dataclass, field
 
 LISTED = 5  # names in an error
 SECOND = 10**9

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.compile.engine.cache.store import Store
@@ -14,6 +13,7 @@ from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.model import OWN_DIRECTORY, PRIVATE
 from adaptc.core.quantities import written_plural
+from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.api import build_spec, plan
 from adaptc.workflow.export.destination import ExportRecord, Item, refuse_foreign_directory, write_items

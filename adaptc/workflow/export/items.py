@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose, printable
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, OWN_DIRECTORY, is_dictionary, name_in_tree
+from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import BuiltResource, Manifest
 from adaptc.workflow.export.destination import Item
 

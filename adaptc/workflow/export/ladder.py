@@ -16,8 +16,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, cast
 
@@ -27,8 +25,10 @@ from adaptc.compile.engine.state.state import last_build
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.fs import package_file
 from adaptc.core.model import CODINGS, IDENTITY, OWN_DIRECTORY, Effort
 from adaptc.core.urls import SiteAddress, is_at_or_below, quote_path
+from adaptc.core.values import dataclass
 from adaptc.report.manifest import Manifest
 from adaptc.serve.policy import LABELS, PAGES, identifier, shared_fields, title_of
 from adaptc.site.header_rules import addresses_of
@@ -233,10 +233,9 @@ def withdrawn_script() -> bytes:
 def _script(name: str, settings: Mapping[str, object], adapter: str = "") -> bytes:
     from adaptc.formats.script.minify import minify_script
 
-    templates = resources.files("adaptc.templates")
-    text = (templates / name).read_text("utf-8")
+    text = package_file("adaptc.templates", name).read_text("utf-8")
     for word, part in (("CHOICE", "ladder-choice.js"), ("RULES", "edge-rules.js"), ("ADAPTER", adapter)):
-        text = text.replace(f"{word}\n", (templates / part).read_text("utf-8") if part else "", 1)
+        text = text.replace(f"{word}\n", package_file("adaptc.templates", part).read_text("utf-8") if part else "", 1)
     text = text.replace("SETTINGS", json.dumps(settings, separators=(",", ":")), 1)
     return (minify_script(text) or text).encode("ascii")
 

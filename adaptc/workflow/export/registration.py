@@ -8,13 +8,13 @@ export until they visit another page.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.urls import Reach, SiteAddress, document_base, relative_url
+from adaptc.core.values import dataclass, replace
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.cache.store import Store

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from adaptc.compile.pipeline import passes_with
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass, field
 
 Tables = Mapping[str, Mapping[str, Any]]
 

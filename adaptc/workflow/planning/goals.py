@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from adaptc.config.config import CostConfig
 from adaptc.config.schema import InvalidValue, seconds, size
 from adaptc.config.toml import nearest
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass
 from adaptc.report.figures import capacity_factor
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import takewhile
 from math import log
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from adaptc.compile.engine.reporting import Progress, Silent
 from adaptc.config.config import with_severities
 from adaptc.config.toml import parse_toml
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.values import dataclass
 from adaptc.workflow.planning.candidates import FRAMES, PRICES, Candidate, Frame, Keeps
 from adaptc.workflow.planning.goals import PageMean, page_cost
 from adaptc.workflow.planning.trials import Trial, Trials

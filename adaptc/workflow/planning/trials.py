@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ from adaptc.compile.page.page_harm import (
 )
 from adaptc.config.toml import TomlSource
 from adaptc.core.model import IDENTITY, PRIVATE
+from adaptc.core.values import dataclass, replace
 from adaptc.site.docroot import load_site
 from adaptc.workflow.api import build, build_spec
 from adaptc.workflow.planning.goals import PageMean

@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.core.fs import DiskTree
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, MEDIA_TYPES, OWN_DIRECTORY, TOKENS, name_in_tree
+from adaptc.core.values import dataclass
 
 ORIGINAL = "original"  # the docroot itself, without any level
 AUTOMATIC = "auto"  # the best coding that the browser accepts

@@ -12,9 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,8 +20,10 @@ from urllib.parse import urlsplit
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import UsageError, printable
+from adaptc.core.fs import package_file
 from adaptc.core.model import FORMATS, TOKENS
 from adaptc.core.urls import SiteAddress, quote_path, unquote_path
+from adaptc.core.values import dataclass, field, replace
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.site.selection import Selection
 from adaptc.workflow.preview.panes import Choice, FileSource, Pane, is_own_host, pane_of
@@ -121,7 +121,7 @@ class _RequestHandler(http.server.BaseHTTPRequestHandler):
     def _answer_own(self, path: str) -> None:
         if path in _ASSETS:
             name = _ASSETS[path]
-            content = resources.files("adaptc.templates").joinpath(name).read_bytes()
+            content = package_file("adaptc.templates", name).read_bytes()
             self._send(200, media.by_name(name) or media.BINARY, content)
         elif path == "/site.json":
             self._send(200, "application/json", json.dumps(self._site()).encode())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptc.config.config import PUBLISHED_ENCODINGS, PublishConfig
@@ -12,6 +11,7 @@ from adaptc.core import media
 from adaptc.core.digest import digest_file, digest_parts
 from adaptc.core.model import IDENTITY, MEDIA_TYPES, OWN_DIRECTORY, TOKENS
 from adaptc.core.remote import Headers
+from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import Manifest
 from adaptc.site.selection import translated
 from adaptc.workflow.export.destination import Item

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -23,6 +22,7 @@ from adaptc.core.fs import TEMPORARY, write_atomic
 from adaptc.core.model import PRIVATE
 from adaptc.core.remote import CONNECTIONS, Remote, RemoteFile
 from adaptc.core.urls import quote_path
+from adaptc.core.values import dataclass
 from adaptc.report.manifest import Manifest, last_manifest
 from adaptc.workflow.export.export import sendable, staleness
 from adaptc.workflow.export.items import export_items

@@ -10,11 +10,11 @@ import socket
 import threading
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from adaptc.core.diagnostics import Busy, Fault, RemoteError, UsageError
 from adaptc.core.remote import Headers, Remote, RemoteFile
+from adaptc.core.values import dataclass, field
 
 # ---- the record: an object by which the next publication finds what changed
 #

@@ -7,7 +7,6 @@ import dataclasses
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from adaptc.compile.engine.builder import digests_of
@@ -20,6 +19,7 @@ from adaptc.compile.engine.trees.gate import Gate, Pending
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.fs import DiskTree
+from adaptc.core.values import dataclass
 from adaptc.workflow.api import bring_up_to_date, engine_of
 from adaptc.workflow.watch.invalidation import Invalidator
 

@@ -10,7 +10,6 @@ import signal
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import FrameType
 
 from watchdog import events
@@ -23,6 +22,7 @@ from adaptc.compile.engine.trees.gate import BuildCancelled
 from adaptc.config.config import Config
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.shortage import Shortage, recognizing_shortage
+from adaptc.core.values import dataclass
 from adaptc.daemons.loop import notify
 from adaptc.workflow.api import engine_of
 from adaptc.workflow.watch.builder_session import BuilderSession, BuildOutcome

@@ -8,7 +8,8 @@ without events it builds the site with the best ones, which also writes manifest
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+
+from adaptc.core.values import dataclass
 
 # Files of one burst above which the site is built as a whole
 MOST_FILES = 40

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 from adaptc.compile.analyse.decorations.evidence import ImageEvidence, SiteUsage, UsageLookup, UseEvidence
 from adaptc.compile.analyse.decorations.rules import DecorationRules
+from adaptc.core.values import dataclass
 from adaptc.formats.html.syntax import name_words
 
 

@@ -9,12 +9,12 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import Flag
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adaptc.core import media
 from adaptc.core.shortage import raise_shortage
+from adaptc.core.values import dataclass, field, replace
 
 if TYPE_CHECKING:
     from PIL import Image

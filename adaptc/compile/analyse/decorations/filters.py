@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
+
+from adaptc.core.values import dataclass, field
 
 # What a page loads, by the name of the filter option; kinds that a build never sees match nothing
 KINDS = frozenset({

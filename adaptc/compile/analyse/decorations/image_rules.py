@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import tinycss2
 
 from adaptc.core.model import Role
+from adaptc.core.values import dataclass
 from adaptc.formats.css.references import IMAGE_SETS, css_references, may_have_references
 from adaptc.formats.css.sheet_text import beyond_limits, split_rules
 from adaptc.formats.css.visibility import is_of_state, may_match_screen, widths_of

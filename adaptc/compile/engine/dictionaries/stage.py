@@ -15,7 +15,6 @@ import dataclasses
 import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, cast
 
@@ -50,6 +49,7 @@ from adaptc.compile.engine.trees.gate import in_groups
 from adaptc.core.media import CSS, HTML, JS
 from adaptc.core.model import IDENTITY, Effort, is_dictionary, is_dictionary_coding, is_servable_coding
 from adaptc.core.urls import pattern_of
+from adaptc.core.values import dataclass
 from adaptc.formats.dictionary import MOST_BYTES
 
 if TYPE_CHECKING:

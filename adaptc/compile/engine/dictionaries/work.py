@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +23,7 @@ from adaptc.core.model import (
     dictionary_path,
     name_of_dictionary,
 )
+from adaptc.core.values import dataclass
 from adaptc.core.version import VERSION
 from adaptc.formats.codings import CodingError, recipe
 from adaptc.formats.dictionary import MOST_BYTES, DictionaryCodec, name_of

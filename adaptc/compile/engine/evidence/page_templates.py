@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from adaptc.browser.evidence import PageEvidence
 from adaptc.compile.analyse.decisions import NO_DECISIONS, EvidenceKey
@@ -27,6 +26,7 @@ from adaptc.core.fs import ChangedWhileRead, DiskTree
 from adaptc.core.imports import code_digest
 from adaptc.core.model import Role
 from adaptc.core.shortage import recognizing_shortage
+from adaptc.core.values import dataclass
 from adaptc.site.site import Site, Source
 
 _SHARED = (Role.STYLESHEET.value, Role.SCRIPT.value, Role.MODULE.value)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
 from typing import TYPE_CHECKING
 
 from adaptc.compile.engine.state.state import State
+from adaptc.core.values import astuple, dataclass
 
 if TYPE_CHECKING:
     from adaptc.browser.script_coverage import ScriptCoverage

@@ -6,7 +6,6 @@ import asyncio
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -29,6 +28,7 @@ from adaptc.compile.engine.state.state import State
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_parts
 from adaptc.core.urls import SiteAddress
+from adaptc.core.values import astuple, dataclass, replace
 from adaptc.site.header_rules import PageHeaders
 from adaptc.site.host_files import host_rules
 from adaptc.site.site import Site, Source

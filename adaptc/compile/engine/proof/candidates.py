@@ -9,7 +9,6 @@ import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
 from functools import lru_cache
 from types import TracebackType
 from typing import NamedTuple
@@ -25,6 +24,7 @@ from adaptc.compile.engine.unit.unit_builder import UnitBuilder
 from adaptc.compile.engine.workers.executor import Workers
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import IDENTITY, OWN_DIRECTORY
+from adaptc.core.values import dataclass, field
 from adaptc.site.site import Site
 
 # Seconds between two checks of whether a build is to stop

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 
 from adaptc.browser.answers import Server
 from adaptc.browser.chromium import Chromium, in_chromium
@@ -16,6 +15,7 @@ from adaptc.compile.engine.proof.prover import Levels
 from adaptc.compile.engine.proof.verdict import Answers
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.digest import digest_parts
+from adaptc.core.values import asdict, dataclass, field
 
 # Loads of each page at each level; the median counts
 _LOADS = 3

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from adaptc.browser.answers import ANYWHERE, Server
@@ -23,6 +22,7 @@ from adaptc.compile.engine.proof.verdict import UNLOADABLE, Answers, Case, Verdi
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.model import EMBEDDED
 from adaptc.core.urls import is_rooted
+from adaptc.core.values import dataclass, replace
 from adaptc.site.header_rules import HostRules
 from adaptc.site.site import Site
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, astuple, dataclass
 
 from adaptc.compile.analyse.demotions import Demotions
 from adaptc.compile.engine.state.results import pack_diagnostics, unpack_diagnostics
 from adaptc.compile.engine.state.state import State
 from adaptc.core.diagnostics import Diagnostic
+from adaptc.core.values import asdict, astuple, dataclass
 
 _KEY = "proof"
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from adaptc.browser.answers import Server, file_at
 from adaptc.browser.chromium import Chromium
@@ -28,6 +27,7 @@ from adaptc.compile.engine.state.state import Unit
 from adaptc.compile.pipeline import AlternatePass, AssetPass, Plan, SidecarPass, levels_above
 from adaptc.core.media import HTML
 from adaptc.core.model import FORMATS
+from adaptc.core.values import dataclass, field
 from adaptc.site.header_rules import PageHeaders
 from adaptc.site.site import Site
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from adaptc.browser.answers import Server
@@ -15,6 +14,7 @@ from adaptc.compile.engine.proof.records import ProvenView
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose, printable
 from adaptc.core.digest import digest_parts
 from adaptc.core.model import OWN_DIRECTORY
+from adaptc.core.values import dataclass, field
 
 UNLOADABLE = "unloadable"
 """The kind of difference where the original can be looked at, and the level cannot. Such a verdict is not stored."""

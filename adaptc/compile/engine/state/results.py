@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from adaptc.compile.analyse.facts import NO_CHECKS, Facts
 from adaptc.compile.analyse.styling import NO_STYLING, Background
 from adaptc.core.diagnostics import Diagnostic, Location, Severity
 from adaptc.core.facts import pack_facts, unpack_facts
 from adaptc.core.model import Action, is_dictionary, is_dictionary_coding
-from adaptc.formats.characters import NOTHING_WRITTEN
+from adaptc.core.values import dataclass, field, replace
+
+if TYPE_CHECKING:
+    from adaptc.compile.analyse.facts import Facts
 
 PRESENCE = "/presence/"
 """The prefix of a dependency on whether a file exists, and of which media type it is."""
@@ -210,6 +211,9 @@ def source_values(facts: Facts) -> dict[str, Any]:
 
 def source_facts(values: dict[str, Any], targets: tuple[str, ...] = ()) -> Facts:
     """Return the facts of ``source_values``."""
+    from adaptc.compile.analyse.facts import NO_CHECKS, Facts
+    from adaptc.formats.characters import NOTHING_WRITTEN
+
     return Facts(
         values["digest"],
         tuple((role, target) for role, target in values["embeds"]),

@@ -15,9 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from sys import intern
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from adaptc.compile.analyse.facts import Facts
 from adaptc.compile.engine.state.damage import discard, discard_foreign, is_as_left, leave, reason_of_damage
 from adaptc.compile.engine.state.results import (
     StoredFile,
@@ -32,6 +31,9 @@ from adaptc.compile.engine.state.results import (
 from adaptc.compile.engine.state.tables import check_state, create, open_existing, open_read_only
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import PRIVATE, Resource
+
+if TYPE_CHECKING:
+    from adaptc.compile.analyse.facts import Facts
 
 STATE_FILE = "state.sqlite"
 # Bytes of a path that SQLite opens: of its 512 it needs some for the names of its own files

@@ -10,13 +10,13 @@ import os
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 
 from adaptc.compile.engine.cache.store import time_of
 from adaptc.compile.engine.state.results import StoredFile
 from adaptc.compile.engine.state.state import State, TreeDirectories, TreeDirectory
 from adaptc.core.model import OWN_DIRECTORY, name_in_tree
+from adaptc.core.values import dataclass
 
 # The time of a directory that was removed meanwhile: no directory has it
 _GONE = -1

@@ -11,7 +11,6 @@ import dataclasses
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -21,6 +20,7 @@ from adaptc.compile.engine.state.state import Dependents, State, Unit
 from adaptc.compile.engine.trees.publish import Publisher
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import OWN_DIRECTORY
+from adaptc.core.values import dataclass
 
 if TYPE_CHECKING:
     pass

@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from adaptc.compile.analyse.demotions import Demotion
 from adaptc.compile.engine.cache.store import Store
@@ -22,6 +21,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
 from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.model import FORMATS, Action, is_negotiable
+from adaptc.core.values import dataclass
 from adaptc.core.version import VERSION
 from adaptc.site.site import Source
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from adaptc.compile.pipeline import BY_NAME, EditPass, Pass, Step, WholePagePass
 from adaptc.core import media
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.css.sheet_text import decode_sheet
 
 if TYPE_CHECKING:

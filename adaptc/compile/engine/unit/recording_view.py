@@ -6,7 +6,6 @@ Files that were looked up and are missing are dependencies, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from adaptc.compile.analyse.decisions import (
@@ -35,6 +34,7 @@ from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import ChangedWhileRead, Contents
 from adaptc.core.model import OWN_DIRECTORY
 from adaptc.core.urls import Reach
+from adaptc.core.values import dataclass
 from adaptc.formats.characters import FEATURES, shown_characters
 from adaptc.site.selection import Bounds, with_ancestors
 from adaptc.site.site import Site, SiteTarget, Source

@@ -6,7 +6,6 @@ import errno
 import os
 import pickle
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from adaptc.compile.view import Settings
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import place, write_atomic
+from adaptc.core.values import dataclass, replace
 from adaptc.site.source_table import SourceTable, write_table
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ as for its logo, where that saves more bytes than a request is worth. The files 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from adaptc.compile.view import REQUEST_BYTES
 from adaptc.core import media
 from adaptc.core.model import FORMATS, IDENTITY
 from adaptc.core.urls import document_base
+from adaptc.core.values import dataclass, field, replace
 from adaptc.formats.css.images import loaded_urls
 from adaptc.formats.css.references import imported_urls
 from adaptc.formats.css.sheet_text import decode_sheet

@@ -1,6 +1,6 @@
 """The medium of workers that have no directory in common with the build: a folder of the remote cache.
 
-Sources go there by their digests, in packs (``cache.packs``), with the artifacts that are known of them. A worker
+Sources go there by their digests, in packs (``cache.remote``), with the artifacts that are known of them. A worker
 fetches what a batch needs into a store of its own, and packs what it made; this process unpacks that into the cache. A
 batch comes with its own sources and what these embed; a worker that needs more says so, and gets the batch once more.
 
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import zstandard
 
-from adaptc.compile.engine.cache.packs import Place, pack_bundle, pack_index, read_index, unpack_bundle
+from adaptc.compile.engine.cache.remote import Place, pack_bundle, pack_index, read_index, unpack_bundle
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.cache.tracing import OBJECT, artifacts, put_artifact, trace_key
 from adaptc.compile.engine.unit.snapshot import SOURCES

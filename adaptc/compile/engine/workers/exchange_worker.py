@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zstandard
 
-from adaptc.compile.engine.cache.packs import Place, Span, pack_bundle, pack_index, spans_of, unpack_bundle
+from adaptc.compile.engine.cache.remote import Place, Span, pack_bundle, pack_index, spans_of, unpack_bundle
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.cache.tracing import OBJECT, RECORD, artifacts, put_artifact, record_name, trace_key
 from adaptc.compile.engine.state.results import UnitResult
@@ -28,6 +28,7 @@ from adaptc.core.diagnostics import RemoteError
 from adaptc.core.digest import digest_bytes
 from adaptc.core.fs import write_atomic
 from adaptc.core.remote import Headers, Remote
+from adaptc.core.values import dataclass
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.unit.snapshot import SharedSnapshot, Snapshot
@@ -62,7 +63,7 @@ class RemoteSnapshot(NamedTuple):
     sources: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class RemoteOrder:
     """A batch. ``digests`` are those of sources that the snapshot does not have, ``places`` where the sources are."""
 

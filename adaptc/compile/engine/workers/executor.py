@@ -10,13 +10,13 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from adaptc.compile.engine.workers.task import Batch, Lose, Work, build_batch, gather_batch
 from adaptc.core.media import CSS, JS, PNG, SVG
 from adaptc.core.shortage import Shortage, recognizing_shortage
+from adaptc.core.values import dataclass
 
 if TYPE_CHECKING:
     from adaptc.compile.engine.state.state import State, Unit

@@ -13,11 +13,11 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from adaptc.compile.engine.workers.task import Answer, LocalOrder, Lose, Order, Work, own_versions, perform, run_order
 from adaptc.core.shortage import Shortage
+from adaptc.core.values import dataclass, replace
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -18,7 +18,6 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from multiprocessing.spawn import get_executable
@@ -28,6 +27,7 @@ from typing import Any, Generic, TypeVar
 from adaptc.compile.engine.workers.task import Batch, Lose, Work
 from adaptc.compile.engine.workers.worker import DONE, ERROR, RESULT, SHORT, STUCK
 from adaptc.core.shortage import Shortage
+from adaptc.core.values import dataclass, field
 
 T = TypeVar("T")
 R = TypeVar("R")

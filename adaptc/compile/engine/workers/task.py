@@ -12,13 +12,13 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from adaptc.compile.pipeline import LIBRARIES
 from adaptc.core.libraries import versions_of
 from adaptc.core.shortage import Shortage, explain_shortage
+from adaptc.core.values import dataclass
 from adaptc.core.version import VERSION
 
 if TYPE_CHECKING:

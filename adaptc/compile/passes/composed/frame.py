@@ -7,11 +7,11 @@ its links lead. Each target is written once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 
 from turbohtml import Element
 
 from adaptc.compile.passes.composed.writer import Group, Link
+from adaptc.core.values import dataclass, field, replace
 from adaptc.formats.html.landmarks import NavigationLink
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, name_words, text_markup

@@ -7,7 +7,6 @@ laid over one. A logo that is drawn for a dark ground gets one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.view import DerivedFile, DerivingView
 from adaptc.core import media
 from adaptc.core.model import Action
+from adaptc.core.values import dataclass, field
 from adaptc.formats.css.references import css_references
 from adaptc.formats.html.syntax import attribute_markup, parse_srcset
 from adaptc.formats.html.visible_text import image_text

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 
 from turbohtml import Document, Element, Node
 
@@ -32,6 +31,7 @@ from adaptc.compile.passes.composed.witnesses import (
     without_site,
 )
 from adaptc.compile.passes.composed.writer import Group, Page, Site
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.forms import control_type, find_forms
@@ -119,7 +119,7 @@ def compose(
     title_of: TitleOf = lambda _: "",
     sheets_of: SheetsOf = lambda _: (),
     menus_of: MenusOf = lambda _: (),
-    settings: Settings = Settings(),
+    settings: Settings = Settings(),  # noqa: B008 (frozen)
     pictures: Pictures = NO_PICTURES,
 ) -> ComposedPage | str:
     """Compose the page at ``url_path`` anew; a string is the reason why it cannot be. Raises ``BadTemplate``.

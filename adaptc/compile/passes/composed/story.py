@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from turbohtml import Document, Element, Text
@@ -11,6 +10,7 @@ from turbohtml import Document, Element, Text
 from adaptc.compile.passes.composed.flow import HEADING_TAGS
 from adaptc.compile.passes.composed.frame import is_foot, is_head
 from adaptc.compile.passes.composed.witnesses import Statements, title_parts
+from adaptc.core.values import dataclass
 from adaptc.formats.html.landmarks import Landmarks, inner_navigation
 from adaptc.formats.html.syntax import class_words, vocabulary
 from adaptc.formats.html.visible_text import (

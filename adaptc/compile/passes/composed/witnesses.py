@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from html import unescape
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from adaptc.compile.page.context import PageContext
 from adaptc.compile.page.script_written import script_mounts
 from adaptc.compile.view import View
 from adaptc.core.facts import FactKind
+from adaptc.core.values import dataclass
 from adaptc.formats.html.landmarks import NavigationLink
 from adaptc.formats.html.syntax import class_words, resolve_references
 from adaptc.formats.html.visible_text import fold_space

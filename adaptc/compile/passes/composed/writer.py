@@ -10,7 +10,6 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from turbohtml import Document, Element, Text
 
 from adaptc.compile.passes.composed.flow import language_attributes
 from adaptc.compile.passes.composed.witnesses import page_title
+from adaptc.core.values import dataclass
 from adaptc.formats.html.document import is_forced_quirks, is_quirks, parse_bare
 from adaptc.formats.html.encoding import sniff_encoding
 from adaptc.formats.html.links import NO_ICON, rel_tokens

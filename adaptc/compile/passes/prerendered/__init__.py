@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib.resources import files as package_files
 from typing import TYPE_CHECKING
 
 from turbohtml import Element
@@ -37,6 +36,7 @@ from adaptc.compile.passes.prerendered.vitepress import (
     writes_headings,
 )
 from adaptc.compile.view import Options, View
+from adaptc.core.fs import package_file
 from adaptc.core.model import HELD_TYPE, Action
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
@@ -196,8 +196,8 @@ def _material_script() -> str:
     return _filled(f"({_source('adaptc.browser', 'material.js')})()")
 
 
-def _source(package: str | None, name: str) -> str:
-    return package_files(package).joinpath(name).read_text("utf-8").strip()
+def _source(package: str, name: str) -> str:
+    return package_file(package, name).read_text("utf-8").strip()
 
 
 def _filled(source: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, preloads_script, script_source
@@ -13,6 +12,7 @@ from adaptc.compile.passes.prerendered.vitepress import written_outlines
 from adaptc.compile.view import View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
+from adaptc.core.values import dataclass, replace
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.forms import Forms, control_type, find_forms
 from adaptc.formats.html.landmarks import find_landmarks

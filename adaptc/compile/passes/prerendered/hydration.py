@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adaptc.core.urls import host_and_path
+from adaptc.core.values import dataclass
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.references import ISLAND_SCRIPTS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -17,6 +16,7 @@ from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.core.urls import join
+from adaptc.core.values import dataclass, field
 from adaptc.formats.css.fonts import is_font_service
 from adaptc.formats.css.minify import escape_non_ascii
 from adaptc.formats.css.prune import LivePruning, prune_sheets

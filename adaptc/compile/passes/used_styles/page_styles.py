@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.model import Role
 from adaptc.core.urls import Reach, is_rooted
+from adaptc.core.values import dataclass
 from adaptc.formats.css.flatten import flatten
 from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced
 from adaptc.formats.html.edit import Editor

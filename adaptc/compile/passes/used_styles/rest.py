@@ -18,12 +18,12 @@ import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
-from importlib.resources import files
 from itertools import chain
 
 from adaptc.compile.passes.used_styles.page_styles import PageStyle
+from adaptc.core.fs import package_file
+from adaptc.core.values import dataclass
 from adaptc.formats.css.prune import LivePruning
 from adaptc.formats.html.syntax import attribute_markup
 
@@ -184,7 +184,7 @@ def _template(*flags: bool) -> str:
     """Return the script without the parts that certain values need."""
     from turbohtml.clean import JSMinify, minify_js
 
-    source = files(__package__).joinpath("wait.js").read_text("utf-8")
+    source = package_file(__package__, "wait.js").read_text("utf-8")
     values = dict(zip(_FLAGS, flags, strict=True))
     decided = _PLACE.sub(lambda match: _literal(values[match[0]]) if match[0] in values else match[0], source)
     return minify_js(decided, JSMinify(mangle=True, fold=True))
