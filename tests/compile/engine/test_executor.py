@@ -78,7 +78,7 @@ def test_isolated_work_is_never_done_here() -> None:
 def test_a_pool_that_was_started_gets_few_units_too_in_batches_for_all() -> None:
     pool = Inline()
     workers = Workers(pool)
-    assert len(list(workers.run(doubled, "snapshot", units(*[1] * 96), lost))) == 96
+    assert len(list(workers.run(doubled, "snapshot", units(*[1] * 192), lost))) == 192
     pool.batches.clear()
     assert sorted(workers.run(doubled, "snapshot", units(*[100] * 16), lost)) == sorted(
         2 * name for name, _ in units(*[1] * 16)

@@ -26,8 +26,8 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 # Below this many units, and bytes of pages, the start of a pool (0.5 s: workers load the passes) costs more than it
-# saves: 82 files of documentation take 1.1 s of CPU in this process, and 2.0 in three
-_WORTH_A_POOL = 96
+# saves: 82 files of documentation at three levels take 1.1 s of CPU and 1.2 s in this process, 1.4 and 1.3 s in three
+_WORTH_A_POOL = 192
 _BYTES_WORTH_A_POOL = 4 << 20
 # So many files are read while one is built
 _READING = 8
