@@ -46,6 +46,9 @@ class Severity(Enum):
     WARNING = "warning"
     NOTE = "note"
 
+    # That of Enum is a function in Python, and a site may have 200,000 diagnostics
+    __hash__ = object.__hash__
+
 
 @dataclass(frozen=True, slots=True)
 class Location:

@@ -202,17 +202,12 @@ def _entry(path: str, status: os.stat_result, link: str = "") -> Entry:
     return Entry(path, _kind(status.st_mode), status.st_size, status.st_mtime_ns, status.st_ino, link, mode)
 
 
-_LOCK_PAUSE = 0.02  # seconds
-
-
 @contextlib.contextmanager
-def lock_file(
-    path: str | os.PathLike[str], busy: Exception, mode: int = 0o644, *, patience: float = 0.0
-) -> Iterator[Callable[[], None]]:
+def lock_file(path: str | os.PathLike[str], busy: Exception, mode: int = 0o644) -> Iterator[Callable[[], None]]:
     """Hold a lock file; the kernel releases it however this process ends.
 
-    Raises ``busy`` if another process holds it for longer than ``patience``, in seconds. Yields a function that locks
-    the file anew where somebody has removed it, and raises ``busy`` where another process has locked it since.
+    Raises ``busy`` if another process holds it. Yields a function that locks the file anew where somebody has removed
+    it, and raises ``busy`` where another process has locked it since.
     """
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
 
@@ -232,11 +227,8 @@ def lock_file(
         descriptor = again
 
     try:
-        until = time.monotonic() + patience
-        while not _lock(descriptor):
-            if time.monotonic() >= until:
-                raise busy
-            time.sleep(_LOCK_PAUSE)
+        if not _lock(descriptor):
+            raise busy
         yield keep
     finally:
         os.close(descriptor)

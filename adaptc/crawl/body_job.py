@@ -78,10 +78,6 @@ class BodyError(Exception):
         self.kind, self.reason = kind, reason
 
 
-Outcome = BodyResult | BodyError | OSError
-"""An ``OSError`` means that no file can be written any more."""
-
-
 def file_links_of(discovered: Discovery, scope: ScopeOptions) -> FileLinks:
     """Return a file's links as the frontier stores and follows them."""
     return FileLinks(discovered.base, discovered.nofollow, pack(discovered.links), distinct(discovered.links, scope))
@@ -105,23 +101,20 @@ class JobRunner:
     def __init__(self, mirror: Mirror, scope: ScopeOptions, *, is_raw: bool, agent: str = "") -> None:
         self.mirror, self.scope, self.is_raw, self.agent = mirror, scope, is_raw, agent
 
-    def run(self, job: Job) -> Outcome:
-        """Process a response, write its file and return the outcome."""
+    def run(self, job: Job) -> BodyResult:
+        """Process a response and write its file.
+
+        Raises ``BodyError``, and ``OSError`` when no file can be written any more: the body stays in its file then, for
+        the next crawl to resume.
+        """
         body = _Body(job.body, Path(job.file) if job.file is not None else None, job.size)
-        outcome: BodyResult | BodyError
         try:
-            outcome = self._read(job, body)
-        except BodyTooLarge as problem:
-            outcome = self._too_large(str(problem))
-        except DecodeError as problem:
-            outcome = BodyError("protocol", f"could not be read: {problem}")
-        except BodyError as problem:
-            outcome = problem
-        except OSError as error:  # the body stays in its file: the next crawl may resume it
-            return error
-        if body.file is not None:
-            body.file.unlink(missing_ok=True)
-        return outcome
+            result = self._read(job, body)
+        except (BodyError, BodyTooLarge, DecodeError) as problem:
+            _discard(body)
+            raise self._error(problem) from problem
+        _discard(body)
+        return result
 
     def _read(self, job: Job, body: _Body) -> BodyResult:
         head = Head(job.status, job.fields)
@@ -140,12 +133,14 @@ class JobRunner:
             self._place(job, job.name, content, body)
         return BodyResult(kind.value, body.size, size, is_unparsed, file_links)
 
-    def _too_large(self, problem: str) -> BodyError:
-        """Return the error of a body that is larger when decoded than ``--max-filesize``, or than any may be."""
+    def _error(self, problem: BodyError | BodyTooLarge | DecodeError) -> BodyError:
+        """Return the error of a body: one may be larger when decoded than ``--max-filesize``, or than any may be."""
         limit = self.scope.max_filesize
-        if limit is None or limit > LARGEST:
-            return BodyError("protocol", f"could not be read: {problem}")
-        return BodyError(*too_large(limit))
+        if isinstance(problem, BodyError):
+            return problem
+        if isinstance(problem, BodyTooLarge) and limit is not None and limit <= LARGEST:
+            return BodyError(*too_large(limit))
+        return BodyError("protocol", f"could not be read: {problem}")
 
     def _links(self, kind: Kind, content: bytes, job: Job, head: Head) -> FileLinks:
         page = None if job.page is None else RunningPage(job.page[0], partial(self._markup, job.page[1]))
@@ -204,6 +199,12 @@ class JobRunner:
             if error.errno not in _UNNAMEABLE:
                 raise
             raise BodyError("file", f"cannot be written: {error.strerror}") from None
+
+
+def _discard(body: _Body) -> None:
+    """Remove the file of a body that has been processed, if it is in one."""
+    if body.file is not None:
+        body.file.unlink(missing_ok=True)
 
 
 def _dechunk(body: _Body) -> None:

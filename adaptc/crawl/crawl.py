@@ -14,7 +14,6 @@ from pathlib import Path
 from adaptc.core.diagnostics import Busy, Diagnostic, UsageError
 from adaptc.core.fs import lock_file
 from adaptc.core.values import dataclass, field
-from adaptc.crawl.body_job import JobRunner
 from adaptc.crawl.engine import Engine
 from adaptc.crawl.frontier import Frontier, State
 from adaptc.crawl.http import Fetcher
@@ -22,7 +21,6 @@ from adaptc.crawl.mirror import Mirror, write_table
 from adaptc.crawl.names import Claims, NameOptions
 from adaptc.crawl.options import CrawlOptions, PurgeBound, RecordOptions, UpdateOptions
 from adaptc.crawl.purge import TOO_MANY, give_names_back, gone_files, merge_twins
-from adaptc.crawl.reader import Reader, reader_for
 from adaptc.crawl.report import Journal, broken_links, repeating_paths, robots_failures, unread_files
 from adaptc.crawl.scope import Scope, ScopeOptions
 from adaptc.crawl.settle import Archive, Settler
@@ -30,8 +28,6 @@ from adaptc.crawl.warc import WarcFetcher, WarcFile
 from adaptc.crawl.weburl import parts_of, start_url
 
 _PROGRESS_INTERVAL = 0.5  # seconds
-# Seconds: the reader process of a crawl that was killed finishes its file, and holds the lock until then.
-_LOCK_PATIENCE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +93,7 @@ def crawl(
     mirror = Mirror(options.output)
     with ExitStack() as stack:
         busy = Busy(f"another crawl is writing to {options.output}")
-        stack.enter_context(lock_file(mirror.state / "lock", busy, patience=_LOCK_PATIENCE))
-        reader = _reader(options, mirror, is_networked=fetcher is None)
-        stack.callback(reader.close)
+        stack.enter_context(lock_file(mirror.state / "lock", busy))
         frontier = Frontier(mirror.state / "crawl.sqlite")
         stack.callback(frontier.close)
         resumed = _begin(frontier, starts)
@@ -107,8 +101,8 @@ def crawl(
         stack.callback(journal.close)
         claims = Claims(frontier, folds_case=options.names.folds_case or mirror.folds_case())
         archive = _archive(options.records, stack)
-        settler = Settler(options, Scope(options.scope, starts), frontier, mirror, claims, journal, reader, archive)
-        network = fetcher or _curl(options, starts, reader)
+        settler = Settler(options, Scope(options.scope, starts), frontier, mirror, claims, journal, archive)
+        network = fetcher or _curl(options, starts)
         stack.callback(network.close)
         engine = Engine(options, frontier, network, settler, claims)
         engine.is_stopped, engine.clock = is_stopped, clock
@@ -218,22 +212,10 @@ def _archive(options: RecordOptions, stack: ExitStack) -> Archive | None:
     return archive
 
 
-def _reader(options: CrawlOptions, mirror: Mirror, *, is_networked: bool) -> Reader:
-    """Return the reader of responses.
-
-    No second process reads where a limit may end the crawl, so that no file is written after it ended, nor where the
-    crawl waits between requests anyway: after a kill, only requests under way are repeated there.
-    """
-    scope = options.scope
-    alone = not is_networked or bool(scope.quota is not None or scope.max_pages is not None or options.network.wait)
-    runner = JobRunner(mirror, scope, is_raw=options.records.warc is not None, agent=options.network.agent)
-    return reader_for(runner, alone=alone)
-
-
-def _curl(options: CrawlOptions, starts: tuple[str, ...], reader: Reader) -> Fetcher:
+def _curl(options: CrawlOptions, starts: tuple[str, ...]) -> Fetcher:
     from adaptc.crawl.curl_fetcher import CurlFetcher
 
-    return CurlFetcher(options.network, starts, recording=options.records.warc is not None, descriptors=reader.awaited)
+    return CurlFetcher(options.network, starts, recording=options.records.warc is not None)
 
 
 _DEFAULT_BOUND = PurgeBound()

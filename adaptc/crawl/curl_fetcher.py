@@ -8,9 +8,8 @@ combines. It does not follow redirects or decode content: those are decisions of
 
 from __future__ import annotations
 
-import select
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pycurl
@@ -53,26 +52,15 @@ _UNCONNECTED = frozenset({
 _TICK = 1.0  # seconds; libcurl's own timers are looked at this often at the least
 
 
-Descriptors = tuple[list[int], list[int]]
-"""File descriptors to wait for: those to read from, those to write to."""
-
-
 class CurlFetcher:
     """Fetches with libcurl.
 
     ``starts`` are the URLs that the crawl begins with, for which credentials are. ``recording`` keeps the bytes of
-    requests, for WARC files; ``descriptors`` gives what else ends the waiting of ``poll``.
+    requests, for WARC files.
     """
 
-    def __init__(
-        self,
-        options: NetworkOptions,
-        starts: tuple[str, ...],
-        *,
-        recording: bool = False,
-        descriptors: Callable[[], Descriptors] = lambda: ([], []),
-    ) -> None:
-        self.options, self.recording, self.descriptors = options, recording, descriptors
+    def __init__(self, options: NetworkOptions, starts: tuple[str, ...], *, recording: bool = False) -> None:
+        self.options, self.recording = options, recording
         self.active = 0
         self._multi = pycurl.CurlMulti()
         self._multi.setopt(pycurl.M_MAX_HOST_CONNECTIONS, options.connections)
@@ -117,13 +105,11 @@ class CurlFetcher:
         return self._ended()
 
     def _wait(self, seconds: float) -> None:
-        """Wait for the network, and for the other descriptors."""
-        readable, writable = self.descriptors()
-        if not readable and self.active:
+        """Wait for the network, or until requests may start."""
+        if self.active:
             self._multi.select(seconds)
-            return
-        reads, writes, fails = self._multi.fdset()
-        select.select([*reads, *readable], [*writes, *writable], fails, seconds)
+        else:
+            time.sleep(seconds)
 
     def close(self) -> None:
         """End every connection; write cookies where the user asked for it."""

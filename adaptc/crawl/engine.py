@@ -1,7 +1,6 @@
 """A crawl from its start URLs to the last file: level by level, several connections at once, one thread.
 
-The loop sends the requests that are allowed now, waits for the network, and settles responses (``settle``); bodies are
-read meanwhile (``reader``).
+The loop sends the requests that are allowed now, waits for the network, and settles responses (``settle``).
 """
 
 from __future__ import annotations
@@ -21,9 +20,7 @@ from adaptc.crawl.settle import Settler
 from adaptc.crawl.weburl import parts_of
 
 _WINDOW = 1000  # rows of the frontier that are held
-# Responses that wait to be settled at the most: a killed crawl asks for them again, and for those that are being read.
-_UNSETTLED = 16
-_UNREAD = 16
+_UNSETTLED = 16  # responses that wait to be settled at the most: a killed crawl asks for them again
 _TURN = 0.01  # seconds of settling in a row: half of a short way to a server and back
 _PATIENCE = 1.0  # seconds between looks at the clock when nothing happens
 
@@ -84,18 +81,17 @@ class Engine:
     def _fetch_level(self) -> None:
         while True:
             if self.is_stopped():
-                self._settle_read()
                 raise KeyboardInterrupt
             if self.budget.note_time(self.clock() - self._begun):
                 self._end_in_time()
                 return
             self._fill()
             self._start()
-            if not (self.fetcher.active or self.queue or self._arrived or self.settler.reader.pending):
+            if not (self.fetcher.active or self.queue or self._arrived):
                 return
             self._arrived.extend(self._ended(self._patience()))
             self.on_turn()
-            if self._arrived or self.settler.reader.pending:
+            if self._arrived:
                 self._keep_busy()
                 self._settle_arrived()
 
@@ -105,7 +101,6 @@ class Engine:
         with self.frontier:
             while self._arrived:
                 self._settle(self._arrived.popleft())
-        self._settle_read()
 
     def _keep_busy(self) -> None:
         """Let the next requests go out before what came is settled, so that the network does not wait for it."""
@@ -116,19 +111,11 @@ class Engine:
     def _settle_arrived(self) -> None:
         """Settle what came, in one transaction, but not for so long that the network waits."""
         until = time.monotonic() + _TURN
-        reader = self.settler.reader
         with self.frontier:
-            while self._arrived and reader.pending < _UNREAD:
+            while self._arrived:
                 self._settle(self._arrived.popleft())
                 if time.monotonic() > until:
                     break
-            self.settler.settle_read(waits=reader.pending >= _UNREAD)
-
-    def _settle_read(self) -> None:
-        """Settle what is being read, all of it."""
-        with self.frontier:
-            while self.settler.reader.pending:
-                self.settler.settle_read(waits=True)
 
     def _ended(self, patience: float) -> list[Response]:
         responses = self.fetcher.poll(patience)
@@ -167,10 +154,10 @@ class Engine:
         self.queue.rotate()
 
     def _may_start(self) -> bool:
-        """Whether the budget allows one more request; those that are being read count as under way."""
+        """Whether the budget allows one more request."""
         if not self.budget.is_bounded:
             return True
-        return self.budget.may_start(self.pace.active + len(self._arrived) + self.settler.reader.pending)
+        return self.budget.may_start(self.pace.active + len(self._arrived))
 
     def _begin(self, task: Task, now: float) -> bool:
         if self.settler.from_disk(task.row) or self.origins.forbids(task):

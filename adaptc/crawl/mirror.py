@@ -42,7 +42,6 @@ class Mirror:
         except OSError as error:
             raise UsageError(f"output {root} cannot be made: {error.strerror}") from None
         self.root = os.path.realpath(root)
-        self.temporary = "new"  # another process that writes here has files of its own
         self._own: set[str] = set()  # directories that are known to be inside
 
     def path(self, name: str) -> str:
@@ -77,7 +76,7 @@ class Mirror:
         target = self.path(name)
         directory = self._directory(name)
         # one crawl under the lock: what a killed one left under this name is overwritten
-        temporary = f"{directory}/{TEMPORARY}{self.temporary}"
+        temporary = f"{directory}/{TEMPORARY}new"
         try:
             descriptor = os.open(temporary, _CREATE, 0o644)
             try:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from adaptc.core import media
 from adaptc.core.values import dataclass
-from adaptc.crawl.body_job import UNPARSED, BodyError, BodyResult, FileLinks, Job, Outcome, file_links_of
+from adaptc.crawl.body_job import UNPARSED, BodyError, BodyResult, FileLinks, Job, JobRunner, file_links_of
 from adaptc.crawl.discover.content import PARSED, Kind, discover, kind_of, most_parsed
 from adaptc.crawl.discover.link import Discovery, Link
 from adaptc.crawl.discover.script_links import GUESSES, WORKER
@@ -21,7 +21,6 @@ from adaptc.crawl.http import Head, Response, received_content
 from adaptc.crawl.mirror import Mirror, OutsideMirror, http_time, policy_key
 from adaptc.crawl.names import Claims, adjusted, name_of, server_name
 from adaptc.crawl.options import CrawlOptions
-from adaptc.crawl.reader import Reader
 from adaptc.crawl.report import Journal
 from adaptc.crawl.request import Budget, is_whole, part_of
 from adaptc.crawl.schedule import Task
@@ -62,13 +61,14 @@ class Settler:
         mirror: Mirror,
         claims: Claims,
         journal: Journal,
-        reader: Reader,
         archive: Archive | None = None,
     ) -> None:
         self.options, self.scope, self.frontier, self.mirror = options, scope, frontier, mirror
-        self.claims, self.journal, self.reader, self.archive = claims, journal, reader, archive
+        self.claims, self.journal, self.archive = claims, journal, archive
         self.links = Links(options, scope, frontier, journal)
         self.storage = StoragePolicy(options, scope, frontier, claims)
+        is_raw = options.records.warc is not None
+        self.runner = JobRunner(mirror, options.scope, is_raw=is_raw, agent=options.network.agent)
         self.budget = Budget(options.scope)
         self.kept = 0
 
@@ -218,22 +218,12 @@ class Settler:
         body = _PendingBody(
             row, response, self.storage.final_name(row, response.head) if reason is None else None, reason
         )
-        outcome = self.reader.begin(body, self.storage.job(row, response, body.name))
-        if outcome is not None:
-            self._finish(body, outcome)
-
-    def settle_read(self, *, waits: bool = False) -> None:
-        """Record the bodies that have been read meanwhile; ``waits`` until there is something, if there will be."""
-        for body, outcome in self.reader.ended(waits=waits):
-            self._finish(body, outcome)
-
-    def _finish(self, body: _PendingBody, outcome: Outcome) -> None:
-        if isinstance(outcome, OSError):
-            raise outcome
-        if isinstance(outcome, BodyError):
-            self._settle_error(body, outcome)
+        try:
+            result = self.runner.run(self.storage.job(row, response, body.name))
+        except BodyError as error:
+            self._settle_error(body, error)
         else:
-            self._store(body, outcome)
+            self._store(body, result)
 
     def _settle_error(self, body: _PendingBody, error: BodyError) -> None:
         if error.kind == TOO_LARGE:
