@@ -16,6 +16,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import count, pairwise, product
+from typing import NamedTuple
 
 from adaptc.core.values import dataclass, field
 from adaptc.formats.script.lexer import OPERATOR_WORDS, Kind, Token, tokenize
@@ -91,8 +92,7 @@ def _code(text: str) -> list[Token] | None:
     return None if has_escape or any("\n" in gap or "\r" in gap for gap in gaps) else code
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class _Scope:
+class _Scope(NamedTuple):
     """The tokens among which a binding is known, both ends included."""
 
     start: int
