@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import KEPT, OWN, PageContext, Report, is_isolated
+from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.page.inlining import ALL, INLINED, data_uri
 from adaptc.compile.page.sheets import sheet_text
 from adaptc.compile.passes.inline_images import inline_images
@@ -99,7 +99,7 @@ def _inline_images(editor: Editor, page: PageContext, view: View, options: Optio
     if page.has_policy:
         return Report()
     limit = options["limit"]
-    image_options = {"readers": ALL, "scripts": OWN, "budget": 2 * limit, "largest": limit, "repeated": _REPEATED}
+    image_options = {"readers": ALL, "budget": 2 * limit, "largest": limit, "repeated": _REPEATED}
     report = inline_images(editor, page, view, image_options)
     _Sheets(editor, page, view, report).run()
     _icons(editor, page, view, report)
