@@ -70,7 +70,9 @@ _SKIPPING = frozenset({"skip", "skiplink", "skiplinks", "skipnav", "jump"})
 _LONGEST_SKIP = 80  # characters: "Jump to: navigation, search"
 
 
-_SKIPS_TO = re.compile(r"\b(?:skip|jump) [\w ]*\b(?:content|navigation|nav|search|menu|links|main)\b", re.IGNORECASE)
+_SKIPS_TO = re.compile(
+    r"\b(?:skip|jump) [\w ]{0,40}\b(?:content|navigation|nav|search|menu|links|main)\b", re.IGNORECASE
+)
 
 
 def skip_links(body: Element) -> Iterator[Element]:

@@ -322,3 +322,11 @@ def test_a_link_home_by_a_picture_is_called_as_the_site() -> None:
     body = composed(f"{home}<main><h1>Ships</h1>{PARAGRAPH}</main>", "Ships - The Bay")
     assert ">The Bay</a></p>" in body
     assert "Back to the home" not in body
+
+
+def test_a_home_page_says_its_name_once() -> None:
+    body = composed(
+        f"<header><a class=logo href=/>The Bay</a></header><main><h1>The Bay</h1>{PARAGRAPH}</main>", "The Bay"
+    )
+    assert body.count("The Bay") == 1
+    assert "<h1 class=s><a href=/>The Bay</a></h1>" in body

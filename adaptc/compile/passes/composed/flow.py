@@ -351,8 +351,9 @@ class Flow:
     def add_block(self, markup: str, blocks: Blocks) -> None:
         """Add a finished block, if it is not empty."""
         self.end_run(blocks)
-        if markup.startswith(_GRID) and not blocks.run and blocks.finished and blocks.finished[-1].startswith(_GRID):
-            markup = blocks.finished.pop().removesuffix("</div>") + markup.removeprefix(_GRID)  # one grid, of all rows
+        before = blocks.finished[-1][:_LONGEST_GRID] if blocks.finished and not blocks.run else ""
+        if markup.startswith(_GRID) and before.startswith(_GRID) and len(before) < _LONGEST_GRID:  # of rows of cards
+            markup = blocks.finished.pop().removesuffix("</div>") + markup.removeprefix(_GRID)
         if markup:
             blocks.finished += (*blocks.run, markup)
             blocks.run = []
@@ -514,6 +515,7 @@ def _in_one_line(pictures: list[str]) -> list[str]:
 
 
 _GRID = "<div class=g>"
+_LONGEST_GRID = 20_000  # characters of one to which rows are added: each is copied
 
 
 def _grid(cards: list[str]) -> str:

@@ -380,7 +380,10 @@ class _Reader:
         language = writer.page_language(self.tree)
         words = writer.words_for(language)
         site = self._site(main)
-        heading = "" if site.is_heading else self._missing_heading(main)
+        main = ("" if site.is_heading else self._missing_heading(main)) + _REPEATED.sub(r"\1", main)
+        name = f"<h1>{site.name}</h1>"
+        if site.name and main.startswith(name):  # which stands above it
+            site, main = replace(site, is_heading=True), main.removeprefix(name)
         links = sum(len(group.links) for group in frame.menu)
         page = Page(
             writer.page_start(self.tree, self.text, language), writer.head_markup(self.tree, self.text, main), "",
@@ -391,7 +394,7 @@ class _Reader:
             pagination=tuple(frame.pagination), footer_links=tuple(frame.foot),
         )  # fmt: skip
         rank = [site.is_heading]
-        main = _with_steps(_with_byline(_close_ranks(heading + _REPEATED.sub(r"\1", main), rank)))
+        main = _with_steps(_with_byline(_close_ranks(main, rank)))
         return replace(page, main=main, rest=_close_ranks(around, rank), footer=_close_ranks(footer, rank))
 
     def _site(self, main: str) -> Site:
