@@ -129,6 +129,18 @@ def test_an_image_whose_text_says_nothing_but_advertisement_is_one(alt: str, lab
     assert found == label or (label == "content" and found != "ad")
 
 
+@pytest.mark.parametrize(("alt", "says"), [("Card image cap", False), ("A card of 1922", True)])
+def test_words_for_any_picture_say_nothing(alt: str, says: bool) -> None:
+    (found,) = classified({"index.html": f"{ARTICLE}<div><img src=a.jpg alt='{alt}'></div>", "a.jpg": photo(300, 300)})
+    assert (f'alt "{alt}"' in found.reasons) == says
+
+
+def test_what_lies_over_a_section_is_decoration() -> None:
+    assert labels(
+        {"index.html": f"{ARTICLE}<div><img src=fog-low.png alt=''></div>", "fog-low.png": photo(300, 300)}
+    ) == {"fog-low.png": "decoration"}
+
+
 def test_a_reference_that_is_used_twice_has_the_label_that_matters_more() -> None:
     html = f"<div style='background:url(a.png)'>Words</div><a href=x><img src=a.png></a>{ARTICLE}"
     (use,) = classified({"index.html": html, "a.png": photo(200, 200)})
