@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import unescape
 from pathlib import Path
 
@@ -98,8 +98,8 @@ def _at(prefix: str) -> str:
 def _sample(docroot: Path, index_names: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     """Yield (path, text) of some pages: those in the docroot itself, then one of each directory below it."""
     found = 0
-    for directory in ("", *_directories(docroot)):
-        pages = [*index_names, *_pages(docroot / directory)]
+    for directory in ("", *_names(docroot, lambda entry: entry.is_dir() and not entry.name.startswith("."))):
+        pages = [*index_names, *_names(docroot / directory, lambda entry: entry.name.endswith(PAGE_SUFFIX))]
         for name in dict.fromkeys(pages) if not directory else dict.fromkeys(pages[: len(index_names) + 1]):
             text = _read(docroot / directory / name)
             if text is not None:
@@ -109,18 +109,10 @@ def _sample(docroot: Path, index_names: tuple[str, ...]) -> Iterator[tuple[str, 
                 return
 
 
-def _directories(docroot: Path) -> list[str]:
-    try:
-        with os.scandir(docroot) as entries:
-            return sorted(entry.name for entry in entries if entry.is_dir() and not entry.name.startswith("."))
-    except OSError:
-        return []
-
-
-def _pages(directory: Path) -> list[str]:
+def _names(directory: Path, is_wanted: Callable[[os.DirEntry[str]], bool]) -> list[str]:
     try:
         with os.scandir(directory) as entries:
-            return sorted(entry.name for entry in entries if entry.name.endswith(PAGE_SUFFIX))
+            return sorted(entry.name for entry in entries if is_wanted(entry))
     except OSError:
         return []
 

@@ -14,7 +14,7 @@ from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.values import dataclass, replace
 from adaptc.formats.html.cascade import Cascade
-from adaptc.formats.html.forms import Forms, control_type, find_forms
+from adaptc.formats.html.forms import control_type, find_forms
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.visible_text import content_length, fold_space
 from adaptc.formats.script import is_module_type
@@ -248,14 +248,11 @@ def _has_scripted_form(tree: Document, main: Element) -> bool:
     That of a search or a newsletter has a single field: the page can be read without.
     """
     forms = find_forms(tree)
-    return any(_is_scripted(form, forms) for form in main.select("form"))
-
-
-def _is_scripted(form: Element, forms: Forms) -> bool:
-    if (form.attr("action") or "").strip():
-        return False
-    kinds = [control_type(control) for control, owner in forms.owner.items() if owner == form]
-    return sum(kind in _TYPED for kind in kinds) > 1 or "textarea" in kinds
+    for form in (each for each in main.select("form") if not (each.attr("action") or "").strip()):
+        kinds = [control_type(control) for control, owner in forms.owner.items() if owner == form]
+        if sum(kind in _TYPED for kind in kinds) > 1 or "textarea" in kinds:
+            return True
+    return False
 
 
 def _is_hidden(tree: Document, root: Element, sheets: Sequence[str]) -> bool:

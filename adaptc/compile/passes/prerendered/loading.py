@@ -110,8 +110,8 @@ def _may_be_written(own: Element, other: Element) -> bool:
     return not is_single and own.closest("body") not in (None, own) and _DATED.search(other.text) is None
 
 
-def write_content(editor: Editor, written: Mapping[Element, Element], mark: str) -> int:
-    """Write what scripts write; returns the number of elements.
+def write_content(editor: Editor, written: Mapping[Element, Element], mark: str) -> None:
+    """Write what scripts write.
 
     What an element had is in its attribute ``mark-html``, or hidden in it with the attribute ``mark``, if it has words.
     """
@@ -121,4 +121,3 @@ def write_content(editor: Editor, written: Mapping[Element, Element], mark: str)
         start = "".join(f" {attribute_markup(name, str(value or ''))}" for name, value in attributes.items())
         kept = f"<span hidden {mark}>{inner}</span>" * has_words
         editor.replace_element(own, f"<{own.tag}{start}>{other.inner_html}{kept}</{own.tag}>")
-    return len(written)

@@ -144,7 +144,8 @@ def write_side_bar(editor: Editor, depths: frozenset[str], mark: str) -> int:
     for place, heading in enumerate(headings):
         if heading.tag == "h2":
             below = list(takewhile(lambda each: each.tag == "h3", headings[place + 1 :]))
-            written += f"<li>{_side_link(heading)}{_side_list(map(_side_item, below)) if below else ''}</li>"
+            inner = _side_list(f"<li>{_side_link(each)}</li>" for each in below) if below else ""
+            written += f"<li>{_side_link(heading)}{inner}</li>"
     editor.insert_after(name, _side_list([written], f" {mark}"))
     return len(headings)
 
@@ -157,10 +158,6 @@ def _find_side_bar(tree: Document, depths: frozenset[str]) -> tuple[Element, lis
 
 def _side_list(items: Iterable[str], mark: str = "") -> str:
     return f"<ul class=vp-sidebar-children{mark}>{''.join(items)}</ul>"
-
-
-def _side_item(heading: Element) -> str:
-    return f"<li>{_side_link(heading)}</li>"
 
 
 def _side_link(heading: Element) -> str:
