@@ -5,7 +5,7 @@
 // "adaptc:step" stops all timers and frames, and each runs those that are due within 50 ms of the clock, in frames of the
 // page as well, so that what they do does not depend on the time that the machine takes; it is cancelled if something moved
 // since the one before. Frames, and timers of a quarter of a second and more, wait for steps from the start: a page that was
-// quiet for as long is loaded. "adaptc:busy" is cancelled while the page draws or changes something.
+// quiet for as long is loaded. "adaptc:busy" is cancelled while the page draws or changes something, or a worker owes it an answer.
 (() => {
   const QUIET = 250, LONG = 2000, NEVER = 1e8, STEP = 50, MOST_TIMERS = 50
   const now = performance.now.bind(performance), report = window.reportError.bind(window)
@@ -109,8 +109,14 @@
     isChanged = false
     event.stopImmediatePropagation()
   })
+  const asked = new Set(), post = window.Worker?.prototype.postMessage, listen = EventTarget.prototype.addEventListener
+  if (post) Worker.prototype.postMessage = function postMessage(...values) {
+    if (!asked.has(this)) listen.call(this, 'message', () => { asked.delete(this); noteChange() }, { once: true })
+    asked.add(this)
+    return post.apply(this, values)
+  }
   document.addEventListener('adaptc:busy', (event) => {
-    if (now() - lastChange < QUIET) event.preventDefault()
+    if (asked.size || now() - lastChange < QUIET) event.preventDefault()
     event.stopImmediatePropagation()
   })
 })()

@@ -108,6 +108,20 @@ def test_what_a_page_loads_late_is_waited_for(chromium: str) -> None:
     assert visit(chromium, site({"index.html": page, "a.js": "late"}), text) == "late"
 
 
+def test_an_answer_of_a_worker_is_waited_for(chromium: str) -> None:
+    """It takes the processor's time, not the page's."""
+    page = """<body><p id=p>asked</p><script>
+      const work = `onmessage = () => {
+        const end = Date.now() + 900
+        while (Date.now() < end);
+        postMessage('answered')
+      }`
+      const worker = new Worker(URL.createObjectURL(new Blob([work])))
+      worker.onmessage = ({ data }) => { p.textContent = data }
+      worker.postMessage(1)</script>"""
+    assert visit(chromium, site({"index.html": page}), text) == "answered"
+
+
 LATE = """<body><p id=p></p><script>
 function note(text) { p.append(text + ' ') }
 setTimeout(() => { note('second'); document.body.append(new Image()); document.images[0].src = 'dot.gif' }, 1000)
