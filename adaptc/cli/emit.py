@@ -93,11 +93,11 @@ def doctor(
     config = with_mirror(invocation.load({"output": output}))
     reports = examine(config, [server] if server else [], server_config, user)
     diagnostics = list(with_severities((diagnostic for report in reports for diagnostic in report.diagnostics), config))
-    _show(invocation, reports, diagnostics)
+    _show_health(invocation, reports, diagnostics)
     return exit_code(diagnostics)
 
 
-def _show(invocation: Invocation, reports: list[ServerHealth], diagnostics: list[Diagnostic]) -> None:
+def _show_health(invocation: Invocation, reports: list[ServerHealth], diagnostics: list[Diagnostic]) -> None:
     if invocation.format == "json":
         print_json({"servers": [_record(report) for report in reports], "diagnostics": diagnostic_records(diagnostics)})
         return

@@ -331,8 +331,7 @@ _LITTLE, _LARGE = 0.5, 10_000
 _BY_GROUP = {
     "images": "The level `web` encodes them again at a measured similarity, as AVIF and WebP; so does "
     "`[levels.lossless.images]` with `target = 0.96` for files under their own names.",
-    "scripts": "Levels from `extreme` on have none; at `unhydrated` and `deferred` those that hydrate a page wait for "
-    "visitors.",
+    "scripts": "Levels from `extreme` on have none; those that hydrate a page wait at `unhydrated` and `deferred`.",
     "styles": "Levels from `moderate` on hold only the rules that a page uses.",
     "fonts": "The level `web` offers them as WOFF2; the pass `fonts` removes those for text.",
 }

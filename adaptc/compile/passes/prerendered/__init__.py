@@ -168,8 +168,8 @@ def _write(editor: Editor, written: Mapping[Element, Element], page: PageContext
 _OWN = "data-later"
 
 
-def _hold(editor: Editor, hydration: Hydration, script: str) -> None:
-    editor.insert_before(hydration.scripts[0], f"<script>{script}</script>")
+def _hold(editor: Editor, hydration: Hydration, code: str) -> None:
+    editor.insert_before(hydration.scripts[0], f"<script>{code}</script>")
     for script in hydration.scripts:
         kind, address = script.attr("type"), script.attr("src")
         if kind is not None:
@@ -186,8 +186,8 @@ def _hold(editor: Editor, hydration: Hydration, script: str) -> None:
 @cache
 def _wake_script(*, fills: bool) -> str:
     """Return the script that waits for visitors; ``fills`` says that elements of the page have what scripts write."""
-    fill = _source(__package__, "fill.js") if fills else "null"
-    return _filled(re.sub(r"\bFILL$", lambda _: fill, _source(__package__, "wake.js"), flags=re.MULTILINE))
+    fill = _source(__name__, "fill.js") if fills else "null"
+    return _filled(re.sub(r"\bFILL$", lambda _: fill, _source(__name__, "wake.js"), flags=re.MULTILINE))
 
 
 @cache
