@@ -93,10 +93,10 @@ def test_help_imports_no_command_and_no_library() -> None:
 
 
 def test_commands_import_the_compiler_once_they_run() -> None:
-    # of eight, one after the other: what one of them imports the next ones have
+    # of seven, one after the other: what one of them imports the next ones have
     script = (
         "import importlib, sys\n"
-        "for name in ('crawl', 'build', 'status', 'explain', 'check', 'watch', 'publish', 'switch'):\n"
+        "for name in ('crawl', 'build', 'status', 'explain', 'check', 'publish', 'switch'):\n"
         "    importlib.import_module(f'adaptc.cli.{name}')\n"
         "loaded = {'.'.join(name.split('.')[:2]) for name in sys.modules if name.startswith('adaptc.')}\n"
         "print(loaded & {f'adaptc.{name}' for name in ('compile', 'site', 'formats', 'serve', 'daemons', 'browser')})\n"
