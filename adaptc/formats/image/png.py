@@ -1,22 +1,15 @@
-"""PNG (Portable Network Graphics, third edition): chunks (section 5), colours, and the samples of unfiltered rows."""
+"""PNG (Portable Network Graphics, third edition): chunks (section 5) and colours."""
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
-from typing import TYPE_CHECKING, cast
 
-from adaptc.core.shortage import raise_shortage
 from adaptc.core.values import dataclass
-
-if TYPE_CHECKING:
-    from PIL import Image
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PALETTE = 3
-# Samples a pixel by colour type (table 9): gray, RGB, palette index, gray and alpha, RGB and alpha
-CHANNELS = {0: 1, 2: 3, PALETTE: 1, 4: 2, 6: 4}
 
 # Chunks that change the colours or the size that a browser shows (sections 11.3.2 and 11.3.4; eXIf turns the
 # image). sBIT, bKGD, hIST, sPLT and pHYs are read by no browser; tRNS belongs to the pixels.
@@ -81,12 +74,6 @@ def chunk_names(content: bytes) -> frozenset[bytes]:
     return frozenset(chunk.name for chunk in chunks(content))
 
 
-def is_intact(content: bytes) -> bool:
-    """Whether a file is the signature and whole chunks with correct CRCs up to IEND, and nothing else."""
-    whole = SIGNATURE + b"".join(chunk.encoded() for chunk in chunks(content))
-    return whole == content and content.endswith(Chunk(b"IEND", b"").encoded())
-
-
 def colour_chunks(content: bytes) -> tuple[Chunk, ...]:
     """Return the chunks that change what a browser shows, in their order: those in front of the pixels (5.6)."""
     before = takewhile(lambda chunk: chunk.name != b"IDAT", chunks(content))
@@ -143,59 +130,3 @@ def _are_close(numbers: bytes, expected: bytes, share: float) -> bool:
 
 def _numbers(content: bytes) -> list[int]:
     return [int.from_bytes(content[start : start + 4], "big") for start in range(0, len(content), 4)]
-
-
-# ---- samples without a decoder
-
-# Modes of Pillow by colour type
-_MODES = {0: "L", 2: "RGB", PALETTE: "P", 4: "LA", 6: "RGBA"}
-
-
-def read_unfiltered(content: bytes) -> Image.Image | None:
-    """Return a PNG without filters as L, LA, RGB or RGBA, or ``None`` if a decoder is needed.
-
-    The file must be intact, with 8 bits a sample and not interlaced; a palette becomes RGBA. Most files that effort
-    "fast" writes are such, and libvips takes eight times as long for them (0.47 s against 0.06 s for 379 screenshots
-    of 146 million pixels).
-    """
-    header = read_header(content)
-    if header is None or header.depth != 8 or header.is_interlaced or not is_intact(content):
-        return None
-    image = _read_rows(content, header)
-    if image is None:
-        return None
-    if header.colour_type == PALETTE:
-        return _look_up_palette(image, content)
-    return image if b"tRNS" not in chunk_names(content) else None
-
-
-def _read_rows(content: bytes, header: Header) -> Image.Image | None:
-    """Return the rows without their filter types, all of which are 0 ("None", PNG, 9.2)."""
-    import deflate
-    from PIL import Image
-
-    row = 1 + header.width * CHANNELS[header.colour_type]
-    stream = b"".join(chunk.content for chunk in chunks(content) if chunk.name == b"IDAT")
-    try:
-        inflated = bytes(deflate.zlib_decompress(stream, header.height * row))
-    except deflate.DeflateError as problem:
-        raise_shortage(problem)
-        return None
-    if len(inflated) != header.height * row or any(inflated[::row]):
-        return None
-    mode = _MODES[header.colour_type]
-    shifted = inflated[1:] + b"\0"  # each row with the filter type of the next one
-    return Image.frombuffer(mode, (header.width, header.height), shifted, "raw", mode, row, 1)
-
-
-def _look_up_palette(indices: Image.Image, content: bytes) -> Image.Image | None:
-    """Return RGBA for palette indices, ``None`` if the palette is broken or lacks one of them."""
-    parts = {chunk.name: chunk.content for chunk in chunks(content)}
-    colours, alpha = parts.get(b"PLTE", b""), parts.get(b"tRNS", b"")
-    size = len(colours) // 3
-    _, highest = cast("tuple[int, int]", indices.getextrema())
-    if len(colours) % 3 or len(alpha) > size or highest >= size:
-        return None
-    opaque = alpha.ljust(size, b"\xff")
-    indices.putpalette(b"".join(colours[3 * at : 3 * at + 3] + opaque[at : at + 1] for at in range(size)), "RGBA")
-    return indices.convert("RGBA")

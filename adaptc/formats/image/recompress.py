@@ -16,9 +16,8 @@ from adaptc.core.values import dataclass, replace
 from adaptc.formats.image import jpeg
 from adaptc.formats.image.exact import exact_jpeg, exact_png, keeps_jpeg_colours, keeps_png_colours
 from adaptc.formats.image.lossy import ENCODERS, Encoder, lossy
-from adaptc.formats.image.png import read_unfiltered
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, Refusal, broken, probe
-from adaptc.formats.image.vips import from_pillow, load, load_once, vips
+from adaptc.formats.image.vips import load, load_once, vips
 
 Target = Literal["exact"] | float | str  # the last is a fixed quality, as "q=60"
 
@@ -198,9 +197,8 @@ def same_pixels(media_type: str, before: bytes, after: bytes) -> bool | Refusal:
         expected = load_once(before).copy_memory()
     except error as problem:
         return _damaged(media_type, problem)
-    unfiltered = read_unfiltered(after) if media_type == media.PNG else None
     try:
-        return _equal_samples(expected, load(after) if unfiltered is None else from_pillow(unfiltered))
+        return _equal_samples(expected, load(after))
     except error as problem:
         raise_shortage(problem)
         return False

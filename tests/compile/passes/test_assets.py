@@ -185,3 +185,5 @@ def test_local_names_of_scripts_get_shorter_on_request():
 def test_a_script_that_reads_its_own_text_keeps_its_names():
     content = COUNTER + b"(function () { run(arguments.callee.toString()); })();\n"
     assert b"counter" in script(content, names=True)[0]
+    content = COUNTER + b"document.getElementsByTagName('script')[0].parentNode.appendChild(counted);\n"
+    assert b"counter" not in script(content, names=True)[0]

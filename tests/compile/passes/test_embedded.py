@@ -33,6 +33,19 @@ def test_a_script_element_is_minified():
     assert embedded("<script>\n var a = 1; // comment\n</script>") == "<script>var a=1</script>"
 
 
+def test_local_names_of_script_elements_get_shorter_on_request():
+    def named(markup):
+        options = {"minify": True, "names": True, "prefixes": "keep"}
+        content = SmallSite({"index.html": HEAD + markup}).rewrite(steps=(Step(BY_NAME["embedded"], options),)).content
+        return markup if content is None else content.decode()[len(HEAD) :]
+
+    markup = "<script>(function(first){g(first)})(1)</script>"
+    assert embedded(markup) == markup
+    assert named(markup) == "<script>(function(e){g(e)}(1))</script>"
+    reading = "<script>(function(first){g(first.toString,document.currentScript)})(1)</script>"
+    assert named(reading) == reading
+
+
 @pytest.mark.parametrize("kind", ["application/json", "application/ld+json", "importmap", "speculationrules"])
 def test_json_loses_its_white_space(kind):
     assert (

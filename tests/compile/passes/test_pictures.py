@@ -109,8 +109,9 @@ def test_a_policy_or_an_unknown_sheet_leaves_the_page() -> None:
     policy = "<meta http-equiv=content-security-policy content=\"default-src 'self'\">"
     foreign = "<link rel=stylesheet href=https://cdn.example/site.css>"
     fonts = "<link rel=stylesheet href=https://fonts.googleapis.com/css?family=Lato>"
+    icons = "<link rel=stylesheet href=https://cdnjs.cloudflare.com/ajax/libs/simple-line-icons/2.5.5/css/simple-line-icons.css>"
     assert offered(f"<p>{IMAGE}", policy) == offered(f"<p>{IMAGE}", foreign) == f"<p>{IMAGE}"
-    assert offered(f"<p>{IMAGE}", fonts) == f"<p>{PICTURE}"
+    assert offered(f"<p>{IMAGE}", icons) == offered(f"<p>{IMAGE}", fonts) == f"<p>{PICTURE}"
 
 
 # ---- rules match as before

@@ -1,4 +1,4 @@
-"""The proof of equal pixels, with libvips and, for PNGs without filters, without it."""
+"""The proof of equal pixels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pytest
 from PIL import Image
 
 from adaptc.formats.image import png
-from adaptc.formats.image.png import read_unfiltered
 from adaptc.formats.image.probe import Refusal
 from adaptc.formats.image.recompress import jpeg_damage, same_pixels
 
@@ -47,50 +46,6 @@ def with_rows(content: bytes, stream: bytes) -> bytes:
     chunks = [chunk for chunk in png.chunks(content) if chunk.name != b"IDAT"]
     chunks.insert(-1, png.Chunk(b"IDAT", stream))
     return png.SIGNATURE + b"".join(chunk.encoded() for chunk in chunks)
-
-
-def replaced(content: bytes, name: bytes, inner: bytes) -> bytes:
-    return png.SIGNATURE + b"".join(
-        (png.Chunk(name, inner) if chunk.name == name else chunk).encoded() for chunk in png.chunks(content)
-    )
-
-
-@pytest.mark.parametrize("mode", PLAIN)
-def test_samples_are_read_as_a_decoder_reads_them(mode: str) -> None:
-    image = picture(mode)
-    read = read_unfiltered(unfiltered(image))
-    assert read is not None
-    shown = image.convert("RGBA") if mode == "P" else image
-    assert read.tobytes() == shown.tobytes()
-
-
-def test_a_transparent_colour_of_a_palette_is_transparent() -> None:
-    read = read_unfiltered(unfiltered(picture("P"), transparency=b"\x00\x80"))
-    assert read is not None
-    alpha = [0, 0x80, *[255] * 30]
-    assert list(read.getchannel("A").tobytes()) == [alpha[index] for index in picture("P").tobytes()]
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        encoded(picture("RGB", 64)),
-        encoded(picture("L").convert("1")),
-        encoded(picture("L").convert("I;16")),
-        unfiltered(picture("RGB"), transparency=(1, 2, 3)),
-        unfiltered(picture("RGB")) + b"!",
-        unfiltered(picture("RGB"))[:-12],
-        unfiltered(picture("RGB"))[:-14] + b"!!" + unfiltered(picture("RGB"))[-12:],
-        with_rows(encoded(picture("RGB")), b"not zlib"),
-        with_rows(encoded(picture("RGB")), zlib.compress(b"\0" * 9)),
-        replaced(unfiltered(picture("P")), b"PLTE", b"\0" * 6),
-        replaced(unfiltered(picture("P")), b"PLTE", b"\0" * 5),
-        encoded(picture("RGB"), "JPEG"),
-    ],
-    ids=["filters", "1 bit", "16 bits", "key", "more", "no end", "CRC", "no zlib", "short", "index", "palette", "JPEG"],
-)
-def test_what_is_unusual_is_for_a_decoder(content: bytes) -> None:
-    assert read_unfiltered(content) is None
 
 
 @pytest.mark.parametrize("after", [encoded, unfiltered], ids=["filtered", "plain"])
