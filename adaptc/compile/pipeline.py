@@ -205,7 +205,8 @@ _PICTURES = {**_OFFERED, "density": Option(2.0)}
 _DISPLAY = Option("keep", "keep", "swap", "fallback", "optional")
 _SHEET_FONTS = {"woff2": Option(True), "subset": Option(True), "icons": Option(True), "display": _DISPLAY}
 _LOADING = {"priority": Option(True), "lazy": Option(True)}
-_CONNECTIONS = {"preconnect": Option(True), "speculation": Option("none", "none", "prefetch", "prerender")}
+_SPECULATION = Option("none", "none", "prefetch", "prerender")
+_CONNECTIONS = {"preconnect": Option(True), "speculation": _SPECULATION, "transition": Option(False)}
 # The fonts for text to remove: all, or those that other sites serve; and the families to keep
 _FAMILIES = {"keep": Option([]), "which": Option("all", "all", "foreign")}
 # The scripts that build a prerendered page once more in the browser
@@ -331,7 +332,7 @@ PASSES: tuple[Pass, ...] = (
         libraries=_IMAGES,
     ),
     EditPass("loading", 9, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True, libraries=_SIZES),
-    EditPass("connections", 2, _HTML, "hints:connect_early", _CONNECTIONS, keeps_embeds=True),
+    EditPass("connections", 3, _HTML, "hints:connect_early", _CONNECTIONS, keeps_embeds=True),
     EditPass("font-preloads", 3, _HTML, "sheet_fonts:preload_fonts", writes=_LINK, after_edits=True, libraries=_FONTS),
     EditPass("hints", 2, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 4, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),

@@ -116,11 +116,17 @@ class _Hints:
 _CONNECTIONS = "connections"
 _FONT_SHEETS, _FONT_FILES = "fonts.googleapis.com", "https://fonts.gstatic.com"
 # Pages of this site but for files that are downloaded, once a reader points at a link (HTML, speculative loading)
+_TRANSITION = (
+    "@media (prefers-reduced-motion:no-preference){@view-transition{navigation:auto}}"  # CSS View Transitions 2
+)
 _RULES = '{"%s":[{"where":{"href_matches":"/*"},"eagerness":"moderate"}]}'
 
 
 def connect_early(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Add ``<link rel=preconnect>`` for hosts that are found late, and speculation rules if ``speculation`` asks."""
+    """Add ``<link rel=preconnect>`` for hosts that are found late.
+
+    On request also speculation rules (``speculation``), and a transition to the next page of the site (``transition``).
+    """
     report = Report()
     head = editor.tree.select_one("head")
     elements = () if head is None or page.has_policy else head.iter_elements(("link", "script", "style"))
@@ -138,6 +144,9 @@ def connect_early(editor: Editor, page: PageContext, view: View, options: Option
         rules = _RULES % options["speculation"]
         editor.insert_before(place, f'<script type="speculationrules">{rules}</script>')
         report.actions.append(Action(_CONNECTIONS, "added", "speculation rules", options["speculation"]))
+    if options["transition"]:
+        editor.insert_before(place, f"<style>{_TRANSITION}</style>")
+        report.actions.append(Action(_CONNECTIONS, "added", "a view transition", "to the next page of the site"))
     return report
 
 

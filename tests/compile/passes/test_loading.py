@@ -191,7 +191,7 @@ def test_without_a_browser_images_are_lazy_after_others_and_much_text() -> None:
 def connected(head: str, sheet: str = "", **options: object) -> str:
     return run(
         loading_site(f"{head}<p>x", None, sheet),
-        ("connections", {"preconnect": True, "speculation": "none", **options}),
+        ("connections", {"preconnect": True, "speculation": "none", "transition": False, **options}),
     )
 
 
@@ -220,3 +220,8 @@ def test_speculation_rules_are_written_on_request() -> None:
     text = connected("", speculation="prerender")
     rules = '{"prerender":[{"where":{"href_matches":"/*"},"eagerness":"moderate"}]}'
     assert f"<script type=speculationrules>{rules}</script>" in text
+
+
+def test_a_view_transition_is_written_on_request() -> None:
+    assert "view-transition" not in connected(FONTS)
+    assert "{@view-transition{navigation:auto}}</style>" in connected("", transition=True)
