@@ -40,7 +40,7 @@ _ENCODINGS = 3
 # The loss of a typical image, by the logarithm of the quantizer's step: 0.05 at quality 60 of JPEG and WebP
 _TYPICAL_LOSS, _TYPICAL_STEP, _SLOPE = log(0.05), 3.74, 0.8
 _LEAST_LOSS = 1e-4
-# How far below the loss allowed a prediction aims, since it may miss; more so while no quality has reached it
+# How far below the loss allowed a prediction aims, since it may miss; more so with each quality that has not reached it
 _AIM, _SAFE_AIM = 0.03, 0.1
 _CLOSE = 0.05  # a quality whose loss is this close to that allowed is taken
 _FLATTEST, _STEEPEST = _SLOPE / 2, _SLOPE * 4  # two points too close to each other predict nothing
@@ -133,7 +133,7 @@ def search_quality(
     start = _TYPICAL_STEP + _SLOPE * (goal - _TYPICAL_LOSS)
     quality = _quality_of(start, choices, step) if first is None else first
     points: list[Point] = []
-    content, best, last = None, None, b""
+    content, best, last, most = None, None, b"", _ENCODINGS
     while True:
         if best is None and enough in choices:
             quality = min(quality, enough)
@@ -147,13 +147,14 @@ def search_quality(
             content, best, choices = encoded, point, range(choices.start, quality)
         else:
             choices = range(quality + 1, choices.stop)
+            most += quality == enough  # which was not where the target was expected
         is_close = best is not None and (len(choices) <= 1 or goal - best.loss <= _CLOSE)
-        if is_close or is_limited or not choices or len(points) == _ENCODINGS:
+        if is_close or is_limited or not choices or len(points) == most:
             return Search(content, best, tuple(sorted(points, key=lambda point: point.quality)))
-        if ends_highest and best is None and len(points) == _ENCODINGS - 1:
+        if ends_highest and best is None and len(points) == most - 1:
             quality = highest
         else:
-            quality = _predict(points, goal - (_SAFE_AIM if best is None else _AIM), choices, step)
+            quality = _predict(points, goal - (_SAFE_AIM * len(points) if best is None else _AIM), choices, step)
 
 
 def _loss(score: float) -> float:
