@@ -5,11 +5,15 @@ And how much of each other sheets may import.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from adaptc.core.values import dataclass
-from adaptc.formats.css.scanner import CLOSERS, DENSE, Kind, Token, next_token, skip_between_rules, skip_gap
+from adaptc.formats.css.rules import each_item
+from adaptc.formats.css.scanner import DENSE, IDENT, Kind, Token, next_token, skip_between_rules, skip_gap
+
+_NAME = re.compile(IDENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,55 +42,14 @@ class ImportStatement:
 
 def head_statements(text: str) -> Iterator[Statement]:
     """Yield the at-rules before the first qualified rule."""
-    position = 0
-    while (statement := _statement_at(text, position)) is not None:
-        yield statement
-        position = statement.end
-
-
-def _statement_at(text: str, position: int) -> Statement | None:
-    """Return the at-rule at ``position``, after white space and comments, or ``None``."""
-    start = skip_between_rules(text, position)
-    at = next_token(text, start, DENSE) if text[start : start + 1] == "@" else None
-    if at is None or at.kind is not Kind.AT_KEYWORD or at.start != start:
-        return None
-    mark = _prelude_end(text, at.end)
-    if mark is None:
-        return Statement(at.value, start, at.end, len(text), len(text), False)
-    if mark.value == ";":
-        return Statement(at.value, start, at.end, mark.start, mark.end, False)
-    end = _block_end(text, mark)
-    return Statement(at.value, start, at.end, mark.start, end or len(text), True)
-
-
-def _prelude_end(text: str, position: int) -> Token | None:
-    """Return the ``;`` or ``{`` that ends a prelude."""
-    while token := next_token(text, position, DENSE):
-        if token.kind is Kind.MARK and token.value in ";{":
-            return token
-        position = token.end
-        if token.kind is Kind.FUNCTION or (token.kind is Kind.MARK and token.value in "(["):
-            position = _block_end(text, token) or len(text)
-    return None
-
-
-def _block_end(text: str, opener: Token) -> int | None:
-    """Return the position after the block or function that ``opener`` opens; ``None`` if it is never closed."""
-    stack, position = [_closer(opener)], opener.end
-    while stack:
-        token = next_token(text, position, DENSE)
-        if token is None:
-            return None
-        position = token.end
-        if token.kind is Kind.FUNCTION or (token.kind is Kind.MARK and token.value in CLOSERS):
-            stack.append(_closer(token))
-        elif token.kind is Kind.MARK and token.value == stack[-1]:
-            stack.pop()
-    return position
-
-
-def _closer(opener: Token) -> str:
-    return CLOSERS.get(opener.value, ")") if opener.kind is Kind.MARK else ")"
+    items, position = each_item(text), 0
+    while text.startswith("@", skip_between_rules(text, position)):
+        item = next(items)
+        name = _NAME.match(text, item.start + 1)
+        if not item.name.startswith("@") or name is None:
+            return
+        yield Statement(item.name[1:], item.start, name.end(), item.prelude, item.end, item.body >= 0)
+        position = item.end
 
 
 # Browsers ignore an @import after one of these at-rules. Unknown at-rules do not count.

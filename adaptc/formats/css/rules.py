@@ -71,18 +71,21 @@ _NAME = re.compile(IDENT)
 
 def sheet_items(text: str) -> tuple[Item, ...]:
     """Return the rules of a style sheet."""
-    items: list[Item] = []
+    return tuple(each_item(text))
+
+
+def each_item(text: str) -> Iterator[Item]:
+    """Yield the rules of a style sheet; one is read when it is asked for."""
     position = 0
     while position < len(text):
         if (rule := _plain_rule(text, position)) is not None:
-            items.append(rule)
+            yield rule
             position = rule.end
         else:
             end = scanned_rule_end(text, position)
             stop = end if end >= 0 else len(text)
-            items += _Parser(text, position, stop).items(position, stop, is_nested=False)
+            yield from _Parser(text, position, stop).items(position, stop, is_nested=False)
             position = stop
-    return tuple(items)
 
 
 def declaration_items(text: str) -> tuple[Item, ...]:

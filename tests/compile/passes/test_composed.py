@@ -58,6 +58,20 @@ def test_an_article() -> None:
     )
 
 
+def test_a_page_that_is_asked_for_again_has_the_titles_of_today() -> None:
+    text = f"{HEAD}<body><h1>H</h1><p>A page that leads on: <a href=b.html><i></i></a></p>"
+    asked: list[str] = []
+
+    def written(title: str) -> str:
+        page = compose(text, url_path="/a.html", title_of=lambda url: asked.append(url) or title)
+        assert isinstance(page, ComposedPage)
+        return page.text
+
+    assert "<a href=b.html>First</a>" in written("First")
+    assert written("First") == written("First") and asked == ["b.html"] * len(asked) and len(asked) >= 3
+    assert "<a href=b.html>Second</a>" in written("Second")
+
+
 def test_the_head_keeps_what_matters() -> None:
     page = compose(ARTICLE, url_path="/x.html")
     assert isinstance(page, ComposedPage)

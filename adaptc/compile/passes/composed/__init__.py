@@ -50,7 +50,7 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
             sheets_of=lambda tree: screen_sheets(tree, page.base, view),
             menus_of=lambda tree: script_menus(tree, page, view),
             settings=Settings(**{name: options[name] for name in _SETTINGS}),
-            pictures=pictures if pictures.budget else NO_PICTURES,
+            pictures=pictures if pictures.budget and _MAY_SHOW.search(source) else NO_PICTURES,
         )
     except BadTemplate as problem:
         result = f"its template fails: {problem}"
@@ -71,6 +71,8 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
     return written, Report([action, *pictures.actions, *left_out], is_scriptless=True, is_composed=True)
 
 
+# What a page with a picture has: an image, or the URL of a background in a style attribute
+_MAY_SHOW = re.compile(r"<im(?:g|age)\b|style[^>]*[(\\&]", re.IGNORECASE)
 # On a page of a few sentences the sheet would be more than what it says: browsers' own look does for it, in a column
 _BARE_STYLE = (
     "<style>:root{color-scheme:light dark;background:Canvas}body{max-width:44rem;margin:auto;padding:0 1em}</style>"

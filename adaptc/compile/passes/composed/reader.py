@@ -31,6 +31,7 @@ from adaptc.compile.passes.composed.witnesses import (
     without_site,
 )
 from adaptc.compile.passes.composed.writer import Group, Page, Site
+from adaptc.core.facts import BoundedCache
 from adaptc.core.values import dataclass, replace
 from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import parse
@@ -139,9 +140,33 @@ def compose(
         return f"its elements are nested more than {_DEEPEST} levels deep"
     if tree.select_one("frameset frame[src]") is not None:
         return "its content is in frames"
-    _name_links(tree, title_of)
-    layout = Layout(tree, sheets_of(tree), text)
-    page = _Reader(tree, text, layout, title_of, pictures, menus_of(tree)).page()
+    asked: dict[str, str] = {}
+
+    def title(url: str) -> str:
+        asked[url] = title_of(url)
+        return asked[url]
+
+    _name_links(tree, title)
+    key = (text, url_path, settings, tuple(sheets_of(tree)), tuple(menus_of(tree)))
+    if pictures is not NO_PICTURES:
+        return _compose(tree, key, title, pictures)
+    titles, page = _composed.get(key) or ({}, None)
+    if page is None or any(title_of(url) != known for url, known in titles.items()):
+        page = _compose(tree, key, title, pictures)
+        _composed.put(key, (asked, page), 2 * len(text))
+    return page
+
+
+# Pages without pictures are the same at level text as at the one above. Characters that a worker keeps
+_KEPT = 16 << 20
+_Key = tuple[str, str, Settings, tuple[str, ...], tuple[NavigationLink, ...]]
+_composed = BoundedCache[_Key, tuple[dict[str, str], "ComposedPage | str"]](_KEPT)
+
+
+def _compose(tree: Document, key: _Key, title_of: TitleOf, pictures: Pictures) -> ComposedPage | str:
+    text, url_path, settings, sheets, menus = key
+    layout = Layout(tree, sheets, text)
+    page = _Reader(tree, text, layout, title_of, pictures, menus).page()
     if page is None:
         return "it shows no text without its scripts"
     page = replace(page, notice=writer.notice_for(settings.notice, settings.full, url_path, page.words))
