@@ -143,7 +143,8 @@ def sizing_rules(text: str) -> SizingRules:
         rules = list(_rules(text, sheet_items(text)))
     except _OddRuleError:
         return SizingRules(is_unpredictable=True)
-    sizing = [rule._replace(declared=own) for rule in rules if (own := _sizing_of(rule.declared))]
+    sizes = ({name: value for name, value in rule.declared.items() if _SIZING.match(name)} for rule in rules)
+    sizing = [rule._replace(declared=own) for rule, own in zip(rules, sizes, strict=True) if own]
     return SizingRules(
         _selected(sizing, "img"),
         _selected([rule for rule in sizing if not _sets_only(rule.declared, "max-width")], "img"),
@@ -153,10 +154,6 @@ def sizing_rules(text: str) -> SizingRules:
         _selected([rule for rule in rules if _surrounds(rule.declared)], "img"),
         _selected([rule for rule in rules if _arranges(rule.declared)]),
     )
-
-
-def _sizing_of(declared: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in declared.items() if _SIZING.match(name)}
 
 
 def _sets_only(sizing: dict[str, str], *names: str) -> bool:

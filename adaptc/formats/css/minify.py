@@ -11,13 +11,13 @@ bytes wins.
 from __future__ import annotations
 
 import re
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from functools import lru_cache
 from itertools import groupby
 
+from adaptc.formats.codings import sent_size
 from adaptc.formats.css.outline import AT_RULE, TOGETHER, Entry, Outlines, OutlineTooLargeError
 from adaptc.formats.css.scanner import DENSE, Kind, Token, tokens
 from adaptc.formats.css.sheet_text import at_keywords, beyond_limits, comments, split_rules
@@ -45,10 +45,10 @@ def minify_sheet(text: str) -> str | None:
 
     try:
         held = _with_proven_numbers(text)
-        if held == text and len(text) >= _SMALL and _sent(minify(text))[0] > _WORTH_PROVING * _sent(text)[0]:
+        if held == text and len(text) >= _SMALL and sent_size(minify(text))[0] > _WORTH_PROVING * sent_size(text)[0]:
             return None
         shorter = _compact_sheet(held) if _has_late_import(held) else _minify_sheet(held, minify)
-        return held if shorter is None and _sent(held) < _sent(text) else shorter
+        return held if shorter is None and sent_size(held) < sent_size(text) else shorter
     except OutlineTooLargeError:
         return None
 
@@ -133,7 +133,7 @@ def _with_families(shorter: str, names: dict[str, str]) -> str:
 
 def _minify_sheet(text: str, minify_css: Callable[[str], str]) -> str | None:
     shorter = _match_charset(text, _minify(_mark_licences(text), minify_css))
-    return shorter if len(shorter) < len(text) and _sent(shorter) < _sent(text) else None
+    return shorter if len(shorter) < len(text) and sent_size(shorter) < sent_size(text) else None
 
 
 def _match_charset(text: str, shorter: str) -> str:
@@ -163,7 +163,7 @@ def _minify(text: str, minify_css: Callable[[str], str]) -> str:
     outlines = Outlines()
     shorter, compact = _minify_proven(text, minify_css, outlines), _compact(text)
     # the minifier joins and parts rules, which sometimes costs more than it saves
-    is_better = _sent(compact) < _sent(shorter) and _is_equivalent(text, compact, outlines.of)
+    is_better = sent_size(compact) < sent_size(shorter) and _is_equivalent(text, compact, outlines.of)
     return compact if is_better else shorter
 
 
@@ -176,7 +176,9 @@ def _minify_proven(text: str, minify_css: Callable[[str], str], outlines: Outlin
     apart = zip(rules, _minify_apart(rules, minify_css), strict=True)
     proven = [_shorter_rule(rule, each, outlines.of_part) for rule, each in apart]
     return min(
-        "".join(_join_proven(rules, proven, minify_css, outlines.of)), "".join(each for each, _ in proven), key=_sent
+        "".join(_join_proven(rules, proven, minify_css, outlines.of)),
+        "".join(each for each, _ in proven),
+        key=sent_size,
     )
 
 
@@ -202,11 +204,6 @@ def _joined(pairs: list[tuple[str, str]], minify_css: Callable[[str], str], outl
         return "".join(shorter for _, shorter in pairs)
     halves = pairs[: len(pairs) // 2], pairs[len(pairs) // 2 :]
     return "".join(_joined(half, minify_css, outline) for half in halves)
-
-
-def _sent(text: str) -> tuple[int, int]:
-    """Return how long a sheet is as it is sent, compressed, and how long it is."""
-    return len(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)), len(text)
 
 
 # A comment that the minifier keeps, and over which it joins no rules

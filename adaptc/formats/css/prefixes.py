@@ -117,8 +117,7 @@ def drop_dead_prefixes(text: str) -> str:
     The outlines of both are compared. The sheet itself, if they differ or if it has an ``@import`` after a rule, which
     browsers ignore there.
     """
-    is_marked = "<!--" in text or "-->" in text  # which stands between rules, or in a comment
-    if not _MAY_HAVE.search(text) or beyond_limits(text) is not None or is_marked:
+    if not _MAY_HAVE.search(text) or beyond_limits(text) is not None:
         return text
     try:
         outlines, shorter = Outlines(), _Dropping(text).result()
@@ -156,6 +155,16 @@ def _is_dead_entry(entry: Entry) -> bool:
     return is_listed and re.search(r"'-(?:o|ms|khtml)-", repr(value).lower()) is not None
 
 
+_COMMENT, _ODD = re.compile(r"/\*.*?\*/", re.DOTALL), re.compile(r";|<!--|-->")
+
+
+def _between_rules(gap: str) -> str:
+    """Return white space and comments. Raises ``_UnusualError`` for marks of HTML."""
+    if _ODD.search(gap) and _ODD.search(_COMMENT.sub("", gap)):
+        raise _UnusualError
+    return gap
+
+
 class _Dropping:
     """What stays of a sheet."""
 
@@ -171,11 +180,12 @@ class _Dropping:
         """Return what stays of the rules in ``text[start:stop]``; ``is_outer`` if nothing is around them."""
         pieces = []
         for item in items:
-            if item.name == "?" or item.is_declaration or (item.is_rule and ";" in text[item.start : item.prelude]):
+            is_odd = item.is_rule and _ODD.search(text, item.start, item.prelude)
+            if item.name == "?" or item.is_declaration or is_odd:
                 raise _UnusualError  # it is part of the next prelude
-            pieces += [text[start : item.start], self._rule(text, item, is_outer)]
+            pieces += [_between_rules(text[start : item.start]), self._rule(text, item, is_outer)]
             start = item.end
-        return "".join([*pieces, text[start:stop]])
+        return "".join([*pieces, _between_rules(text[start:stop])])
 
     def _rule(self, text: str, item: Item, is_outer: bool) -> str:
         """Return what stays of a rule that is in no style rule."""

@@ -7,7 +7,6 @@ into a model (``reader``) and written from that (``writer``).
 from __future__ import annotations
 
 import re
-import zlib
 from dataclasses import fields
 from functools import lru_cache
 from math import inf
@@ -19,16 +18,16 @@ from adaptc.compile.page.script_written import settled_text
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.passes.composed.pictures import NO_PICTURES, PagePictures
 from adaptc.compile.passes.composed.reader import Settings, compose
-from adaptc.compile.passes.composed.witnesses import script_menus
+from adaptc.compile.passes.composed.witnesses import page_title, script_menus
 from adaptc.compile.passes.composed.writer import BadTemplate
 from adaptc.compile.view import DerivingView, Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
+from adaptc.formats.codings import sent_size
 from adaptc.formats.html.document import Irreversible, parse, parse_bare, read_page
 from adaptc.formats.html.reader_text import keep_lines, show_panels
 from adaptc.formats.html.static_text import open_shadow_roots
-from adaptc.formats.html.visible_text import fold_space
 from adaptc.formats.policy import Policy
 
 NAME = "compose"
@@ -62,7 +61,7 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
     if not options["style"]:
         whole = _bytes_of_source(text, page, view)
         for part, less in ((_DESCRIPTION, ""), (_STYLE, _BARE_STYLE), (_STYLE, "")):
-            if _compressed(written) > _MOST * whole and not (part is _DESCRIPTION and part.search(text)):
+            if sent_size(written)[0] > _MOST * whole and not (part is _DESCRIPTION and part.search(text)):
                 written = part.sub(less, written)
     for pattern, is_allowed in ((_STYLE, policy.allows_style("")), (_ICON, policy.allows_data("image"))):
         if not is_allowed and pattern.search(written):  # browsers would ignore it, and report that
@@ -96,11 +95,7 @@ def _bytes_of_source(text: str, page: PageContext, view: View) -> float:
             return inf
         if path is not None:
             parts.append(view.artifact(path).decode("utf-8", "replace"))
-    return _compressed("".join(parts))
-
-
-def _compressed(text: str) -> int:
-    return len(zlib.compress(text.encode("utf-8", "replace"), 6))
+    return sent_size("".join(parts))[0]
 
 
 _DESCRIPTION = re.compile(r"<meta name=\"?description\b[^>]*>", re.IGNORECASE)
@@ -117,8 +112,6 @@ def _target_title(path: str | None, view: View) -> str:
 @lru_cache(maxsize=64)
 def _title(content: bytes) -> str:
     try:
-        tree = parse_bare(read_page(content).text)
+        return page_title(parse_bare(read_page(content).text))
     except Irreversible:
         return ""
-    title = tree.select_one("head > title")
-    return fold_space(title.text) if title is not None else ""

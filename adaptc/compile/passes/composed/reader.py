@@ -143,8 +143,7 @@ def compose(
     asked: dict[str, str] = {}
 
     def title(url: str) -> str:
-        asked[url] = title_of(url)
-        return asked[url]
+        return asked.setdefault(url, title_of(url))
 
     _name_links(tree, title)
     key = (text, url_path, settings, tuple(sheets_of(tree)), tuple(menus_of(tree)))
@@ -158,9 +157,8 @@ def compose(
 
 
 # Pages without pictures are the same at level text as at the one above. Characters that a worker keeps
-_KEPT = 16 << 20
 _Key = tuple[str, str, Settings, tuple[str, ...], tuple[NavigationLink, ...]]
-_composed = BoundedCache[_Key, tuple[dict[str, str], "ComposedPage | str"]](_KEPT)
+_composed = BoundedCache[_Key, tuple[dict[str, str], "ComposedPage | str"]](16 << 20)
 
 
 def _compose(tree: Document, key: _Key, title_of: TitleOf, pictures: Pictures) -> ComposedPage | str:
