@@ -204,7 +204,7 @@ def _rules(text: str, items: Iterable[Item], is_inside: bool = False, is_known: 
     Raises ``_OddRuleError``.
     """
     for item in items:
-        is_open = item.name == "?" and item.body >= 0
+        is_open = item.name == "?" and text.startswith("{", item.prelude)
         is_foreign = item.name.startswith("@") and item.name not in _READ and item.body >= 0
         if is_open or (is_foreign and not is_known):
             raise _OddRuleError
