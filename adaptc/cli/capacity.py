@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ import click
 
 from adaptc.cli.command import FILE, FOLDER, Invocation, command
 from adaptc.cli.measured_cost import config_cost, measured_cost
-from adaptc.cli.render import show, table
+from adaptc.cli.render import print_text, show, table
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
@@ -23,6 +24,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _POSITIVE = click.FloatRange(0, min_open=True)
+
+_NFTABLES = """\
+# adaptc capacity: new connections beyond the pages a second that level {level} carries are refused (docs/crowd.md).
+# nft -f FILE puts it in place, nft delete table inet adaptc-crowd ends it.
+table inet adaptc-crowd {{
+    chain input {{
+        type filter hook input priority filter;
+        tcp dport {{ {ports} }} tcp flags & (syn|ack) == syn limit rate over {rate}/second burst 20 packets \\
+            reject with tcp reset
+    }}
+}}"""
 
 
 @command("capacity")
@@ -64,6 +76,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 )
 @click.option("--backbone", type=click.FloatRange(0), metavar="MS", help="Delay behind the proxy.  [default: 195]")
 @click.option("--clients", is_flag=True, help="Say what actions on pages saved clients in the paper.")
+@click.option("--nftables", metavar="PORT,...", help="Print a rule that refuses more than the lowest level carries.")
 def capacity(
     invocation: Invocation,
     output: Path | None,
@@ -83,6 +96,7 @@ def capacity(
     hit_ratios: tuple[float, ...],
     backbone: float | None,
     clients: bool,
+    nftables: str | None,
 ) -> None:
     """Compute the load that each level of a build can carry.
 
@@ -91,7 +105,8 @@ def capacity(
     second that keep the server below the bound. With --load also: how busy the server is at that load, what a request
     then takes, and the mixture of levels that keeps the bound. With --users instead: a fixed number of users, who wait
     for a page, think and load the next one; with --load, too, others load pages meanwhile; with --hit-ratio the users
-    are behind a caching proxy, as those of an Internet provider.
+    are behind a caching proxy, as those of an Internet provider. With --nftables instead: rules for nft(8) that refuse
+    new connections to some ports beyond what the lowest level carries.
     """
     config = invocation.load({"output": output})
     ladder = [_parse_rung(level) for level in levels] or _ladder_of_build(config)
@@ -99,6 +114,9 @@ def capacity(
     measured = measured_cost(config, invocation, profile, protocol) if is_measured else None
     given = {"view": view_ms, "request": request_ms, "kilobyte": kilobyte_ms, "rejection": rejection_ms}
     cost = _with_rejection(replace(measured or config_cost(config), **_seconds(given)), rejection_ms)
+    if nftables is not None:
+        print_text(_nftables(nftables, _record(ladder, cost, bound)["levels"]), invocation)
+        return
     crowd = _users(users, think, hit_ratios, backbone, line, load, workers)
     record = _record(ladder, cost, bound)
     if load is not None and not crowd:
@@ -108,6 +126,13 @@ def capacity(
     if clients:
         record["clients"] = _clients_record(None if levels else config)
     show(record, _text(record), invocation)
+
+
+def _nftables(ports: str, levels: Sequence[Mapping[str, Any]]) -> str:
+    if not re.fullmatch(r"[1-9]\d{,4}(,[1-9]\d{,4})*", ports, re.ASCII):
+        raise UsageError(f"--nftables: {ports!r} is no list of ports such as 80,443")
+    lowest = max(levels, key=lambda level: level["pages_per_second"])
+    return _NFTABLES.format(ports=ports, rate=max(1, int(lowest["pages_per_second"])), **lowest)
 
 
 def _seconds(milliseconds: Mapping[str, float | None]) -> dict[str, Any]:

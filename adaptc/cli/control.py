@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -14,14 +14,13 @@ import click
 
 from adaptc.cli.command import FILE, ExitCode, Invocation, command
 from adaptc.cli.daemon_options import (
-    canary_failure,
     cpu_source,
     daemon_options,
+    disobedience,
     existing_output,
     opened_limits,
     owned,
     programs_of,
-    report_weakness,
     say,
     serve_metrics,
     settings_table,
@@ -37,13 +36,10 @@ if TYPE_CHECKING:
     from adaptc.daemons.control.load_meter import Meter
     from adaptc.daemons.control.machine import Machine
     from adaptc.daemons.control.settings import ControlSettings, SiteSettings
-    from adaptc.daemons.guard import Guard
-    from adaptc.daemons.reporter import Reporter
-    from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.sensors.cpu import CpuSource
     from adaptc.formats.accesslog.parser import LineParser
     from adaptc.serve.capacity.utilization import Cost
-    from adaptc.serve.purge import Purges
+    from adaptc.serve.state_directory import Knobs
 
 _LOG = click.Path(dir_okay=False, path_type=Path)
 
@@ -145,79 +141,40 @@ def _run(
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
     from adaptc.daemons.sensors.waiting import open_pending
+    from adaptc.serve.purge import purges_of, site_of
 
-    servers = _servers(sites, is_live=not (dry_run or settings.shadow))
+    knobs = _knobs(sites, is_live=not (dry_run or settings.shadow))
+    servers = {name for each in knobs for name in each.servers}
+    status = next((each.status for each in knobs if each.status), "")
     runs = [] if dry_run else [RunDirectory.of(site.output or Path()) for site in sites.values()]
     reporter = Reporter("control", runs, say(invocation))
     with ExitStack() as stack:
-        held = _owned(stack, runs, settings.shadow)
+        lock = "control-shadow" if settings.shadow else "mode"
+        held = [stack.enter_context(owned(run, lock, "sets the mode")) for run in runs]
         serve_metrics(reporter, metrics)
         cpu = cpu_source(settings, servers)
         before = kept(runs[0] if runs else None, "control", time.time())
         cost, origin = _first_cost(config, settings, sites, before, _cpus(cpu), invocation)
         machine = machine_of(settings, sites, cost)
         guard = None if settings.shadow else guard_of(runs, settings)
-        if failure := _failing_canary(settings, sites, dry_run, reporter):
-            return _refused(failure, guard)
+        outputs = [site.output or Path() for site in sites.values()]
+        by_output = dict(zip(outputs, runs or [None for _ in outputs], strict=True))
+        if disobedience(settings, by_output, reporter, guard):
+            return ExitCode.SERVER
         environment = Environment(
             _endpoints(settings, sites, dry_run),  # after the canary, whose requests are no load
             cpu,
             opened_limits(settings, settings.limits, servers),
             origin,
-            None if any(site.status_url for site in sites.values()) else started_page(settings, _status(sites)),
+            None if any(site.status_url for site in sites.values()) else started_page(settings, status),
             open_pending(settings.cgroup, programs_of(settings, servers)),
             reporter=reporter,
             guard=guard,
             record=record,
-            purges=_purges(config, sites),
+            purges=purges_of(config.serve, site_of(config.site.base_url, config.url_prefix), knobs),
         )
         drive(ControlDaemon(settings, machine, environment, before), settings.interval / CHECKS, held)
     return ExitCode.DONE
-
-
-def _owned(stack: ExitStack, runs: Sequence[RunDirectory], is_shadow: bool) -> list[Callable[[], None]]:
-    """Hold the locks of what is written; return what holds them where a directory was removed."""
-    lock = "control-shadow" if is_shadow else "mode"
-    return [stack.enter_context(owned(run, lock, "sets the mode")) for run in runs]
-
-
-def _failing_canary(
-    settings: ControlSettings, sites: Mapping[str, SiteSettings], dry_run: bool, reporter: Reporter
-) -> str | None:
-    """Return in what a server does not obey, None if all do; report what a site's levels cannot do."""
-    from adaptc.daemons.run_directory import RunDirectory
-
-    for site in sites.values():
-        output = site.output or Path()
-        report_weakness(output, reporter)
-        if failure := canary_failure(settings, output, None if dry_run else RunDirectory.of(output), reporter):
-            return failure
-    return None
-
-
-def _refused(failure: str, guard: Guard | None) -> ExitCode:
-    """Say in what a server does not obey, and leave it as it is."""
-    click.echo(f"adaptc: {failure}", err=True)
-    if guard:
-        guard.close()
-    return ExitCode.SERVER
-
-
-def _purges(config: Config, sites: Mapping[str, SiteSettings]) -> Purges | None:
-    """Return what is purged of the sites."""
-    from adaptc.serve.purge import purges_of, site_of
-    from adaptc.serve.state_directory import read_knobs
-
-    knobs = [found for site in sites.values() if (found := read_knobs(site.output or Path())) is not None]
-    return purges_of(config.serve, site_of(config.site.base_url, config.url_prefix), knobs)
-
-
-def _status(sites: Mapping[str, SiteSettings]) -> str:
-    """Return the URL of the status page that was emitted for one of the sites, "" without any."""
-    from adaptc.serve.state_directory import read_knobs
-
-    found = (read_knobs(site.output or Path()) for site in sites.values())
-    return next((knobs.status for knobs in found if knobs is not None and knobs.status), "")
 
 
 def _cpus(cpu: CpuSource) -> float:
@@ -229,8 +186,8 @@ def _cpus(cpu: CpuSource) -> float:
     return float(os.cpu_count() or 1) if is_host else cpu.cpus
 
 
-def _servers(sites: Mapping[str, SiteSettings], is_live: bool) -> set[str]:
-    """Return the servers for which configuration was emitted.
+def _knobs(sites: Mapping[str, SiteSettings], is_live: bool) -> list[Knobs]:
+    """Return what the emitted configuration of each site obeys.
 
     Raises ``UsageError`` for one that cannot be controlled.
     """
@@ -239,7 +196,7 @@ def _servers(sites: Mapping[str, SiteSettings], is_live: bool) -> set[str]:
 
     outputs = [site.output or Path() for site in sites.values()]
     found = [required_knobs(output) if is_live else read_knobs(output) for output in outputs]
-    return {name for knobs in found if knobs is not None for name in knobs.servers}
+    return [knobs for knobs in found if knobs is not None]
 
 
 def _endpoints(settings: ControlSettings, sites: Mapping[str, SiteSettings], dry_run: bool) -> dict[str, SiteEndpoint]:

@@ -17,6 +17,7 @@ from adaptc.core.diagnostics import UsageError, printable
 if TYPE_CHECKING:
     from adaptc.config.config import Config
     from adaptc.config.toml import TomlSource
+    from adaptc.daemons.guard import Guard
     from adaptc.daemons.mode import ModeSettings
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
@@ -104,7 +105,21 @@ def started_page(settings: ModeSettings, emitted: str = "") -> BackgroundPage | 
 _PROVEN = 86_400.0  # seconds
 
 
-def canary_failure(settings: ModeSettings, output: Path, run: RunDirectory | None, reporter: Reporter) -> str:
+def disobedience(
+    settings: ModeSettings, runs: Mapping[Path, RunDirectory | None], reporter: Reporter, guard: Guard | None
+) -> bool:
+    """Whether a server does not obey, which is said, and left as it is; report what a site's levels cannot do."""
+    for output, run in runs.items():
+        _report_weakness(output, reporter)
+        if failure := _canary_failure(settings, output, run, reporter):
+            click.echo(f"adaptc: {failure}", err=True)
+            if guard:
+                guard.close()
+            return True
+    return False
+
+
+def _canary_failure(settings: ModeSettings, output: Path, run: RunDirectory | None, reporter: Reporter) -> str:
     """Ask the server for every level, if its URL is known; return how it disobeys, "" where it does not.
 
     What cannot be proven is reported, and the daemon starts: the server may start later than it. What was proven less
@@ -138,7 +153,7 @@ def canary_failure(settings: ModeSettings, output: Path, run: RunDirectory | Non
     return ""
 
 
-def report_weakness(output: Path, reporter: Reporter) -> None:
+def _report_weakness(output: Path, reporter: Reporter) -> None:
     """Report where the emitted configuration hardly helps."""
     from adaptc.report.manifest import last_manifest
     from adaptc.serve.capacity.rungs import ladder_of, weakness

@@ -11,13 +11,12 @@ import click
 
 from adaptc.cli.command import FILE, ExitCode, Invocation, command
 from adaptc.cli.daemon_options import (
-    canary_failure,
     cpu_source,
     daemon_options,
+    disobedience,
     existing_output,
     opened_limits,
     owned,
-    report_weakness,
     say,
     serve_metrics,
     settings_table,
@@ -96,11 +95,7 @@ def _run(
         if run and not settings.shadow:
             run.clear_buckets()
         guard = guard_of([run] if run and not settings.shadow else [], settings)
-        report_weakness(output, reporter)
-        if failure := canary_failure(settings, output, run, reporter):
-            click.echo(f"adaptc: {failure}", err=True)
-            if guard:
-                guard.close()
+        if disobedience(settings, {output: run}, reporter, guard):
             return ExitCode.SERVER
         purges = purges_of(config.serve, site_of(config.site.base_url, config.url_prefix), [knobs] if knobs else [])
         environment = Environment(

@@ -39,10 +39,10 @@ def watch(descriptor: int, silence: float, runs: Sequence[RunDirectory], grace: 
         received = os.read(descriptor, 4096) if readable else BEAT
         if received.endswith(FAREWELL):
             return
-        died = time.time()
         if not readable or not received:
+            last = {run: _reports(run) for run in runs}
             for run in runs:
-                if is_hanging or not readable or not _has_successor(run, died, grace):
+                if is_hanging or not readable or not _has_successor(run, last[run], grace):
                     with contextlib.suppress(OSError):
                         run.reset()
         is_hanging = not readable
@@ -50,21 +50,28 @@ def watch(descriptor: int, silence: float, runs: Sequence[RunDirectory], grace: 
             return
 
 
-def _has_successor(run: RunDirectory, died: float, grace: float) -> bool:
-    """Whether a daemon that sets the mode has reported after another one died, within so many seconds."""
-    while True:
-        if any(_reported(run.path / f"{name}.json") > died for name in MODE_DAEMONS):
-            return True
-        if time.time() >= died + grace:
+def _has_successor(run: RunDirectory, last: Sequence[int], grace: float) -> bool:
+    """Whether a daemon that sets the mode reports after the ``last`` reports of one that died, within so many seconds.
+
+    Times of files are compared with themselves alone: the clock may be set meanwhile.
+    """
+    end = time.monotonic() + grace
+    while _reports(run) == last:
+        if time.monotonic() >= end:
             return False
         time.sleep(_PATIENCE)
+    return True
 
 
-def _reported(status: Path) -> float:
-    try:
-        return status.stat().st_mtime
-    except OSError:
-        return 0.0
+def _reports(run: RunDirectory) -> list[int]:
+    """Return when each daemon that sets the mode has reported last, in nanoseconds; 0 where none did."""
+    found = []
+    for name in MODE_DAEMONS:
+        try:
+            found.append((run.path / f"{name}.json").stat().st_mtime_ns)
+        except OSError:
+            found.append(0)
+    return found
 
 
 def main() -> None:

@@ -116,12 +116,15 @@ def keep(run: RunDirectory, name: str, epoch: float, **values: Any) -> None:
 
 
 def kept(run: RunDirectory | None, name: str, epoch: float) -> tuple[dict[str, Any], float] | None:
-    """Return what an earlier run of a daemon has kept, and its age in seconds; None for nothing, or nothing sound."""
+    """Return what an earlier run of a daemon has kept, and its age in seconds; None for nothing, or nothing sound.
+
+    What was kept at a time that is still to come is from before the clock was set back: its age is not known.
+    """
     record = run.read_json(f"{name}-state.json") if run else None
     if not isinstance(record, dict) or not isinstance(record.get("at"), int | float):
         return None
     age = epoch - record["at"]
-    return (record, age) if 0 <= age < _OLDEST else None
+    return (record, age if age >= 0 else FRESH) if age < _OLDEST else None
 
 
 def guard_of(runs: Sequence[RunDirectory], settings: ModeSettings) -> Guard | None:

@@ -230,6 +230,17 @@ def test_a_real_build_has_a_ladder(tmp_path: Path, capsys: pytest.CaptureFixture
     assert found["clients"]["pages"] == {"S-S-S": {"percent": 100, "paper": 20}}
 
 
+def test_a_rule_refuses_more_connections_than_the_lowest_level_carries(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["capacity", *PAPER, "--view-ms", "0", "--nftables", "80,443"]) == ExitCode.DONE
+    text = capsys.readouterr().out
+    assert "that level extreme carries" in text
+    assert "tcp dport { 80,443 }" in text
+    assert f"limit rate over {int(0.58 / 0.004635)}/second" in text
+    for mistake in ("80;drop", "0", "http", ""):
+        assert run(["capacity", *PAPER, "--nftables", mistake]) == ExitCode.USAGE
+    assert "is no list of ports" in capsys.readouterr().err
+
+
 def test_what_actions_save_clients(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
     clients = record(capsys, "-o", str(tmp_path), "--clients")["clients"]

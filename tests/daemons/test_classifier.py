@@ -67,6 +67,24 @@ def test_the_worked_log_as_lines_of_a_log() -> None:
 # ---- page retrievals
 
 
+@pytest.mark.parametrize("jump", [-3600.0, 3600.0])
+def test_a_clock_that_is_set_costs_the_retrievals_that_go_on_and_no_others(jump: float) -> None:
+    classifier = Classifier(AS_PUBLISHED)
+    list(classifier.feed([base(7200), *objects(7201)]))
+    list(classifier.sweep(7202))
+    list(classifier.feed(objects(7203 + jump)))
+    for second in range(5, 40, 5):  # pages whose last object comes after several reads of the log
+        begun = 7200 + jump + 100 * second
+        list(classifier.feed([base(begun), *objects(begun + 6)]))
+        list(classifier.sweep(begun + 7))
+        list(classifier.feed(objects(begun + 20)))
+        list(classifier.sweep(begun + 60))
+    (client,) = classifier.clients.values()
+    assert client.estimate is not None
+    assert client.estimate.first == pytest.approx(6, abs=0.5)
+    assert client.estimate.last == pytest.approx(20, abs=2)
+
+
 def test_the_next_page_ends_a_retrieval() -> None:
     found = estimate_after(Classifier(AS_PUBLISHED), [base(0), *objects(1), base(5, "/b.html"), *objects(7)])
     assert (found.pages, found.last) == (2, pytest.approx(0.7 * 1 + 0.3 * 2))

@@ -25,7 +25,7 @@ from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import Busy
 from adaptc.daemons.guard import Guard, watch
-from adaptc.daemons.mode import kept
+from adaptc.daemons.mode import FRESH, keep, kept
 from adaptc.daemons.reporter import Reporter
 from adaptc.daemons.run_directory import Override, RunDirectory, clear_override, read_override, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
@@ -268,6 +268,27 @@ def test_a_daemon_that_is_started_again_after_it_was_killed_keeps_the_flag(tmp_p
         wait_until(lambda: run.write_json("control.json", {"at": 2.0}) or guard._process.poll() is not None)
     guard._process.wait()
     assert flag.exists() is has_successor
+
+
+def test_a_report_of_a_clock_that_was_set_back_since_is_no_successor(tmp_path: Path) -> None:
+    flag, run = tmp_path / "opt.do", RunDirectory(tmp_path)
+    flag.touch()
+    run.write_json("control.json", {"at": 1.0})
+    os.utime(tmp_path / "control.json", (time.time() + 3600,) * 2)
+    guard = Guard([run], 60, 0.2)
+    assert guard._process.stdin is not None
+    guard._process.stdin.close()
+    guard._process.wait()
+    assert not flag.exists()
+
+
+def test_what_was_kept_before_the_clock_was_set_back_is_known_and_not_its_age(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    keep(run, "switch", 7200.0, safe=3)
+    record, age = kept(run, "switch", 3600.0)
+    assert record["safe"] == 3
+    assert age == FRESH  # the mode is not gone on with
+    assert kept(run, "switch", 7230.0)[1] == 30
 
 
 def test_the_guard_leaves_the_flag_after_a_farewell(tmp_path: Path) -> None:

@@ -244,6 +244,7 @@ class Classifier:
     clusters: dict[Network, tuple[Estimate, float]] = field(default_factory=dict)
     reference: Reference = field(default_factory=Reference)
     now: float = 0.0
+    swept: float = 0.0
 
     def feed(self, hits: Iterable[Hit]) -> Iterator[Verdict]:
         """Take requests in the order of the log, and yield the verdicts of the retrievals that ended."""
@@ -256,7 +257,7 @@ class Classifier:
             if kind is None:
                 if client is None or (page := client.page) is None:
                     continue
-                if at - page.last <= silence:
+                if -silence <= at - page.last <= silence:  # a clock that was set ends a retrieval
                     page.embed(at, size, rtt)
                     client.seen = at
                     continue
@@ -271,8 +272,12 @@ class Classifier:
     def sweep(self, now: float | None = None) -> Iterator[Verdict]:
         """End the retrievals that are silent at ``now``, and forget clients that were not seen for long.
 
-        ``now`` is the last request's time unless the log is known to be read to its end.
+        ``now`` is the last request's time unless the log is known to be read to its end. It may be set back.
         """
+        if now is not None:
+            if now < self.swept - self.limits.silence:
+                self.now -= self.swept - now
+            self.swept = now
         self.now = max(self.now, now or 0.0)
         for name, client in list(self.clients.items()):
             if client.page and self.now - client.seen > self.limits.silence and (ended := self._end(name, client)):
