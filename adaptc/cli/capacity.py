@@ -249,6 +249,7 @@ def _load_record(
         "pages_per_second": load,
         "m": round(m, 4),
         "mixture": _shares(ladder, m),
+        "keeps_bound": m > 0 or cost.rejection * load <= bound,
         "levels": [_delay_record(rung, delays(rung, cost, load, workers, bits)) for rung in ladder],
     }
 
@@ -341,10 +342,11 @@ def _load_text(load: dict[str, Any]) -> list[str]:
     rows = [[entry["level"], f"{entry['utilization']:.2f}", f"{entry['turned_away']:.1%}", f"{entry['server_ms']:.2f}",
              "-" if entry["line_ms"] is None else f"{entry['line_ms']:.2f}"] for entry in load["levels"]]  # fmt: skip
     shares = ", ".join(f"{share:.0%} {name}" for name, share in load["mixture"].items())
+    mixture = f"m = {load['m']:.2f} keeps the bound: {shares}"
     return [
         f"at {load['pages_per_second']:g} pages a second, a request:",
         table([head, *rows], right=range(1, 5)),
-        f"m = {load['m']:.2f} keeps the bound: {shares}",
+        mixture if load["keeps_bound"] else "no mixture keeps the bound, not even a rejection of all: see --nftables",
     ]
 
 

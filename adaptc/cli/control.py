@@ -140,6 +140,7 @@ def _run(
     from adaptc.daemons.mode import guard_of, kept
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
+    from adaptc.daemons.sensors.cpu import HostCpu
     from adaptc.daemons.sensors.waiting import open_pending
     from adaptc.serve.purge import purges_of, site_of
 
@@ -168,6 +169,7 @@ def _run(
             origin,
             None if any(site.status_url for site in sites.values()) else started_page(settings, status),
             open_pending(settings.cgroup, programs_of(settings, servers)),
+            HostCpu(),
             reporter=reporter,
             guard=guard,
             record=record,

@@ -133,6 +133,8 @@ def test_text_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert "regular       59.0  322.0      59.60              9.7    1.00" in text
     assert "m = 2.29 keeps the bound: 29% regular, 71% moderate" in text
+    assert run(["capacity", *PAPER, "--view-ms", "0", "--load", "5000"]) == ExitCode.DONE
+    assert "no mixture keeps the bound, not even a rejection of all" in capsys.readouterr().out
     assert "-" in text.split("regular")[2]  # a line of 5 Mb/s cannot carry it: no steady state
 
 

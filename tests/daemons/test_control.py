@@ -510,6 +510,17 @@ def test_a_crowd_that_comes_while_others_have_the_cpu_is_met() -> None:
     assert server.found[-1] <= 1
 
 
+def test_what_a_server_never_gets_is_no_passing_want() -> None:
+    site = Site("site", ladder_from(LEVELS_OF_A_SITE, COST))
+    machine, load, found = Machine((site,), COST, FIXED), {"site": Load(500, 0, 5000)}, []
+    state = machine.start()
+    for _ in range(60):
+        state = step(machine, state, load, Busy(0.8, is_own=True, growth=1.0, stolen=0.2))
+        found.append(state.m(site))
+    assert found[25] == site.ladder.most
+    assert found[-1] < site.ladder.most - 1
+
+
 def test_a_server_that_is_full_by_a_little_is_halved_and_no_more() -> None:
     site = Site("site", ladder_from(LEVELS_OF_A_SITE, COST))
     machine, load = Machine((site,), COST, FIXED), {"site": Load(500, 0, 5000)}

@@ -105,6 +105,7 @@ class Bench:
     started: bool = True
     probe: Any = None
     pending: Any = None
+    host: Any = None
     limits: dict[str, Any] = field(default_factory=dict)
     ahead: float = 0.0  # seconds by which the time of day is
     poor: float = 0.0  # share of clients of a class that has level text
@@ -129,6 +130,7 @@ class Bench:
             self.costs,
             self.probe,
             self.pending,
+            self.host,
             reporter=reporter,
             record=self.record,
         )
@@ -819,6 +821,29 @@ def test_a_server_whose_work_is_pending_all_the_time_is_no_idle_one(tmp_path: Pa
     bench.pending.now = 0.1
     bench.serve(20, 30)
     assert bench.shares() == {"full": 256}
+
+
+@pytest.mark.parametrize("idle", [True, False])
+def test_threads_that_wait_for_each_other_are_not_kept_from_their_cpu(tmp_path: Path, idle: bool) -> None:
+    @dataclass
+    class Waiting:
+        def share(self, _elapsed: float, _cpus: float) -> float:
+            return 1.0
+
+    @dataclass
+    class Host:
+        ticks: float = 0.0
+
+        def read(self) -> CpuCount:
+            self.ticks += 1.0
+            return CpuCount(self.ticks * (0.7 if idle else 1.0), self.ticks)
+
+    bench = own(tmp_path, pending=Waiting(), host=Host())
+    bench.cpu.pin(0.2)
+    bench.serve(100, 3)
+    bench.cpu.pin(0.8)
+    bench.serve(100, 25)
+    assert (bench.shares() != {"full": 256}) is idle
 
 
 def test_a_status_page_that_is_always_slow_keeps_nobody_down(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from adaptc.daemons.reporter import Figures, figures_of, label
 from adaptc.daemons.run_directory import ORIGINAL, Override, RunDirectory, read_override
 from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
 from adaptc.daemons.sensors import LIMIT_SENSORS
-from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, busy_share
+from adaptc.daemons.sensors.cpu import CpuCount, CpuSource, HostCpu, busy_share
 from adaptc.daemons.sensors.status_page import BackgroundPage, Unanswered
 from adaptc.daemons.sensors.waiting import Counter, ListenQueue, Pending
 from adaptc.daemons.trace import Loads
@@ -32,6 +32,7 @@ from adaptc.serve.capacity.utilization import Cost
 
 SAVE_EVERY = 5.0  # seconds
 _LATE = 0.02  # seconds, for a status page
+_FULL_HOST = 0.9  # busy share of all CPUs
 CHECKS = 4  # times an interval it is looked whether the server is full, and a sample due before its time
 # The flag stays for so many seconds after everybody has the full site; twice as long when it is back within the time
 # after that: without it clients of poor classes get the original, and a load at the edge would come and go.
@@ -50,8 +51,9 @@ class SiteEndpoint:
 class Environment(ModeEnvironment):
     """The endpoints of the sites, by name, the sensors of the CPUs and of what waits, and from where costs are.
 
-    ``probe`` is a status page, whose answers take as long as others, ``pending`` what the server has to do. ``costs``
-    are what the costs to begin with come from: ``configured``, ``calibrated``, ``kept`` or ``self-test``.
+    ``probe`` is a status page, whose answers take as long as others, ``pending`` what the server has to do, ``host``
+    what all programs of the machine do. ``costs`` are what the costs to begin with come from: ``configured``,
+    ``calibrated``, ``kept`` or ``self-test``.
     """
 
     endpoints: Mapping[str, SiteEndpoint]
@@ -60,6 +62,7 @@ class Environment(ModeEnvironment):
     costs: str = "configured"
     probe: BackgroundPage | None = None
     pending: Pending | None = None
+    host: HostCpu | None = None
 
 
 @dataclass(slots=True)
@@ -109,6 +112,7 @@ class ControlDaemon:
         self._failure = ""  # of that
         self._is_full, self._queue = False, 0.0
         self._growth: tuple[float, float] = (0.0, 0.0)  # of pages, and when it was known last
+        self._host: CpuCount | None = None
         self._counts: dict[str, float] = {}
         self._failures: dict[str, str] = {}  # of sensors in this sample
         self._waiting = 0  # samples in a row in which something waited
@@ -153,7 +157,7 @@ class ControlDaemon:
             pending = self._pending(elapsed)
             # with its CPU it would be above the bound
             queued = self._is_queued(asked, is_mute, silent, levels) or pending > self._settings.bound
-            stolen = max(0.0, pending - cpu) if own and cpu is not None else 0.0
+            stolen = self._stolen(pending - cpu, elapsed) if own and cpu is not None else 0.0
             busy = Busy(
                 cpu, own, waiting, max(known, default=None), queued, self._is_full, self._queue, self._growth[0], stolen
             )
@@ -300,6 +304,15 @@ class ControlDaemon:
         """Return the share of the time in which the server had work, whether it got its CPU or not."""
         pending = self._environment.pending
         return (pending.share(elapsed, self._environment.cpu.cpus) or 0.0) if pending else 0.0
+
+    def _stolen(self, missed: float, elapsed: float) -> float:
+        """Return what the server has missed, 0 where the host had CPU for it: then threads waited for each other."""
+        before, self._host = self._host, None
+        if self._environment.host is not None:
+            with suppress(OSError, ValueError):
+                self._host = self._environment.host.read()
+        share = busy_share(before, self._host, elapsed, 1.0) if before and self._host else None
+        return max(0.0, missed) if (share or 0.0) > _FULL_HOST else 0.0
 
     def _loads(self, elapsed: float, own: float | None, epoch: float) -> tuple[dict[str, Load] | None, bool]:
         """Return the loads, and whether a status page does not answer. What the server itself uses needs no loads."""
