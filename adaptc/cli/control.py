@@ -159,7 +159,7 @@ def _run(
         machine = machine_of(settings, sites, cost)
         guard = None if settings.shadow else guard_of(runs, settings)
         outputs = [site.output or Path() for site in sites.values()]
-        by_output = dict(zip(outputs, runs or [None for _ in outputs], strict=True))
+        by_output: dict[Path, RunDirectory | None] = dict.fromkeys(outputs) | dict(zip(outputs, runs, strict=False))
         if disobedience(settings, by_output, reporter, guard):
             return ExitCode.SERVER
         environment = Environment(

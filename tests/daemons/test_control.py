@@ -510,15 +510,15 @@ def test_a_crowd_that_comes_while_others_have_the_cpu_is_met() -> None:
     assert server.found[-1] <= 1
 
 
-def test_what_a_server_never_gets_is_no_passing_want() -> None:
+def test_a_server_above_its_bound_is_relieved_whatever_its_threads_wait_for() -> None:
     site = Site("site", ladder_from(LEVELS_OF_A_SITE, COST))
     machine, load, found = Machine((site,), COST, FIXED), {"site": Load(500, 0, 5000)}, []
     state = machine.start()
     for _ in range(60):
         state = step(machine, state, load, Busy(0.8, is_own=True, growth=1.0, stolen=0.2))
         found.append(state.m(site))
-    assert found[25] == site.ladder.most
-    assert found[-1] < site.ladder.most - 1
+    assert found[5] < site.ladder.most - 0.5
+    assert site.ladder.share(found[-1]) < 0.6
 
 
 def test_a_server_that_is_full_by_a_little_is_halved_and_no_more() -> None:

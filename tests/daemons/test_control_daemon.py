@@ -842,7 +842,7 @@ def test_threads_that_wait_for_each_other_are_not_kept_from_their_cpu(tmp_path: 
     bench.cpu.pin(0.2)
     bench.serve(100, 3)
     bench.cpu.pin(0.8)
-    bench.serve(100, 25)
+    bench.serve(100, 4)
     assert (bench.shares() != {"full": 256}) is idle
 
 

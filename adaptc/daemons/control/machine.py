@@ -226,7 +226,7 @@ class MachineState:
 
     ``utilization`` is that of the last sample, by site, ``source`` by what it is known. ``saturated`` counts samples in
     a row in which the server was full, ``held`` those to come in which m does not rise. ``owed`` is work that waits
-    since others had the CPU, in seconds of it, ``robbed`` counts samples in a row in which they had it.
+    since others had the CPU, in seconds of it.
     """
 
     loops: Mapping[str, Loop]
@@ -239,7 +239,6 @@ class MachineState:
     saturated: int = 0
     held: int = 0
     owed: float = 0.0
-    robbed: int = 0
 
     def m(self, site: Site) -> float:
         """Return the m by which a site is served: with a guarantee, the higher of its own and the machine's."""
@@ -265,7 +264,6 @@ def step(
     used = _divided(total, {name: load.utilization(cost) for name, load in loads.items()})
     least = {site.name: _least(machine, site, total, busy) for site in machine.sites}
     held = _HELD if busy.queued or busy.waiting else max(state.held - 1, 0)
-    state = replace(state, robbed=state.robbed + 1 if busy.stolen > _STOLEN else 0)
     state = replace(state, utilization=used, source=source, held=held, owed=_owed(machine, state, busy))
     if machine.tuning.follows_latency and busy.latency is not None:
         return _by_latency(machine, state, busy.latency, least)
@@ -304,17 +302,19 @@ def _clipped(value: float, ends: tuple[float, float]) -> float:
 # than it owes.
 _HELD = 3
 _STOLEN = 0.1  # a lesser share is what chance does to the measurement
-_PASSING = 30  # samples: what lasts for longer is what the server has to live with
 _OWED_MOST = 5.0  # seconds
 
 
 def _owed(machine: Machine, state: MachineState, busy: Busy) -> float:
-    """Return the work that waits since others had the CPU: what came meanwhile, at the bound."""
+    """Return the work that waits since others had the CPU: what came meanwhile, at the bound.
+
+    A server above the bound owes nothing more: its m has to fall, whatever else it waits for.
+    """
     tuning, share = machine.tuning, busy.share or 0.0
-    owed = 0.0
-    if 0 < state.robbed <= _PASSING:
+    owed, is_robbed = 0.0, busy.stolen > _STOLEN
+    if is_robbed and share < tuning.bound:
         owed = min(state.owed + tuning.bound * busy.stolen * tuning.period, _OWED_MOST)
-    elif share >= _STILL_SATURATED:
+    elif share >= (tuning.bound if is_robbed else _STILL_SATURATED):
         owed = max(state.owed - (share - tuning.bound) * tuning.period, 0.0)
     work = _work(machine.sites[0], state, busy.queue) * machine.sites[0].ladder.share(state.m(machine.sites[0]))
     return 0.0 if work > tuning.period + 2 * owed or (busy.growth * _usual(state) > _MUCH) else owed
