@@ -17,21 +17,21 @@ __all__ = ["MISSING", "asdict", "astuple", "dataclass", "field", "fields", "is_d
 
 
 def _value_class(
-    cls: type | None = None, /, *, frozen: bool = False, slots: bool = False, eq: bool = True
+    cls: type | None = None, /, *, frozen: bool = False, eq: bool = True, **options: bool
 ) -> type | Callable[[type], type]:
-    """Make ``cls`` a data class, or return the decorator that does."""
-    return _decorated(cls, frozen, slots, eq) if cls is not None else lambda cls: _decorated(cls, frozen, slots, eq)
+    """Make ``cls`` a data class, or return the decorator that does; ``options`` are ``slots`` and ``kw_only``."""
+    return _decorated(cls, frozen, eq, options) if cls is not None else lambda cls: _decorated(cls, frozen, eq, options)
 
 
-def _decorated(cls: type, is_frozen: bool, has_slots: bool, has_equality: bool) -> type:
+def _decorated(cls: type, is_frozen: bool, has_equality: bool, options: dict[str, bool]) -> type:
     cls.__doc__ = cls.__doc__ or cls.__name__  # otherwise dataclasses looks for the signature
-    cls = dataclasses.dataclass(init=False, repr=False, eq=False, slots=has_slots)(cls)
+    cls = dataclasses.dataclass(init=False, repr=False, eq=False, **options)(cls)
     own, methods = vars(cls), {"__init__": _first_init(cls, is_frozen), "__repr__": _repr_of(cls)}
     if has_equality:
         methods |= _equality_of(cls, is_frozen)
     if is_frozen:
         methods |= {"__setattr__": _refuse, "__delattr__": _refuse}
-    if is_frozen and has_slots:
+    if is_frozen and options.get("slots"):
         methods |= _state_of(cls)
     for name, method in methods.items():
         if name not in own or (name == "__hash__" and own[name] is None):  # Python sets it next to an __eq__
@@ -52,7 +52,7 @@ def _first_init(cls: type, is_frozen: bool) -> Callable[..., None]:
 
 def _compile_init(cls: type, is_frozen: bool) -> Callable[..., None]:
     names: dict[str, Any] = {"_set_": object.__setattr__, "_absent_": MISSING}
-    parameters, lines = ["self"], ["pass"]
+    positional, keywords, lines = ["self"], list[str](), ["pass"]
     for each in fields(cls):
         name, value = each.name, each.name
         default, make = f"_default_{name}", f"_make_{name}"
@@ -62,6 +62,7 @@ def _compile_init(cls: type, is_frozen: bool) -> Callable[..., None]:
         elif each.default is not MISSING:
             names[default] = each.default
         if each.init:
+            parameters = keywords if each.kw_only else positional
             parameters.append(f"{name}={default}" if default in names else name)
         elif default in names:
             value = f"{make}()" if make in names else default
@@ -70,6 +71,7 @@ def _compile_init(cls: type, is_frozen: bool) -> Callable[..., None]:
         lines.append(f"_set_(self, {name!r}, {value})" if is_frozen else f"self.{name} = {value}")
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
+    parameters = [*positional, *(["*"] if keywords else []), *keywords]
     exec(f"def __init__({', '.join(parameters)}):\n  " + "\n  ".join(lines), names)
     init: Callable[..., None] = names["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"  # what an error says of a missing argument

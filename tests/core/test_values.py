@@ -57,6 +57,15 @@ def classes_of(dataclass: Decorator) -> SimpleNamespace:
         def __eq__(self, other: object) -> bool:
             return isinstance(other, Folded) and self.text.lower() == other.text.lower()
 
+    @dataclass(frozen=True, slots=True, kw_only=True)
+    class Named:
+        first: int = 0
+        second: str
+
+    @dataclass(frozen=True, slots=True)
+    class Renamed(Named):
+        third: int
+
     @dataclass(eq=False)
     class Entity:
         name: str
@@ -65,7 +74,9 @@ def classes_of(dataclass: Decorator) -> SimpleNamespace:
     class Bare:
         pass
 
-    return SimpleNamespace(**{each.__name__: each for each in (Point, Place, Wrapped, Counter, Folded, Entity, Bare)})
+    return SimpleNamespace(
+        **{each.__name__: each for each in (Point, Place, Wrapped, Counter, Folded, Named, Renamed, Entity, Bare)}
+    )
 
 
 BOTH = {"adaptc": classes_of(values.dataclass), "Python": classes_of(dataclasses.dataclass)}
@@ -101,6 +112,9 @@ CALLS: dict[str, Callable[[SimpleNamespace], object]] = {
     "not deleted": lambda c: delattr(c.Wrapped(()), "value"),
     "frozen subclass": lambda c: setattr(c.Place(1), "title", "a"),
     "no such field": lambda c: setattr(c.Counter(), "other", 5),
+    "by keyword": lambda c: dataclasses.astuple(c.Renamed(1, second="a")),
+    "not by position": lambda c: c.Named(1, "a"),
+    "missing keyword": lambda c: c.Renamed(1),
     "missing argument": lambda c: c.Point(),
     "unknown argument": lambda c: c.Point(1, z=1),
     "too many arguments": lambda c: c.Counter(1, set(), 2),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from adaptc.core.diagnostics import KINDS, Location, diagnose
 from adaptc.core.model import Action
+from adaptc.core.values import dataclass
 from adaptc.report.figures import (
     CodingFigures,
     DiagnosticFigures,
