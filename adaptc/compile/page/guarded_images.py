@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, is_isolated
@@ -133,6 +133,46 @@ def _are_inert(page: PageContext) -> bool:
 def checksum(address: str) -> str:
     """Return what ``GUARD`` computes of an address."""
     return str(reduce(lambda total, letter: (total * 31 + ord(letter)) % 9999991, address, 7))
+
+
+# ---- Images that a known library loads late: it copies ``data-src`` to ``src``, and ``data-srcset`` to ``srcset``
+# Of lazysizes, lozad and vanilla-lazyload that is known. Others, which copy the address alone, leave no way to say
+# the size of a smaller copy.
+
+# What the text of each library holds
+_MARKS = (
+    ("lazySizesConfig", 'srcsetAttr:"data-srcset"'),
+    ("lozad", 'getAttribute("data-srcset")'),
+    ('data_src:"src"', 'data_srcset:"srcset"'),
+)
+_LARGEST = 40_000  # characters of a library: a larger file has other code as well
+_SPACE = re.compile(r"\s+")
+_READS = re.compile(r"""data-src\b|\bdataset\.src\b|\bdata\(\s*["']src["']""")
+_OTHER = frozenset({"srcset", "sizes", "data-srcset", "data-sizes"})
+
+
+def has_lazy_loader(page: PageContext) -> bool:
+    """Whether a page has such a library, and no other script reads ``data-src``."""
+    others = [script for script in page.scripts if not _is_loader(script)]
+    return len(others) < len(page.scripts) and not any(map(_reads_source, others))
+
+
+def lazy_source(image: Element) -> str | None:
+    """Return the address that the library gives an image, ``None`` if there is a choice of others."""
+    return None if not _OTHER.isdisjoint(image.attrs) else image.attr("data-src")
+
+
+@lru_cache(maxsize=256)
+def _is_loader(script: str | bytes) -> bool:
+    if len(script) > _LARGEST:
+        return False
+    code = _SPACE.sub("", _text(script)).replace("'", '"')
+    return any(all(mark in code for mark in marks) for marks in _MARKS)
+
+
+@lru_cache(maxsize=256)
+def _reads_source(script: str | bytes) -> bool:
+    return _READS.search(_text(script)) is not None
 
 
 def _text(script: str | bytes) -> str:

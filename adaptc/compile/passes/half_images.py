@@ -15,8 +15,9 @@ from adaptc.compile.page.copies import (
     halve_srcset,
     replace_source_set,
     shows_as_stored,
+    single_source_set,
 )
-from adaptc.compile.page.guarded_images import BY_ADDRESS, MARK, GuardedImages
+from adaptc.compile.page.guarded_images import BY_ADDRESS, MARK, GuardedImages, has_lazy_loader, lazy_source
 from adaptc.compile.page.image_sizes import ShownImages
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.pricing import Pricing, images_of_page
@@ -74,6 +75,7 @@ class _ImageHalver:
         self.copies = Copies(*given, as_stored=as_stored, preloaded=page.preloaded)
         self.data_uris: dict[str, str] = {}  # data URIs by the URL of the image
         self.guarded = GuardedImages(editor, page)
+        self.has_lazy_loader = has_lazy_loader(page)
         self.selectors = AddressSelectors.of(sheets.texts)
 
     def reason_to_leave(self) -> str | None:
@@ -90,9 +92,12 @@ class _ImageHalver:
         """Edit the page."""
         elements = self.editor.tree.iter_elements(("img", "source", "style", "link"))
         candidates = [each for each in elements if not is_isolated(each, self.editor.text)]
-        images = [each for each in candidates if not self._stays(each)]
+        late = [each for each in candidates if self._is_loaded_late(each)]
+        images = [each for each in candidates if each not in late and not self._stays(each)]
         self.data_uris = self._choose_data_uris(images)
         self._style_attributes()
+        for image in late:
+            self._lazy_img(image)
         for element in images:
             if element.tag in _REWRITE:
                 _REWRITE[element.tag](self, element)
@@ -100,6 +105,19 @@ class _ImageHalver:
             if element.tag == "link":
                 self._preload(element)
         self.guarded.finish()
+
+    def _is_loaded_late(self, element: Element) -> bool:
+        """Whether a known library loads an image, and nothing else changes it."""
+        is_alone = self.has_lazy_loader and element.tag == "img" and not _in_picture(element)
+        return is_alone and lazy_source(element) is not None and not self._stays(element)
+
+    def _lazy_img(self, image: Element) -> None:
+        """Give the library the copy to load; what the image shows until then stays."""
+        copy = self.copies.of(lazy_source(image) or "")
+        if copy is not None:
+            source_set = single_source_set(copy)
+            self._set_source_set(image, source_set, "data-srcset", "sizes")
+            self.editor.set_attribute(image, "data-src", copy.url)
 
     def _stays(self, element: Element) -> bool:
         """Whether an image shows something else, a script replaces it, or a selector may match it by its addresses."""

@@ -450,6 +450,35 @@ def test_a_sheet_refers_to_copies_from_where_it_is() -> None:
     )
 
 
+# --- images that a library loads late
+
+LOADERS = {
+    "lazysizes": "lazySizesConfig = {srcAttr: 'data-src', srcsetAttr: 'data-srcset'}; e.src = e[get](c.srcAttr)",
+    "lozad": "lozad = e => { e.src = e.getAttribute('data-src'); e.srcset = e.getAttribute('data-srcset') }",
+    "vanilla": 'o = {data_src:"src",data_srcset:"srcset"}; e.setAttribute(n, d(e, o.data_srcset))',
+}
+
+
+@pytest.mark.parametrize("loader", LOADERS.values(), ids=LOADERS)
+def test_an_image_that_a_known_library_loads_late_gets_its_copy(loader: str) -> None:
+    image, script = "<img class=lazy src=tiny.gif data-src=a.jpg>", f"<script>{loader}</script>"
+    expected = '<img data-srcset="HALF 200w" sizes=400px class=lazy src=tiny.gif data-src=HALF>'
+    assert halved(image + script) == expected + script
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<img src=tiny.gif data-src=a.jpg><script>show(e.dataset.src)</script>",
+        "<img src=tiny.gif data-src=a.jpg data-sizes=auto>",
+        "<picture><source data-srcset=b.jpg><img src=tiny.gif data-src=a.jpg></picture>",
+    ],
+)
+def test_an_image_that_something_else_may_load_stays(body: str) -> None:
+    page = f"{body}<script>{LOADERS['lozad']}</script>"
+    assert site(page).page_text().endswith(page)
+
+
 # --- in a browser
 
 # Each case holds the image at its natural size, or at one that depends on it.
