@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import PageContext, is_compared, is_isolated
-from adaptc.compile.page.inlining import FRAMED, PRELOADED, carried_markup, first_unusual, framed_files, meets_integrity
+from adaptc.compile.page.inlining import (
+    CROWD,
+    FRAMED,
+    PRELOADED,
+    carried_markup,
+    first_unusual,
+    framed_files,
+    meets_integrity,
+)
 from adaptc.compile.page.sheets import Rebase, SheetLoader, sheet_references, sheet_text
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
@@ -84,7 +92,7 @@ _MEANT = frozenset({"rel", "href", "media"})
 def _is_known(element: Element, page: PageContext) -> bool:
     """Whether a script of the page writes out an attribute of a sheet, or the name of its file."""
     path = urlsplit(element.attr("href") or "").path
-    return first_unusual(element, _MEANT, page) is not None or (bool(path) and page.names_file(path))
+    return first_unusual(element, page, CROWD, _MEANT, _MEANT) is not None or (bool(path) and page.names_file(path))
 
 
 def _style(element: Element, page: PageContext, view: View) -> PageStyle:
