@@ -1,23 +1,23 @@
 // Gives a node its own content back (wake.js). Until it has half as much text as it showed, but for 5 s at most, a copy of
 // it lies over it, and it is transparent. Shells of the nodes around it give the copy its style.
 async (node) => {
-  const copy = node.cloneNode(true), words = node.querySelector(':scope > span[OWN]'), own = { target: node, place: placeOf(node) }
   const { width, height } = node.getBoundingClientRect(), { minHeight, opacity } = node.style, shown = node.innerText.length
+  const copy = node.cloneNode(true), words = node.querySelector(':scope > span[OWN]'), own = { target: node, place: placeOf(node) }
+  const box = { boxSizing: 'border-box', margin: 0, width: width + 'px', height: height + 'px' }
+  Object.assign(copy.style, box, { position: 'absolute', left: 0, top: 0, opacity: 0, pointerEvents: 'none' })
   let top = copy, isThere
-  for (let { parentElement: parent } = node; parent !== document.body; parent = parent.parentElement) {
+  for (let { parentElement: parent } = node; parent && parent !== document.body; parent = parent.parentElement) {
     const shell = parent.cloneNode()
     shell.style.setProperty('display', 'contents', 'important')
     shell.append(top)
     top = shell
   }
-  const box = { boxSizing: 'border-box', margin: 0, width: width + 'px', height: height + 'px' }
-  Object.assign(copy.style, box, { position: 'absolute', left: 0, top: 0, opacity: 0, pointerEvents: 'none' })
-  document.body.append(top)
+  // Custom elements would run twice
+  if (![top, ...top.querySelectorAll('*')].some((each) => each.localName.includes('-'))) document.body.append(top)
   for (const animation of copy.getAnimations({ subtree: true })) if (isFinite(animation.effect.getComputedTiming().endTime)) animation.finish()
   await wait(100) // for its images
   // Margins of what is in it may be outside of its box
-  const [is, was] = [copy, node].map((each) => {
-    const range = document.createRange()
+  const range = document.createRange(), [is, was] = [copy, node].map((each) => {
     range.selectNodeContents(each)
     return range.getBoundingClientRect()
   })
