@@ -136,13 +136,6 @@ def encode_if_smaller(content: bytes, coding: str, effort: Effort) -> bytes | No
     return encoded if len(content) - len(encoded) >= least else None
 
 
-def sent_size(text: str) -> tuple[int, int]:
-    """Return how long a text is as it is sent, compressed, close enough to compare, and how long it is."""
-    import zlib
-
-    return len(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)), len(text)
-
-
 def setting_for(coding: str, effort: Effort, size: int) -> Setting:
     """Return the setting for content of ``size`` bytes."""
     setting = SETTINGS[coding, effort]

@@ -22,9 +22,9 @@ from adaptc.compile.passes.composed.witnesses import page_title, script_menus
 from adaptc.compile.passes.composed.writer import BadTemplate
 from adaptc.compile.view import DerivingView, Options, View
 from adaptc.core import media
+from adaptc.core.media import sent_size
 from adaptc.core.model import Action
 from adaptc.core.urls import quote_path
-from adaptc.formats.codings import sent_size
 from adaptc.formats.html.document import Irreversible, parse, parse_bare, read_page
 from adaptc.formats.html.reader_text import keep_lines, show_panels
 from adaptc.formats.html.static_text import open_shadow_roots
