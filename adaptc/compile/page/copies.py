@@ -154,9 +154,6 @@ def is_turned(path: str, view: View) -> bool:
         return False
 
 
-# A screenshot of few colours, say, whose file another program wrote larger than needed
-
-
 # ---- CSS
 
 
