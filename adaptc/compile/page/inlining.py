@@ -121,13 +121,13 @@ _CARRIED = frozenset({"class", "id", "nonce", "title"})
 
 
 def first_unusual(
-    element: Element, page: PageContext, readers: str, allowed: frozenset[str], meant: frozenset[str]
+    element: Element, page: PageContext, meant: frozenset[str], allowed: frozenset[str] | None = None
 ) -> str | None:
     """Return the first attribute, by name, that keeps the element as it is: one that is not ``allowed``.
 
-    For a crowd those in ``meant`` do not, nor names that no script looks up, which go along.
+    Without these those in ``meant`` do not, nor names that no script looks up, which go along: that is for a crowd.
     """
-    kept = _unusual(element, meant, page) if readers == CROWD else set(element.attrs) - allowed
+    kept = _unusual(element, meant, page) if allowed is None else set(element.attrs) - allowed
     return min(kept, default=None)
 
 

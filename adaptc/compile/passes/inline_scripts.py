@@ -146,7 +146,7 @@ def _is_allowed(element: Element, page: PageContext, options: Options) -> bool:
 
 
 def _reasons_of_element(element: Element, page: PageContext, options: Options) -> Iterator[str]:
-    unusual = first_unusual(element, page, options["readers"], _ALLOWED, _MEANT)
+    unusual = first_unusual(element, page, _MEANT, None if options["readers"] == CROWD else _ALLOWED)
     if unusual is not None:
         yield f"the script element has the attribute {unusual}"
     if page.selects("src", element.attr("src") or ""):

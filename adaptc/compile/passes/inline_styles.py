@@ -134,7 +134,7 @@ def _reasons_against(
     link: Element, path: str, text: str, page: PageContext, view: View, options: Options
 ) -> Iterator[str]:
     """Yield the reasons in page and link why this link stays."""
-    unusual = first_unusual(link, page, options["readers"], _ALLOWED, _ALLOWED)
+    unusual = first_unusual(link, page, _ALLOWED, None if options["readers"] == CROWD else _ALLOWED)
     if unusual is not None:
         yield f"the link has the attribute {unusual}"
     if view.media_type(path) != media.CSS:

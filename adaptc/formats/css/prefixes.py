@@ -202,8 +202,7 @@ class _Dropping:
             shorter = inside if any(each.name for each in frames) else self._rules(inside, 0, len(inside), frames)
         else:
             shorter = inside if item.name else self._block(text, item)
-        may_vanish = (item.is_rule or item.name in _EMPTIED) and shorter != inside
-        if may_vanish and not shorter.strip():
+        if (item.is_rule or item.name in _EMPTIED) and shorter != inside and not shorter.strip():
             return ""
         return text[item.start : item.body] + shorter + text[item.close : item.end]
 

@@ -48,10 +48,11 @@ def minify_script(text: str, *, short_names: bool = False) -> str | None:
     known = None if is_module else body
     is_proven = cache(lambda: known is not None and _is_equivalent(source, known))
     bodies = [known, with_short_names(known) if short_names and is_proven() else None] if known is not None else []
-    candidates: list[tuple[str, Callable[[], bool]]] = []
-    candidates += [(_prepend_licences(source, each), is_proven) for each in bodies if each is not None]
     dense = _dense(source)
-    candidates.append((dense, lambda: _has_same_tokens(source, dense)))
+    candidates: list[tuple[str, Callable[[], bool]]] = [
+        *((_prepend_licences(source, each), is_proven) for each in bodies if each is not None),
+        (dense, lambda: _has_same_tokens(source, dense)),
+    ]
     # a proof takes longer than all else: the one that is sent with the fewest bytes comes first
     ordered = sorted(candidates, key=lambda candidate: sent_size(candidate[0]))
     smallest = next((shorter for shorter, is_same in ordered if is_same()), text)

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import PageContext, is_compared, is_isolated
 from adaptc.compile.page.inlining import (
-    CROWD,
     FRAMED,
     PRELOADED,
     carried_markup,
@@ -92,7 +91,7 @@ _MEANT = frozenset({"rel", "href", "media"})
 def _is_known(element: Element, page: PageContext) -> bool:
     """Whether a script of the page writes out an attribute of a sheet, or the name of its file."""
     path = urlsplit(element.attr("href") or "").path
-    return first_unusual(element, page, CROWD, _MEANT, _MEANT) is not None or (bool(path) and page.names_file(path))
+    return first_unusual(element, page, _MEANT) is not None or (bool(path) and page.names_file(path))
 
 
 def _style(element: Element, page: PageContext, view: View) -> PageStyle:
