@@ -1,4 +1,4 @@
-"""Below effort max the quality of a large image is searched on a sample of it; only the result is made smaller still."""
+"""Below effort max the quality of a large image is searched on a sample; only the result is made smaller still."""
 
 from __future__ import annotations
 
