@@ -220,6 +220,8 @@ def _next_steps(config: Config, level: str, done: Export) -> Iterator[str]:
     if not os.environ.get("ADAPTC_EMBEDDED"):  # a plugin of a generator, which publishes it
         place = f"{done.destination} in the place of {config.docroot}"
         yield f"Publish {place}; keep {output} for the next run, unpublished."
+    if level == "deferred":
+        yield "Scripts that hydrate pages wait until a visitor uses what needs them; to run them at once: --level web"
     yield from _source_maps(config, done)
     yield f"What was done to each page: {output}/report.html. Both side by side: adaptc preview -o {output}"
     if config.browser.pages:

@@ -445,6 +445,7 @@ def test_one_command_lets_the_scripts_of_a_rendered_site_wait(tmp_path: Path) ->
     assert (told["level"], b"data-later" in read(site, "index.html")) == ("deferred", True)
     assert told["after"]["transfer_per_page"] < 0.7 * told["before"]["transfer_per_page"]
     assert {each.name for each in site.output.iterdir()} >= {"full", "deferred"}
+    assert "to run them at once: --level web\n" in run_web(site, "site").stdout
     told = json.loads(run_web(site, "site", "--level", "web", "--format", "json").stdout)
     assert (told["level"], b"data-later" in read(site, "index.html")) == ("web", False)
 
