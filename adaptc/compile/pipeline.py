@@ -229,7 +229,7 @@ _LIMIT = {"limit": Option(5_000_000)}
 
 EVERY_PASS = frozenset({PYTHON, "tinycss2", "turbohtml", "upa-url"})
 _VECTORS = frozenset({"lxml"})
-_SIZES = frozenset({"deflate", "Pillow"})
+_SIZES = frozenset({"Pillow"})
 # What images look like: the labels of decorations, and their price
 _LOOKS = _SIZES | _VECTORS
 _IMAGES = _LOOKS | {"mozjpeg-lossless-optimization", "oxipng-pybind", "pyvips", "pyvips-binary"}

@@ -129,7 +129,6 @@ SVG = b'<svg xmlns="http://www.w3.org/2000/svg"/>'
         ("PIL.Image.Image.convert", short("reading"), lambda: alternates.exact_webp(png(64))),
         ("PIL.Image.Image.convert", short("reading"), lambda: icon.small_icon(png(48), 10**6)),
         ("PIL.Image.Image.convert", short("reading"), lambda: image_evidence(png(), media.PNG, 10**6)),
-        ("deflate.zlib_decompress", MemoryError(), lambda: same_pixels(media.PNG, png(), png())),
         ("fontTools.ttLib.TTFont", zlib.error("out of memory"), lambda: font.font_glyphs(FONT)),
         ("lxml.etree.fromstring", MemoryError(), lambda: svg_references(SVG)),
         ("pyvips.Image.new_from_buffer", "out of memory", lambda: same_pixels(media.PNG, png(), png())),
