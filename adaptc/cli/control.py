@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -140,20 +140,16 @@ def _run(
     from adaptc.daemons.mode import guard_of, kept
     from adaptc.daemons.reporter import Reporter
     from adaptc.daemons.run_directory import RunDirectory
-    from adaptc.daemons.sensors.cpu import HostCpu
-    from adaptc.daemons.sensors.waiting import open_pending
     from adaptc.serve.purge import purges_of, site_of
 
     knobs = _knobs(sites, is_live=not (dry_run or settings.shadow))
-    servers = {name for each in knobs for name in each.servers}
-    status = next((each.status for each in knobs if each.status), "")
     runs = [] if dry_run else [RunDirectory.of(site.output or Path()) for site in sites.values()]
     reporter = Reporter("control", runs, say(invocation))
     with ExitStack() as stack:
         lock = "control-shadow" if settings.shadow else "mode"
         held = [stack.enter_context(owned(run, lock, "sets the mode")) for run in runs]
         serve_metrics(reporter, metrics)
-        cpu = cpu_source(settings, servers)
+        cpu = cpu_source(settings, _servers(knobs))
         before = kept(runs[0] if runs else None, "control", time.time())
         cost, origin = _first_cost(config, settings, sites, before, _cpus(cpu), invocation)
         machine = machine_of(settings, sites, cost)
@@ -165,18 +161,33 @@ def _run(
         environment = Environment(
             _endpoints(settings, sites, dry_run),  # after the canary, whose requests are no load
             cpu,
-            opened_limits(settings, settings.limits, servers),
-            origin,
-            None if any(site.status_url for site in sites.values()) else started_page(settings, status),
-            open_pending(settings.cgroup, programs_of(settings, servers)),
-            HostCpu(),
+            costs=origin,
             reporter=reporter,
             guard=guard,
             record=record,
             purges=purges_of(config.serve, site_of(config.site.base_url, config.url_prefix), knobs),
+            **_sensors(settings, sites, knobs),
         )
         drive(ControlDaemon(settings, machine, environment, before), settings.interval / CHECKS, held)
     return ExitCode.DONE
+
+
+def _servers(knobs: Sequence[Knobs]) -> set[str]:
+    return {name for each in knobs for name in each.servers}
+
+
+def _sensors(settings: ControlSettings, sites: Mapping[str, SiteSettings], knobs: Sequence[Knobs]) -> dict[str, Any]:
+    """Open what tells of a server's work, but for its CPU and its logs."""
+    from adaptc.daemons.sensors.cpu import HostCpu
+    from adaptc.daemons.sensors.waiting import open_pending
+
+    servers, status = _servers(knobs), next((each.status for each in knobs if each.status), "")
+    return {
+        "limits": opened_limits(settings, settings.limits, servers),
+        "probe": None if any(site.status_url for site in sites.values()) else started_page(settings, status),
+        "pending": open_pending(settings.cgroup, programs_of(settings, servers)),
+        "host": HostCpu(),
+    }
 
 
 def _cpus(cpu: CpuSource) -> float:
