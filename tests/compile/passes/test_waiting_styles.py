@@ -25,9 +25,10 @@ MANY = FEW + "".join(
 )
 MOTION = "@keyframes Turn{to{color:#010203}}.spun{animation:Turn 1s}"
 BODY = "<form><input name=children><input name=attributes><input name=id></form><p class='a icon-n7'>text"
+BOXES = "<dialog><div id=filled></div></dialog><div popover><b id=kept></b></div><dialog open><i id=open></i></dialog>"
 
 LOADED = """async () => {
-    await new Promise(requestAnimationFrame)
+    await new Promise((done) => setTimeout(() => requestAnimationFrame(done)))
     for (const link of document.querySelectorAll('link[rel]'))
         if (!link.sheet) await new Promise((done) => { link.onload = done })
 }"""
@@ -54,6 +55,20 @@ MORE = {
     "p.style.animation = 'tu' + 'rn 1s'": True,
     "p.attachShadow({mode: 'open'}).innerHTML = `<b style='animation:Tu${''}rn 1s'></b>`; p.title = 'x'": True,
     "p.className = 'LATE'": False,
+}
+FILL = "document.querySelector('#filled').innerHTML = `<u class='x la${''}te'>text</u>`; "
+IN_BOXES = {
+    FILL: False,
+    "document.querySelector('#kept').className = 'la' + 'te'": False,
+    "document.querySelector('#open').className = 'la' + 'te'": True,
+    "document.querySelector('dialog').className = 'la' + 'te'": True,
+    FILL + "p.className = 'la' + 'te'": True,
+    FILL + "setTimeout(() => { p.className = 'la' + 'te' })": True,
+    FILL + "setTimeout(() => document.querySelector('dialog').show())": True,
+    FILL + "setTimeout(() => document.querySelector('dialog').showModal())": True,
+    FILL + "setTimeout(() => { document.querySelector('dialog').style.display = 'block' })": True,
+    "document.querySelector('#kept').className = 'la' + 'te'; setTimeout(() => kept.parentNode.showPopover())": True,
+    "p.append(Object.assign(document.createElement('dialog'), {innerHTML: `<u class='la${''}te'></u>`}))": False,
 }
 
 
@@ -105,6 +120,37 @@ def test_many_names_are_a_filter(chromium: str) -> None:
     assert acted(chromium, page, sheet, [*expected]) == {
         action: ["a.css"] if is_needed else [] for action, is_needed in expected.items()
     }
+
+
+@pytest.mark.chromium
+def test_what_is_in_a_closed_dialog_needs_no_rules_until_it_opens(chromium: str) -> None:
+    sheet = f".a{{color:red}}{MANY}"
+    page = made(sheet, body=BOXES)
+    assert "data-used" in page
+    assert acted(chromium, page, sheet, [*IN_BOXES]) == {
+        action: ["a.css"] if is_needed else [] for action, is_needed in IN_BOXES.items()
+    }
+
+
+@pytest.mark.chromium
+def test_a_dialog_that_a_script_opens_has_the_size_of_the_original(chromium: str) -> None:
+    sheet = f".a{{color:red}}.x.late{{display:block;width:123px;height:45px}}{MANY}"
+    original = f"<!doctype html><meta charset=utf-8><link rel=stylesheet href=a.css><body>{BODY}{BOXES}"
+    pages = (original, made(sheet, body=BOXES))
+
+    async def look(tab: Tab) -> list[float]:
+        await tab.run(f"async () => {{ {FILL} await new Promise(requestAnimationFrame) }}")
+        await tab.run("() => document.querySelector('dialog').showModal()")
+        await tab.run(LOADED)
+        return await tab.run(
+            "() => ['dialog', '.x'].flatMap((each) => {"
+            " const { width, height } = document.querySelector(each).getBoundingClientRect(); return [width, height] })"
+        )
+
+    served = [site({"index.html": page, "a.css": sheet}) for page in pages]
+    before, after = visits(chromium, served, look)
+    assert before == after
+    assert before[2:] == [123, 45]
 
 
 @pytest.mark.chromium

@@ -49,6 +49,8 @@ _WRITTEN = (
     "[data-used", "[decoding", "[defer", "[fetchpriority", "[height", "[href", "[id", "[loading", "[media", "[onerror",
     "[onload", "[rel", "[sizes", "[src", "[srcset", "[style", "[type", "[width",
 )  # fmt: skip
+# What may be closed, as ``wait.js`` knows it
+_BOXES = frozenset({"dialog", "[popover"})
 _SPACE = re.compile(r"\s")
 _SEPARATORS = re.compile(r"[\s\"',;:()]+")
 
@@ -91,6 +93,7 @@ def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds
         WORDS=bool(defined),
         IDS=any(key[0] == "#" for key in keys),
         FOLDS=folds,
+        BOXES=not has.isdisjoint(_BOXES),
     )
     least = max(_FEWEST_SAVED + len(waiting), _LEAST_SHARE * pruning.cut_length + _SCRIPT_WEIGHT * len(waiting))
     return Rest(pruning.texts, waiting) if pruning.saved > least else None
@@ -165,7 +168,7 @@ def _hashes(name: str) -> tuple[int, ...]:
     return tuple(hashes)
 
 
-_FLAGS = ("WORDS", "IDS", "FOLDS")
+_FLAGS = ("WORDS", "IDS", "FOLDS", "BOXES")
 _PLACE = re.compile(rf"\b(?:{'|'.join(_FLAGS)}|BITS|SIZE|HASHES|KNOWN)\b")
 
 

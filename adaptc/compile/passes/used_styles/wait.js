@@ -2,7 +2,8 @@
 // sheets, each after the rules of its sheet that are in the page; so does the first pointer, key or focus.
 // BITS is a filter (Bloom 1970) of SIZE bits with HASHES hashes for each name, or for what all but the KNOWN names begin
 // with; it errs on the side of yes. WORDS says that it has words of style attributes, IDS that it has ids, FOLDS that case
-// does not count.
+// does not count, and BOXES that the page has dialogs or popovers. What is in a closed one needs no rules yet: a selector
+// matches only what is, follows or is in an element with a name that it requires.
 {
   const bits = atob(BITS)
   const known = new Set(KNOWN.split(' '))
@@ -18,7 +19,12 @@
   }
   const waitsFor = (name) => {
     if (FOLDS) name = name.toLowerCase()
-    return !known.has(name) && known.add(name) && [name, /.[^-]*-/.exec(name), /.*-/.exec(name)].some(isIn)
+    return !known.has(name) && ([name, /.[^-]*-/.exec(name), /.*-/.exec(name)].some(isIn) || !known.add(name))
+  }
+  const closed = new Set()
+  const isInClosed = ({ parentElement }) => {
+    const box = parentElement?.closest('dialog:not([open]),[popover]')
+    return box && parentElement.checkVisibility?.() === false && closed.add(box)
   }
   // Attributes are read by methods: a form's properties may be its fields
   const isWaitedFor = (element) => [
@@ -28,7 +34,7 @@
     ...[...element.classList].map((name) => '.' + name),
     ...WORDS ? (element.getAttribute('style') || '').toLowerCase().split(/[\s"',;:()]+/)
       .filter((word) => !/^[-+.]*\d/.test(word)).map((word) => '@' + word) : [],
-  ].some(waitsFor) || element.shadowRoot && enter(element.shadowRoot)
+  ].some(waitsFor) && !(BOXES && isInClosed(element)) || element.shadowRoot && enter(element.shadowRoot)
   let seen = new Set()
   const have = (nodes) => [...nodes].some((node) => node.localName && !seen.has(node) &&
     [node, ...node.querySelectorAll('*')].some((element) => !seen.has(element) && seen.add(element) && isWaitedFor(element)))
@@ -38,7 +44,8 @@
   }
   const observer = new MutationObserver((records) => {
     seen = new Set()
-    if (records.some((record) => record.attributeName ? isWaitedFor(record.target) : have(record.addedNodes))) add()
+    if (records.some((record) => record.attributeName ? isWaitedFor(record.target) : have(record.addedNodes)) ||
+      BOXES && have([...closed].filter((box) => box.checkVisibility()))) add()
   })
   const add = () => {
     observer.disconnect()
@@ -46,6 +53,6 @@
   }
   // Browsers without a pointer say that one is at 0, 0 of the screen once a page is there
   const act = ({ isTrusted, screenX, screenY }) => isTrusted && screenX === 0 && screenY === 0 || add()
-  for (const kind of ['pointerover', 'keydown', 'focusin']) addEventListener(kind, act, true)
+  for (const kind of ['pointerover', 'keydown', 'focusin', ...BOXES ? ['beforetoggle'] : []]) addEventListener(kind, act, true)
   if (enter(document)) add()
 }
