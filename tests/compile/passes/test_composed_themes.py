@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections import Counter
+
 import pytest
 
+from adaptc.compile.passes.composed.layout import Layout
 from adaptc.compile.passes.composed.reader import ComposedPage, Settings, compose
 from adaptc.formats.html.contract import CONTRACT_CHECKS
 from adaptc.formats.html.document import parse
@@ -142,6 +146,23 @@ def test_messages_of_two_forms_with_the_same_ids_stay_hidden() -> None:
     form = "<form action=/s><input name=q><div class=d-none id=done>Sent!</div></form>"
     other = form.replace("/s", "/t")
     assert body_of(f"<h1>H</h1>{form}{other}", ".d-none{display:none!important}").count("<div hidden><p>Sent!") == 2
+
+
+def test_work_for_messages_grows_as_the_page_does() -> None:
+    def calls(count: int) -> int:
+        messages = "".join(f"<p class=d-none id=m{n}>Sent!</p>" for n in range(count))
+        source = f"<form action=/s><input name=q aria-describedby=m7>{messages}</form>"
+        layout = Layout(parse(source), [".d-none{display:none!important}"], source)
+        counted = Counter[str]()
+        sys.setprofile(lambda _frame, event, _argument: counted.update([event]))
+        try:
+            found = [each.attr("id") for each in layout.messages()]
+        finally:
+            sys.setprofile(None)
+        assert found == [f"m{n}" for n in range(count) if n != 7]
+        return counted["call"] + counted["c_call"]
+
+    assert calls(400) < 2.5 * calls(200)
 
 
 def test_tools_to_share_without_links_are_left_out() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import colorsys
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 
@@ -34,6 +35,7 @@ _FLOATING = frozenset({"left", "right", "inline-start", "inline-end"})
 _LIVE = "form, [role=alert], [role=status], [aria-live]"
 _PHRASES = frozenset({"span", "small", "i", "em", "b", "strong"})
 _CONTROLS = "input, select, textarea, button"
+_WORD = re.compile(r"[\w-]+")  # of which ids are made
 
 
 class Layout:
@@ -84,8 +86,16 @@ class Layout:
     def _is_named(self, element: Element) -> bool:
         """Whether the page names an element's id elsewhere; ids that are there twice, as in two forms, name nothing."""
         name = element.attr("id") or ""
-        own = sum(each.attr("id") == name for each in self._tree.select("[id]")) if name else 0
-        return self._text.count(name) > own if name else False
+        said = min((self._words[word] for word in _WORD.findall(name)), default=0)
+        return said > self._ids[name]
+
+    @cached_property
+    def _words(self) -> Counter[str]:
+        return Counter(_WORD.findall(self._text))
+
+    @cached_property
+    def _ids(self) -> Counter[str]:
+        return Counter(each.attr("id") or "" for each in self._tree.select("[id]"))
 
     def is_struck(self, element: Element) -> bool:
         """Whether a line goes through the words of an element: a price that is no more."""
