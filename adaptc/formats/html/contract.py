@@ -17,7 +17,7 @@ from adaptc.core.values import dataclass, replace
 from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import is_limited_quirks, is_quirks
 from adaptc.formats.html.forms import Request, control_type, find_forms
-from adaptc.formats.html.idle import is_idle, is_own_anchor, skip_links
+from adaptc.formats.html.idle import is_edit_link, is_idle, is_own_anchor, skip_links
 from adaptc.formats.html.landmarks import (
     Landmarks,
     content_links,
@@ -403,6 +403,8 @@ def _wanted_links(tree: Document, landmarks: Landmarks) -> Iterator[str]:
     menus = (link.href for link in navigation_links(landmarks))
     wanted = dict.fromkeys([*content_links(tree, landmarks), *menus])
     needless = {link.attr("href") for link in tree.select('a[href^="#"]') if is_own_anchor(link)}
+    sections = filter(is_edit_link, tree.select("span[class]"))
+    needless.update(link.attr("href") for each in sections for link in each.select("a[href]"))
     body = tree.select_one("body")
     needless.update(link.attr("href") for link in (skip_links(body) if body is not None else ()))
     return (href for href in wanted if href not in needless)

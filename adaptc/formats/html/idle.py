@@ -10,9 +10,9 @@ from turbohtml import Element
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.forms import Forms, control_type, find_forms, opens_natively
 from adaptc.formats.html.syntax import class_words, vocabulary
-from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_followable, is_hidden, short_text, walk
+from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_followable, is_hidden, link_name, short_text, walk
 
-__all__ = ["consent_bars", "is_idle", "is_idle_button", "is_idle_tools", "is_own_anchor", "skip_links"]
+__all__ = ["consent_bars", "is_edit_link", "is_idle", "is_idle_button", "is_idle_tools", "is_own_anchor", "skip_links"]
 
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TITLES = "h1, h2, h3, h4, h5, h6, dt, summary, [role=heading]"
@@ -34,6 +34,8 @@ _NOT_TOOLS = (
 
 def is_idle(element: Element) -> bool:
     """Whether an element is one of these."""
+    if is_edit_link(element):
+        return True
     if element.tag == "a":
         return is_own_anchor(element) if is_followable(element.attr("href")) else is_idle_button(element)
     return is_idle_tools(element)
@@ -64,6 +66,18 @@ def is_own_anchor(link: Element) -> bool:
     words = fold_space(link.text)
     heading = fold_space(named.text.replace(link.text, "") if named is parent else named.text)
     return len(words) <= _LONGEST_SIGN or (bool(heading) and heading in words)
+
+
+_EDITING = re.compile(
+    r"(?:edit|improve) th(?:is|e) page(?: on \w+)?|edit on (?:github|gitlab|bitbucket|codeberg)", re.IGNORECASE
+)
+
+
+def is_edit_link(element: Element) -> bool:
+    """Whether an element is for those who write the page: MediaWiki's "[edit]", "Edit this page" of documentation."""
+    if element.tag == "span":
+        return "mw-editsection" in (element.attr("class") or "").split()
+    return element.tag == "a" and "href" in element.attrs and _EDITING.fullmatch(link_name(element)) is not None
 
 
 _SKIPPING = frozenset({"skip", "skiplink", "skiplinks", "skipnav", "jump"})

@@ -499,3 +499,46 @@ def test_a_list_of_many_names_is_no_path() -> None:
     names = "".join(f"<a href=/u{n}>user {n}</a> " for n in range(20))
     written = body_of(f"<div class=breadcrumb>{names}</div><main><h1>T</h1><p>{WORDS}</p></main>")
     assert "<nav class=b" not in written and "/u19" in written
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "<span class=mw-editsection><span>[</span><a href='/w?action=edit'>edit</a><span>]</span></span>",
+        "<a href=https://git.test/edit/a.md>Edit this page</a>",
+        "<a href=https://git.test/edit/a.md title='Edit this page'><svg></svg></a>",
+        "<a href=https://git.test/edit/a.md>Edit on GitHub</a>",
+    ],
+)
+def test_what_is_for_those_who_write_a_page_is_left_out_of_the_article(link: str) -> None:
+    written = body_of(f"<main><h1>T</h1><p>{WORDS}</p><h2>Part{link}</h2><p>{WORDS}</p>{link}</main>")
+    main, _, rest = written.partition("</main>")
+    assert "dit" not in main
+    assert "<h2>Part</h2>" in main
+    assert rest.count("href=https://git.test/edit/a.md") == ("git.test" in link)
+
+
+def test_a_link_that_speaks_of_editing_stays() -> None:
+    written = body_of(f"<main><h1>T</h1><p>{WORDS}<a href=how.html>How to edit this page</a></p></main>")
+    assert "<a href=how.html>How to edit this page</a>" in written
+
+
+def test_ids_of_what_other_pages_link_to_stay_and_those_of_the_frame_go() -> None:
+    written = body_of(
+        f"<div id=wrapper><div id=inner><section id=part><h1>T</h1><p id=word>{WORDS}</p></section></div></div>"
+        "<form action=/s><label for=q>Query</label><input id=q name=q><input id=go type=submit></form>"
+        "<footer><p id=imprint>Imprint</p></footer>"
+    )
+    assert [each.attr("id") for each in parse(written).select("[id]")] == ["part", "word", "q"]
+
+
+def test_a_face_is_not_said() -> None:
+    written = body_of(f"<h1>T</h1><p>{WORDS}</p><div><img src=/avatar/7.png alt='avatar for user Ann'><b>Ann</b></div>")
+    assert "avatar" not in written
+
+
+def test_only_selectors_of_the_page_are_in_its_sheet() -> None:
+    page = compose(f"<!DOCTYPE html><title>T</title><body><h1>H</h1><p>{WORDS}</p><h2>A</h2>", url_path="/p.html")
+    assert isinstance(page, ComposedPage)
+    assert "h1,h2{" in page.text
+    assert "h3" not in page.text and "nav" not in page.text and "img" not in page.text

@@ -19,7 +19,7 @@ from adaptc.compile.passes.composed.layout import Layout
 from adaptc.compile.passes.composed.pictures import CARD, FIGURE, LEAD, NO_PICTURES, THUMBNAIL, Pictures
 from adaptc.formats.html.cards import NO_CARDS, Cards
 from adaptc.formats.html.forms import Forms
-from adaptc.formats.html.idle import is_idle_tools
+from adaptc.formats.html.idle import is_edit_link, is_idle_tools
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, text_markup, vocabulary
 from adaptc.formats.html.visible_text import UNSEEN, is_ad_label, is_hidden, is_icons
 
@@ -136,18 +136,22 @@ def _trimmed(pieces: list[str]) -> str:
 class IdQueue:
     """The ids that have to stay, each written once and in order; ``pending`` are those that wait for the next tag.
 
-    ``linked`` are ids that the page's own links lead to. Others stay on elements that other pages usually link to.
+    ``linked`` are ids that the page's own links lead to. Others stay on elements that other pages usually link to, in
+    the content: a link to what is around the page's only title ends where the page begins, with the id or without.
     """
 
-    def __init__(self, linked: frozenset[str]) -> None:
+    def __init__(self, linked: frozenset[str], tree: Document) -> None:
         self.linked = linked
+        titles = [each.parent for each in tree.select("h1")]
+        self._around_title = frozenset(titles[0].ancestors) if len(titles) == 1 and titles[0] is not None else ()
         self.pending: list[str] = []
         self._used: set[str] = set()
 
     def note(self, element: Element) -> None:
         """Add the ids of an element."""
         for name in (element.attr("id"), element.attr("name") if element.tag == "a" else None):
-            if name and (name in self.linked or _keeps_id(element)) and self.claim(name):
+            is_wanted = name in self.linked or (element not in self._around_title and _keeps_id(element))
+            if name and is_wanted and self.claim(name):
                 self.pending.append(name)
 
     def note_linked(self, element: Element) -> None:
@@ -179,8 +183,13 @@ class IdQueue:
         return anchors(pending)
 
 
+_FRAME = "footer, nav, [role=contentinfo], [role=navigation]"  # which is the same on all pages
+
+
 def _keeps_id(element: Element) -> bool:
     """Whether other pages may link to an element's id: not to that of an element that only lays the page out."""
+    if element.closest(_FRAME) is not None:
+        return False
     if element.tag in _KEEPS_ID:
         return True
     if any(isinstance(child, Text) and child.data.strip() for child in element.children):
@@ -339,7 +348,9 @@ class Flow:
     def skips(self, element: Element) -> bool:
         """Whether an element is left out; ids in it to which links lead are kept."""
         is_left_out = element in self.left_out or is_hidden(element) or is_ad_label(element)
-        if not is_left_out and not is_idle_tools(element):
+        if is_edit_link(element):  # that to the whole page comes at the end
+            self.hrefs.update(each.attr("href") or "" for each in element.select("a[href]"))
+        elif not is_left_out and not is_idle_tools(element):
             return False
         self.ids.note_linked(element)
         return True
@@ -443,12 +454,20 @@ class Flow:
 
     def is_labelled(self, control: Element) -> bool:
         """Whether a label of the page that says something is for a control."""
-        return control.attr("id") in self._labelled
+        return self._labelled.get(control.attr("id") or "", False)
+
+    def has_label(self, name: str) -> bool:
+        """Whether a label of the page is for the control with this id."""
+        return name in self._labelled
 
     @cached_property
-    def _labelled(self) -> set[str]:
-        labels = (each for each in self._body.select("label[for]") if each.text.strip() and not is_hidden(each))
-        return {each.attr("for") or "" for each in labels}
+    def _labelled(self) -> dict[str, bool]:
+        """The ids of what labels are for: whether one of them says something."""
+        found: dict[str, bool] = {}
+        for label in self._body.select("label[for]"):
+            name = label.attr("for") or ""
+            found[name] = found.get(name, False) or bool(label.text.strip() and not is_hidden(label))
+        return found
 
     def is_repeating(self, link: Element) -> bool:
         """Whether nothing but white space and pictures is between a link and the one before it."""

@@ -162,9 +162,11 @@ _NAME_OF_SLOT = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)+")
 
 
 def _says_nothing(image: Element) -> bool:
-    """Whether the alternative text of an image names its place in a template (``product-img``), or it is a dot."""
+    """Whether the alternative text of an image names its place (``product-img``), is that of a face, or it is a dot."""
     is_dot = any((image.attr(side) or "") in ("0", "1") for side in ("width", "height"))
-    return is_dot or _NAME_OF_SLOT.fullmatch(image.attr("alt") or "") is not None
+    alternative = image.attr("alt") or ""
+    is_face = "avatar" in alternative.lower() and "avatar" in (image.attr("src") or "").lower()
+    return is_dot or is_face or _NAME_OF_SLOT.fullmatch(alternative) is not None
 
 
 def _is_repeated(image: Element) -> bool:
@@ -247,8 +249,9 @@ def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
             _add_words(element, blocks)
         return
     flow.written.add(element)
-    name = element.attr("id")
-    identity = f" {attribute_markup('id', name)}" if name and flow.ids.claim(name) else ""
+    name = element.attr("id") or ""
+    is_referred_to = name in flow.ids.linked or flow.has_label(name)
+    identity = f" {attribute_markup('id', name)}" if name and is_referred_to and flow.ids.claim(name) else ""
     markup = control_markup(element, f"{identity}{_name_of_control(flow, element)}", flow.forms.reference(element))
     if control_type(element) == "hidden":
         blocks.finished.append(markup)

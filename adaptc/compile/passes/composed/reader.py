@@ -235,7 +235,7 @@ class _Reader:
         left_out += [brand] if brand is not None and (is_named or self.story.site is not None) else []
         left_out += [*self.cards.repeats, *self.repeated_forms]
         messages = self.layout.messages()
-        ids = IdQueue(self.linked)
+        ids = IdQueue(self.linked, self.tree)
         return Flow(self.tree, self.forms, ids, left_out, _WRITERS, self.layout, messages, self.cards, self.pictures)
 
     def page(self) -> Page | None:

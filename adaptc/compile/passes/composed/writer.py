@@ -150,39 +150,32 @@ def _shipped(name: str) -> str:
 
 # ---- the sheet
 
-_NAME = re.compile(r"\.?[a-z][a-z0-9]*")
-_IN_PRELUDE = re.compile(r":not\(.*\)|\[[^]]*\]|:[:\w-]+|#")
-_FROM_RIGHT, _IS_FROM_RIGHT = "[dir=rtl]", re.compile(r"\bdir=\"?rtl\b", re.IGNORECASE)
+_RULE = re.compile(r"((?:@media[^{]*\{)?)([^{]+)(\{.*)")
+_BETWEEN_SELECTORS = re.compile(r",(?![^(]*\))")
+_NOT_YET = re.compile(r"\[open\]|::[a-z]+")  # what a reader opens, and what is no element
 
 
-def style_for(body: str, colours: tuple[str, str], own: str = "") -> str:
-    """Return the rules for a body; ``own`` is the site's sheet in place of ours."""
+def style_for(markup: str, colours: tuple[str, str], own: str = "") -> str:
+    """Return the rules for a page, with the selectors that select something in it; ``own`` replaces our sheet."""
     if own:
         return _in_ascii(own.replace("</", "<\\/"))
-    used = {*re.findall(r"<([a-z][a-z0-9]*)", body)}
-    used.update(
-        f".{name}" for value in re.findall(r"<[a-z0-9]+ class=([\w\"]+)", body) for name in value.strip('"').split()
-    )
-    used.update(("body", "main", *([_FROM_RIGHT] if _IS_FROM_RIGHT.search(body) else [])))
-    rules = (rule for rule, needed in _rules() if any(each <= used for each in needed))
+    tree = parse_bare(markup)
+    rules = (_rule_for(tree, *parts) for parts in _rules())
     return "".join(rules).replace("@light", colours[0]).replace("@dark", colours[1])
 
 
+def _rule_for(tree: Document, start: str, selectors: tuple[str, ...], end: str) -> str:
+    used = [each for each in selectors if tree.select_one(_NOT_YET.sub("", each)) is not None]
+    return f"{start}{','.join(used)}{end}" if used else ""
+
+
 @cache
-def _rules() -> tuple[tuple[str, tuple[frozenset[str], ...]], ...]:
-    """Return each rule of the sheet with the names that each of its selectors needs."""
+def _rules() -> tuple[tuple[str, tuple[str, ...], str], ...]:
+    """Return each rule of the sheet: what stands before its selectors, these, and the rest."""
     rules = (line for line in _shipped(_SHEET).splitlines() if line and not line.startswith("/*"))
-    return tuple((rule, tuple(map(_needed, _selectors(rule)))) for rule in rules)
-
-
-def _selectors(rule: str) -> list[str]:
-    inner = rule.partition("{")[2] if rule.startswith("@") else rule
-    return inner.partition("{")[0].split(",")
-
-
-def _needed(selector: str) -> frozenset[str]:
-    names = frozenset(_NAME.findall(_IN_PRELUDE.sub(" ", selector)))
-    return names | {_FROM_RIGHT} if _FROM_RIGHT in selector else names
+    return tuple(
+        (match[1], tuple(_BETWEEN_SELECTORS.split(match[2])), match[3]) for match in map(_RULE.match, rules) if match
+    )
 
 
 def _in_ascii(sheet: str) -> str:
