@@ -542,3 +542,9 @@ def test_only_selectors_of_the_page_are_in_its_sheet() -> None:
     assert isinstance(page, ComposedPage)
     assert "h1,h2{" in page.text
     assert "h3" not in page.text and "nav" not in page.text and "img" not in page.text
+
+
+def test_a_page_without_a_title_has_that_of_its_heading() -> None:
+    page = compose(f"<!DOCTYPE html><body><h1>The <b>quay</b></h1><p>{WORDS}</p>", url_path="/p.html")
+    assert isinstance(page, ComposedPage)
+    assert "<title>The quay</title>" in page.text

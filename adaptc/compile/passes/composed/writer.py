@@ -221,12 +221,14 @@ def _direction(tree: Document) -> str:
 
 def head_markup(tree: Document, source: str, main: str = "") -> str:
     """Return the content of the head, without its style; ``main`` is the main content, which describes the page."""
+    heading = "" if page_title(tree) else next(iter(_FIRST_HEADING.findall(main)), "")
+    title = page_title(tree) or fold_space(parse_bare(heading).text)  # WCAG 2.2, 2.4.2, asks for one
     return "".join([
         _charset(source),
         *_metadata(tree),
         _description(tree, main),
         _VIEWPORT,
-        f"<title>{text_markup(page_title(tree))}</title>",
+        f"<title>{text_markup(title)}</title>",
         NO_ICON,
     ])  # fmt: skip
 
@@ -238,6 +240,7 @@ _LONG = 100  # characters: what is shorter is its own description
 _BREAK = re.compile(
     r"<(?=/?(?:p|br|hr|h[1-6]|li|t[rdh]|d[td]|pre|div|summary|figcaption|blockquote|caption|label|button)\b)"
 )
+_FIRST_HEADING = re.compile(r"\A.{,2000}?<h1(?: [^>]*)?>(.{1,300}?)</h1>", re.DOTALL)
 _PARAGRAPH = re.compile(r"<p(?: [^>]*)?>(.*?)</p>", re.DOTALL)
 
 
