@@ -152,30 +152,46 @@ def _shipped(name: str) -> str:
 
 _RULE = re.compile(r"((?:@media[^{]*\{)?)([^{]+)(\{.*)")
 _BETWEEN_SELECTORS = re.compile(r",(?![^(]*\))")
-_NOT_YET = re.compile(r"\[open\]|::[a-z]+")  # what a reader opens, and what is no element
+_NAME = re.compile(r"\.?[a-z][a-z0-9]*")
+_IN_PRELUDE = re.compile(r":not\(.*\)|\[[^]]*\]|:[:\w-]+|#")
+_ALTERNATIVES = re.compile(r":has\([^()]*,[^()]*\)")
+_NESTED = re.compile(r"[\w.]+(?: [\w.]+)+")  # what takes one look at each element and those around it
+_FROM_RIGHT, _IS_FROM_RIGHT = "[dir=rtl]", re.compile(r"\bdir=\"?rtl\b", re.IGNORECASE)
 
 
-def style_for(markup: str, colours: tuple[str, str], own: str = "") -> str:
-    """Return the rules for a page, with the selectors that select something in it; ``own`` replaces our sheet."""
+def style_for(body: str, colours: tuple[str, str], own: str = "") -> str:
+    """Return the rules for a body, with the selectors that may select something; ``own`` replaces our sheet."""
     if own:
         return _in_ascii(own.replace("</", "<\\/"))
-    tree = parse_bare(markup)
-    rules = (_rule_for(tree, *parts) for parts in _rules())
+    used = {*re.findall(r"<([a-z][a-z0-9]*)", body)}
+    used.update(
+        f".{name}" for value in re.findall(r"<[a-z0-9]+ class=([\w\"]+)", body) for name in value.strip('"').split()
+    )
+    used.update(("body", "main", *([_FROM_RIGHT] if _IS_FROM_RIGHT.search(body) else [])))
+    tree = parse_bare(body)
+    rules = (_rule_for(tree, used, *parts) for parts in _rules())
     return "".join(rules).replace("@light", colours[0]).replace("@dark", colours[1])
 
 
-def _rule_for(tree: Document, start: str, selectors: tuple[str, ...], end: str) -> str:
-    used = [each for each in selectors if tree.select_one(_NOT_YET.sub("", each)) is not None]
-    return f"{start}{','.join(used)}{end}" if used else ""
+def _rule_for(tree: Document, used: set[str], start: str, selectors: tuple[str, ...], end: str) -> str:
+    found = (each for each in selectors if _needed(each) <= used)
+    chosen = [each for each in found if not _NESTED.fullmatch(each) or tree.select_one(each) is not None]
+    return f"{start}{','.join(chosen)}{end}" if chosen else ""
 
 
 @cache
 def _rules() -> tuple[tuple[str, tuple[str, ...], str], ...]:
     """Return each rule of the sheet: what stands before its selectors, these, and the rest."""
     rules = (line for line in _shipped(_SHEET).splitlines() if line and not line.startswith("/*"))
-    return tuple(
-        (match[1], tuple(_BETWEEN_SELECTORS.split(match[2])), match[3]) for match in map(_RULE.match, rules) if match
-    )
+    parts = filter(None, map(_RULE.match, rules))
+    return tuple((match[1], tuple(_BETWEEN_SELECTORS.split(match[2])), match[3]) for match in parts)
+
+
+@cache
+def _needed(selector: str) -> frozenset[str]:
+    """Return the names of the elements and classes without which a selector selects nothing."""
+    names = frozenset(_NAME.findall(_IN_PRELUDE.sub(" ", _ALTERNATIVES.sub("", selector))))
+    return names | {_FROM_RIGHT} if _FROM_RIGHT in selector else names
 
 
 def _in_ascii(sheet: str) -> str:
