@@ -151,11 +151,10 @@ def _shipped(name: str) -> str:
 # ---- the sheet
 
 _RULE = re.compile(r"((?:@media[^{]*\{)?)([^{]+)(\{.*)")
-_BETWEEN_SELECTORS = re.compile(r",(?![^(]*\))")
 _NAME = re.compile(r"\.?[a-z][a-z0-9]*")
 _IN_PRELUDE = re.compile(r":not\(.*\)|\[[^]]*\]|:[:\w-]+|#")
-_ALTERNATIVES = re.compile(r":has\([^()]*,[^()]*\)")
-_NESTED = re.compile(r"[\w.]+(?: [\w.]+)+")  # what takes one look at each element and those around it
+_HOLDS, _STATE = re.compile(r":has\((>[^()]*)\)$"), re.compile(r":first-child|\[open\]")
+_NESTED = re.compile(r"[\w.]+(?:[ >][\w.]+)+")  # what takes one look at each element and those around it
 _FROM_RIGHT, _IS_FROM_RIGHT = "[dir=rtl]", re.compile(r"\bdir=\"?rtl\b", re.IGNORECASE)
 
 
@@ -175,8 +174,13 @@ def style_for(body: str, colours: tuple[str, str], own: str = "") -> str:
 
 def _rule_for(tree: Document, used: set[str], start: str, selectors: tuple[str, ...], end: str) -> str:
     found = (each for each in selectors if _needed(each) <= used)
-    chosen = [each for each in found if not _NESTED.fullmatch(each) or tree.select_one(each) is not None]
+    chosen = [each for each in found if _may_select(tree, _HOLDS.sub(r"\1", _STATE.sub("", each)))]
     return f"{start}{','.join(chosen)}{end}" if chosen else ""
+
+
+def _may_select(tree: Document, selector: str) -> bool:
+    """Whether a selector selects something, or to know takes more than one look at each element."""
+    return _NESTED.fullmatch(selector) is None or tree.select_one(selector) is not None
 
 
 @cache
@@ -184,13 +188,13 @@ def _rules() -> tuple[tuple[str, tuple[str, ...], str], ...]:
     """Return each rule of the sheet: what stands before its selectors, these, and the rest."""
     rules = (line for line in _shipped(_SHEET).splitlines() if line and not line.startswith("/*"))
     parts = filter(None, map(_RULE.match, rules))
-    return tuple((match[1], tuple(_BETWEEN_SELECTORS.split(match[2])), match[3]) for match in parts)
+    return tuple((match[1], tuple(match[2].split(",")), match[3]) for match in parts)
 
 
 @cache
 def _needed(selector: str) -> frozenset[str]:
     """Return the names of the elements and classes without which a selector selects nothing."""
-    names = frozenset(_NAME.findall(_IN_PRELUDE.sub(" ", _ALTERNATIVES.sub("", selector))))
+    names = frozenset(_NAME.findall(_IN_PRELUDE.sub(" ", selector)))
     return names | {_FROM_RIGHT} if _FROM_RIGHT in selector else names
 
 
