@@ -9,7 +9,7 @@ from tests.sites.small import SmallSite
 from adaptc.compile.pipeline import BY_NAME, Step
 
 HEAD = "<!doctype html><meta charset=utf-8><title>T</title>"
-NOISE = "".join(f".unused{number}{{margin:{number}px {number * 7}px}}" for number in range(200))
+NOISE = "".join(f".unused{number}{{margin:{number}px {number * 7}px}}" for number in range(240))
 RUNS = "<script>run()</script>"
 
 
