@@ -12,7 +12,7 @@ import click
 
 from adaptc.cli.command import FILE, FOLDER, Invocation, command
 from adaptc.cli.measured_cost import config_cost, measured_cost
-from adaptc.cli.render import print_text, show, table
+from adaptc.cli.render import show, table
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
@@ -81,10 +81,6 @@ def capacity(
     invocation: Invocation,
     output: Path | None,
     levels: tuple[str, ...],
-    request_ms: float | None,
-    kilobyte_ms: float | None,
-    view_ms: float | None,
-    rejection_ms: float | None,
     profile: Path | None,
     protocol: str | None,
     bound: float,
@@ -97,6 +93,7 @@ def capacity(
     backbone: float | None,
     clients: bool,
     nftables: str | None,
+    **milliseconds: float | None,
 ) -> None:
     """Compute the load that each level of a build can carry.
 
@@ -112,13 +109,12 @@ def capacity(
     ladder = [_parse_rung(level) for level in levels] or _ladder_of_build(config)
     is_measured = not levels or profile is not None
     measured = measured_cost(config, invocation, profile, protocol) if is_measured else None
-    given = {"view": view_ms, "request": request_ms, "kilobyte": kilobyte_ms, "rejection": rejection_ms}
-    cost = _with_rejection(replace(measured or config_cost(config), **_seconds(given)), rejection_ms)
+    cost = _with_given(measured or config_cost(config), milliseconds)
+    record = _record(ladder, cost, bound)
     if nftables is not None:
-        print_text(_nftables(nftables, _record(ladder, cost, bound)["levels"]), invocation)
+        show(rule := _nftables(nftables, record["levels"]), rule["text"], invocation)
         return
     crowd = _users(users, think, hit_ratios, backbone, line, load, workers)
-    record = _record(ladder, cost, bound)
     if load is not None and not crowd:
         record["load"] = _load_record(ladder, cost, bound, load, workers, line)
     if crowd:
@@ -128,16 +124,21 @@ def capacity(
     show(record, _text(record), invocation)
 
 
-def _nftables(ports: str, levels: Sequence[Mapping[str, Any]]) -> str:
+def _nftables(ports: str, levels: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the rule for ``nft -f``, the level that it is for and the connections a second that it lets through."""
     if not re.fullmatch(r"[1-9]\d{,4}(,[1-9]\d{,4})*", ports, re.ASCII):
         raise UsageError(f"--nftables: {ports!r} is no list of ports such as 80,443")
     lowest = max(levels, key=lambda level: level["pages_per_second"])
-    return _NFTABLES.format(ports=ports, rate=max(1, int(lowest["pages_per_second"])), **lowest)
+    rate = max(1, int(lowest["pages_per_second"]))
+    text = _NFTABLES.format(ports=ports, rate=rate, **lowest)
+    return {"level": lowest["level"], "connections_per_second": rate, "text": text}
 
 
-def _seconds(milliseconds: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return in seconds what is given."""
-    return {name: value / 1000 for name, value in milliseconds.items() if value is not None}
+def _with_given(cost: Cost, milliseconds: Mapping[str, float | None]) -> Cost:
+    """Return a cost with those that were given, by option; a c that nobody has measured follows a and p."""
+    given = {name.removesuffix("_ms"): value / 1000 for name, value in milliseconds.items() if value is not None}
+    cost = replace(cost, **given, is_rejection_measured="rejection" in given or cost.is_rejection_measured)
+    return cost if cost.is_rejection_measured else replace(cost, rejection=cost.request + cost.view)
 
 
 def _ladder_of_build(config: Config) -> Sequence[Rung]:
@@ -147,13 +148,6 @@ def _ladder_of_build(config: Config) -> Sequence[Rung]:
 
     knobs = read_knobs(config.output)
     return _from_manifest(config, lambda read: ladder_of(read, knobs.ladder if knobs is not None else None))
-
-
-def _with_rejection(cost: Cost, rejection_ms: float | None) -> Cost:
-    """Return a cost with the c that was given; one that nobody has measured follows a and p."""
-    if rejection_ms is not None:
-        return replace(cost, is_rejection_measured=True)
-    return cost if cost.is_rejection_measured else replace(cost, rejection=cost.request + cost.view)
 
 
 def _users(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mimetypes
 import re
-import zlib
 from functools import lru_cache
 from posixpath import splitext
 
@@ -159,8 +158,3 @@ def _tool_files(name: str) -> str | None:
 @lru_cache(maxsize=256)  # a directory has many files
 def _in_tool_files(directory: str) -> str | None:
     return next(filter(None, map(_tool_files, directory.split("/"))), None)
-
-
-def sent_size(text: str) -> tuple[int, int]:
-    """Return how long a text is as it is sent, compressed, close enough to compare, and how long it is."""
-    return len(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)), len(text)

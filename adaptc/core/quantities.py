@@ -1,9 +1,11 @@
-"""How quantities are written for people: bytes in SI units, counts with separators, savings in per cent.
+"""How quantities are written for people: bytes in SI units, counts with separators, savings in per cent; sizes as sent.
 
 The script of the report's template writes numbers by the same rules.
 """
 
 from __future__ import annotations
+
+import zlib
 
 UNITS = ("kB", "MB", "GB", "TB")
 NONE = "–"  # where there is nothing to compare with
@@ -49,3 +51,8 @@ def written_milliseconds(milliseconds: float) -> str:
 def written_plural(number: int, noun: str) -> str:
     """Return ``1 page``, ``2 pages``: for nouns that take an s."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def sent_size(text: str) -> tuple[int, int]:
+    """Return how long a text is as it is sent, compressed, close enough to compare, and how long it is."""
+    return len(zlib.compress(text.encode("utf-8", "surrogatepass"), 6)), len(text)

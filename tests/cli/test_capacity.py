@@ -238,6 +238,9 @@ def test_a_rule_refuses_more_connections_than_the_lowest_level_carries(capsys: p
     assert "that level extreme carries" in text
     assert "tcp dport { 80,443 }" in text
     assert f"limit rate over {int(0.58 / 0.004635)}/second" in text
+    rule = record(capsys, *PAPER, "--nftables", "80,443")
+    assert (rule["level"], rule["connections_per_second"]) == ("extreme", int(0.58 / 0.004635))
+    assert rule["text"] in text
     for mistake in ("80;drop", "0", "http", ""):
         assert run(["capacity", *PAPER, "--nftables", mistake]) == ExitCode.USAGE
     assert "is no list of ports" in capsys.readouterr().err

@@ -450,7 +450,7 @@ class Neighboured:
             pending += PART if self.waiting else share * PART
             self.recent = [*self.recent[1:], done]
             growth = sum(self.recent) / (3 * PART) / self.usual if self.usual else 0.0
-            queue = len(self.waiting) if share > FIXED.bound or self.state.owed else 0
+            queue = len(self.waiting) if share > FIXED.bound or self.state.backlog else 0
             is_full = is_suddenly_full(self.machine, self.state, share, PART, queue, growth)
             if elapsed < 1 and not is_full:
                 continue

@@ -198,7 +198,7 @@ class ControlDaemon:
         if first is None or now is None or now.source == "host" or self._shadow or len(self._machine.sites) > 1:
             return False
         share = busy_share(first, now, clock - at, self._environment.cpu.cpus) if clock > at else None
-        if share is None or (share <= self._settings.bound and not self._state.owed):
+        if share is None or (share <= self._settings.bound and not self._state.backlog):
             return False
         with suppress(OSError, ValueError):  # the sample will tell
             if isinstance(counter := self._environment.limits.get("listen_queue"), ListenQueue):

@@ -225,7 +225,7 @@ class MachineState:
     """Loops by site, the loop of the machine as a whole, the costs in use, what was learnt, what was measured last.
 
     ``utilization`` is that of the last sample, by site, ``source`` by what it is known. ``saturated`` counts samples in
-    a row in which the server was full, ``held`` those to come in which m does not rise. ``owed`` is work that waits
+    a row in which the server was full, ``held`` those to come in which m does not rise. ``backlog`` is work that waits
     since others had the CPU, in seconds of it.
     """
 
@@ -238,7 +238,7 @@ class MachineState:
     gradient: Gradient = field(default_factory=Gradient)
     saturated: int = 0
     held: int = 0
-    owed: float = 0.0
+    backlog: float = 0.0
 
     def m(self, site: Site) -> float:
         """Return the m by which a site is served: with a guarantee, the higher of its own and the machine's."""
@@ -264,18 +264,18 @@ def step(
     used = _divided(total, {name: load.utilization(cost) for name, load in loads.items()})
     least = {site.name: _least(machine, site, total, busy) for site in machine.sites}
     held = _HELD if busy.queued or busy.waiting else max(state.held - 1, 0)
-    state = replace(state, utilization=used, source=source, held=held, owed=_owed(machine, state, busy))
+    state = replace(state, utilization=used, source=source, held=held, backlog=_backlog(machine, state, busy))
     if machine.tuning.follows_latency and busy.latency is not None:
         return _by_latency(machine, state, busy.latency, least)
     targets, loops = machine.targets(state.cost, loads, used), {}
     demands = {site.name: used[site.name] / max(site.ladder.share(state.m(site)), _LEAST) for site in machine.sites}
     if not acts:
         return _in_shadow(machine, state, used, targets, least)
-    is_owed = state.owed > 0 and not busy.waiting
-    ends_of_gap = 0.0 if is_owed else -math.inf, 0.0 if held else math.inf
+    has_backlog = state.backlog > 0 and not busy.waiting
+    ends_of_gap = 0.0 if has_backlog else -math.inf, 0.0 if held else math.inf
     for site in machine.sites:
         gain = _gain(machine, state, site, used, targets[site.name])
-        before = observed(state.loops[site.name], demands[site.name], total >= _SATURATED or is_owed)
+        before = observed(state.loops[site.name], demands[site.name], total >= _SATURATED or has_backlog)
         ends = (least[site.name], site.ladder.most)
         gap, share = _clipped(targets[site.name] - used[site.name], ends_of_gap), site.ladder.share(before.m)
         loop, error = _advanced(machine, before, gap, gain, ends, share)
@@ -284,7 +284,7 @@ def step(
         loops[site.name] = replace(loop, m=max(min(m, before.m) if held else m, least[site.name]))
     loops, saturated = _relieved(machine, state, busy, loops)
     gain = sum(site.ladder.gain(state.m(site), max(used[site.name], _LEAST)) for site in machine.sites)
-    loop = observed(state.whole, sum(demands.values()), total >= _SATURATED or is_owed)
+    loop = observed(state.whole, sum(demands.values()), total >= _SATURATED or has_backlog)
     share = total / max(sum(demands.values()), _LEAST)
     gap = _clipped(machine.tuning.bound - total, ends_of_gap)
     whole, _ = _advanced(machine, loop, gap, gain, (0, machine.most), share)
@@ -302,22 +302,22 @@ def _clipped(value: float, ends: tuple[float, float]) -> float:
 # than it owes.
 _HELD = 3
 _STOLEN = 0.1  # a lesser share is what chance does to the measurement
-_OWED_MOST = 5.0  # seconds
+_BACKLOG_MOST = 5.0  # seconds
 
 
-def _owed(machine: Machine, state: MachineState, busy: Busy) -> float:
+def _backlog(machine: Machine, state: MachineState, busy: Busy) -> float:
     """Return the work that waits since others had the CPU: what came meanwhile, at the bound.
 
     A server above the bound owes nothing more: its m has to fall, whatever else it waits for.
     """
     tuning, share = machine.tuning, busy.share or 0.0
-    owed, is_robbed = 0.0, busy.stolen > _STOLEN
+    backlog, is_robbed = 0.0, busy.stolen > _STOLEN
     if is_robbed and share < tuning.bound:
-        owed = min(state.owed + tuning.bound * busy.stolen * tuning.period, _OWED_MOST)
+        backlog = min(state.backlog + tuning.bound * busy.stolen * tuning.period, _BACKLOG_MOST)
     elif share >= (tuning.bound if is_robbed else _STILL_SATURATED):
-        owed = max(state.owed - (share - tuning.bound) * tuning.period, 0.0)
+        backlog = max(state.backlog - (share - tuning.bound) * tuning.period, 0.0)
     work = _work(machine.sites[0], state, busy.queue) * machine.sites[0].ladder.share(state.m(machine.sites[0]))
-    return 0.0 if work > tuning.period + 2 * owed or (busy.growth * _usual(state) > _MUCH) else owed
+    return 0.0 if work > tuning.period + 2 * backlog or (busy.growth * _usual(state) > _MUCH) else backlog
 
 
 # Above this share the server is full, and nobody knows how much more is asked of it: an error that ends there would
@@ -342,12 +342,12 @@ def is_suddenly_full(
     """
     site = machine.sites[0]
     work, tuning = _work(site, state, queue) * site.ladder.share(state.m(site)), machine.tuning
-    if (share > tuning.bound or state.owed) and queue >= _CROWD and work > tuning.period + 2 * state.owed:
+    if (share > tuning.bound or state.backlog) and queue >= _CROWD and work > tuning.period + 2 * state.backlog:
         return True
     if share < (_STILL_FULL if state.saturated else _SATURATED):
         return False
     loop = state.loops[site.name]
-    if state.owed and growth * _usual(state) <= _MUCH:
+    if state.backlog and growth * _usual(state) <= _MUCH:
         return False
     is_still_full = state.saturated > 0 and _is_crowd(state, queue, growth)
     if loop.samples < FEW:  # nobody knows yet what chance explains
@@ -370,7 +370,7 @@ def _is_crowd(state: MachineState, queue: float, growth: float) -> bool:
 def _relieved(machine: Machine, state: MachineState, busy: Busy, loops: dict[str, Loop]) -> tuple[dict[str, Loop], int]:
     """Return the loops of a server that may be full, and for how many samples in a row it has been."""
     limit = _STILL_SATURATED if state.saturated else _SATURATED
-    is_alone = len(machine.sites) == 1 and busy.is_own and not state.owed
+    is_alone = len(machine.sites) == 1 and busy.is_own and not state.backlog
     is_full = is_alone and (busy.is_full or (busy.share or 0.0) >= limit)
     is_explained = not busy.is_full and not state.saturated and all(loop.errors for loop in loops.values())
     saturated = state.saturated + 1 if is_full and not is_explained else 0

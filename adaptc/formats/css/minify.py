@@ -17,7 +17,7 @@ from decimal import Decimal
 from functools import lru_cache
 from itertools import groupby
 
-from adaptc.core.media import sent_size
+from adaptc.core.quantities import sent_size
 from adaptc.formats.css.outline import AT_RULE, TOGETHER, Entry, Outlines, OutlineTooLargeError
 from adaptc.formats.css.scanner import DENSE, Kind, Token, tokens
 from adaptc.formats.css.sheet_text import at_keywords, beyond_limits, comments, split_rules

@@ -130,16 +130,15 @@ def search_quality(
     ``_GRAINY`` times the loss allowed.
     """
     goal, choices = _loss(target), range(lowest, highest + 1)
-    start = _TYPICAL_STEP + _SLOPE * (goal - _TYPICAL_LOSS)
-    quality = _quality_of(start, choices, step) if first is None else first
+    if first is None:
+        first = _quality_of(_TYPICAL_STEP + _SLOPE * (goal - _TYPICAL_LOSS), choices, step)
     points: list[Point] = []
-    content, best, last, most = None, None, b"", _ENCODINGS
+    quality, content, best, last, most = first, None, None, b"", _ENCODINGS
     while True:
         if best is None and enough in choices:
             quality = min(quality, enough)
         encoded = encode(quality)
-        is_limited = encoded == last and not ends_highest  # by its 256 colours, not by its quality
-        last = encoded
+        is_limited, last = encoded == last and not ends_highest, encoded  # by its 256 colours, not by its quality
         point = Point(quality, len(encoded), score(encoded))
         points.append(point)
         is_good = point.score >= target or (quality >= enough and point.loss <= goal + log(_GRAINY))

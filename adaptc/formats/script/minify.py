@@ -15,7 +15,7 @@ from collections.abc import Callable
 from functools import cache
 from itertools import accumulate
 
-from adaptc.core.media import sent_size
+from adaptc.core.quantities import sent_size
 from adaptc.formats.script.lexer import OPERATOR_WORDS, STATEMENT_WORDS, Kind, unescape
 from adaptc.formats.script.local_names import with_short_names
 from adaptc.formats.script.script import Script

@@ -64,7 +64,7 @@ CONTROLS = (
     "<button id=start disabled>S</button><a href=#there>L</a><input aria-expanded=false>"
     "<span class=menu aria-haspopup=menu>M</span>"
     "<button class=replaced>R</button><p class=words role=document tabindex=-1>W</p>"
-    "<x-box><template shadowrootmode=open><a role=button style='display:block' href=https://other.example/>I</a></template></x-box>"
+    "<x-box><template shadowrootmode=open><a role=button style='display:block;line-height:20px' href=https://other.example/>I</a></template></x-box>"
 )
 PAGE = page(
     f"<div id=__docusaurus>{ARTICLE}{CONTROLS}</div><script>globalThis.early = 1</script>",

@@ -18,6 +18,7 @@ LENGTH = 60_000
 RUNS = (
     *("a", "0", "_", "-", ".", "$", "\\", "{", "}", "<", "(", " ", "<br>", "\n", "é"),
     *("_a", "a.", "0.", "a-", "(  ", "import ", "<script", "[href", '"a":', "url(", "/* ", "{{a", "//a.", "https:"),
+    *("style", "style=", "onclick='a("),
 )
 FRAMES = {"code": "f(RUN)", "string": "x='RUN';", "template": "x=`RUN`;", "comment": "/*RUN*/x()", "bare": "RUN"}
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from adaptc.core.media import sent_size
+from adaptc.core.quantities import sent_size
 from adaptc.formats.script import (
     escape_for_script_element,
     is_javascript_type,

@@ -22,8 +22,8 @@ from adaptc.compile.passes.composed.witnesses import page_title, script_menus
 from adaptc.compile.passes.composed.writer import BadTemplate
 from adaptc.compile.view import DerivingView, Options, View
 from adaptc.core import media
-from adaptc.core.media import sent_size
 from adaptc.core.model import Action
+from adaptc.core.quantities import sent_size
 from adaptc.core.urls import quote_path
 from adaptc.formats.html.document import Irreversible, parse, parse_bare, read_page
 from adaptc.formats.html.reader_text import keep_lines, show_panels
@@ -71,7 +71,9 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
 
 
 # What a page with a picture has: an image, or the URL of a background in a style attribute
-_MAY_SHOW = re.compile(r"<im(?:g|age)\b|style[^>]*[(\\&]", re.IGNORECASE)
+_MAY_SHOW = re.compile(
+    r"""<im(?:g|age)\b|style\s*=\s*(?:"[^"]*?[(\\&]|'[^']*?[(\\&]|[^\s>"'=(\\&]*[=(\\&])""", re.IGNORECASE
+)
 # On a page of a few sentences the sheet would be more than what it says: browsers' own look does for it, in a column
 _BARE_STYLE = (
     "<style>:root{color-scheme:light dark;background:Canvas}body{max-width:44rem;margin:auto;padding:0 1em}</style>"

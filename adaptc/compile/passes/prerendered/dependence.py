@@ -247,12 +247,13 @@ def _has_scripted_form(tree: Document, main: Element) -> bool:
 
     That of a search or a newsletter has a single field: the page can be read without.
     """
-    forms = find_forms(tree)
-    for form in (each for each in main.select("form") if not (each.attr("action") or "").strip()):
-        kinds = [control_type(control) for control, owner in forms.owner.items() if owner == form]
-        if sum(kind in _TYPED for kind in kinds) > 1 or "textarea" in kinds:
-            return True
-    return False
+    kinds: dict[Element, list[str]] = {
+        form: [] for form in main.select("form") if not (form.attr("action") or "").strip()
+    }
+    for control, form in find_forms(tree).owner.items():
+        if form in kinds:
+            kinds[form].append(control_type(control))
+    return any(sum(kind in _TYPED for kind in each) > 1 or "textarea" in each for each in kinds.values())
 
 
 def _is_hidden(tree: Document, root: Element, sheets: Sequence[str]) -> bool:
