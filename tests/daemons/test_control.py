@@ -342,6 +342,23 @@ def test_a_server_that_is_full_gets_the_lowest_level_within_three_samples() -> N
     assert found[2] <= 1
 
 
+@pytest.mark.parametrize("load", [1.2, 4.0])
+def test_a_crowd_that_comes_while_the_daemon_starts_is_met(load: float) -> None:
+    """The way up looks like chance: by it a server that was full stayed so for minutes, and nothing more was learnt."""
+    chance, site = random.Random(1), Site("site", ladder_from(LEVELS_OF_A_SITE, COST))
+    machine, asked = Machine((site,), COST, FIXED), {"site": Load(500, 0, 5000)}
+    for _ in range(100):
+        top = chance.uniform(0.2, 0.9)
+        state = machine.start()
+        for share in sorted(chance.uniform(0, top) ** chance.choice((1, 2, 3)) for _ in range(chance.randint(0, 9))):
+            state = step(machine, state, {"site": Load(1000 * share, 0, 3000 * share)}, Busy(share, is_own=True))
+        for _ in range(3):
+            share = min(1.0, load * site.ladder.share(state.m(site)))
+            is_full = is_suddenly_full(machine, state, share, 0.25)
+            state = step(machine, state, asked, Busy(share, is_own=True, is_full=is_full))
+        assert load * site.ladder.share(state.m(site)) < 0.7
+
+
 def test_a_single_full_sample_costs_no_more_than_a_half() -> None:
     site = Site("site", ladder_from(LEVELS_OF_A_SITE, COST))
     machine = Machine((site,), COST, FIXED)

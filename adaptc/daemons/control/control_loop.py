@@ -95,8 +95,11 @@ _LONGEST = 32  # samples
 
 def observed(loop: Loop, demand: float, is_full: bool = False) -> Loop:
     """Return the loop with what a sample tells of noise, by the lesser of two differences: a step is one of them."""
-    if is_full or loop.demand is None or loop.demand + demand <= 0:
-        return replace(loop, demand=None if is_full else demand, change=None)  # a full server hides what is asked
+    if is_full:  # it hides what is asked, and what few samples on the way there tell of noise is the way
+        loop = loop if loop.samples >= FEW else replace(loop, noise=_LEAST_NOISE, samples=0)
+        return replace(loop, demand=None, change=None)
+    if loop.demand is None or loop.demand + demand <= 0:
+        return replace(loop, demand=demand, change=None)
     change, noise = abs(2 * (demand - loop.demand) / (demand + loop.demand)), loop.noise
     if loop.change is None:
         return replace(loop, demand=demand, change=change)

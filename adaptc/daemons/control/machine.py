@@ -372,7 +372,9 @@ def _relieved(machine: Machine, state: MachineState, busy: Busy, loops: dict[str
     limit = _STILL_SATURATED if state.saturated else _SATURATED
     is_alone = len(machine.sites) == 1 and busy.is_own and not state.backlog
     is_full = is_alone and (busy.is_full or (busy.share or 0.0) >= limit)
-    is_explained = not busy.is_full and not state.saturated and all(loop.errors for loop in loops.values())
+    # a server that is full twice in a row is not so by chance, and tells nothing of what varies
+    is_first = all(loop.demand is not None for loop in state.loops.values())
+    is_explained = not busy.is_full and not state.saturated and is_first and all(loop.errors for loop in loops.values())
     saturated = state.saturated + 1 if is_full and not is_explained else 0
     certainty = saturated + (busy.is_full and saturated > 0)
     if certainty > 1:
