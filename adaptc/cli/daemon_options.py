@@ -177,17 +177,13 @@ def programs_of(settings: ModeSettings, servers: Collection[str] = ()) -> set[st
 
 
 def cpu_source(settings: ModeSettings, servers: Collection[str] = ()) -> CpuSource:
-    """Return the CPU sensor of a control group, of the server's processes, or of the host. Raises ``UsageError``."""
-    from adaptc.daemons.sensors.cpu import HostCpu, WorkersCpu, open_group
+    """Return the CPU sensor of a control group, of the server's processes, or of the host."""
+    from adaptc.daemons.sensors.cpu import GroupCpu, HostCpu, WorkersCpu
 
-    group = settings.cgroup
-    if not group:
-        programs = programs_of(settings, servers)
-        return WorkersCpu(programs) if programs else HostCpu()
-    try:
-        return open_group(group, os.cpu_count() or 1)
-    except FileNotFoundError as error:
-        raise UsageError(f"cgroup {group}: {error.strerror}: {error.filename}") from None
+    if settings.cgroup:
+        return GroupCpu(settings.cgroup, os.cpu_count() or 1)
+    programs = programs_of(settings, servers)
+    return WorkersCpu(programs) if programs else HostCpu()
 
 
 def opened_limits(

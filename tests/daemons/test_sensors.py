@@ -13,10 +13,10 @@ import pytest
 
 from adaptc.daemons.sensors.cpu import (
     CpuCount,
+    GroupCpu,
     HostCpu,
     WorkersCpu,
     busy_share,
-    open_group,
     parse_cpu_stat,
     parse_proc_stat,
     processes_in,
@@ -68,8 +68,8 @@ def test_control_groups_version_2(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "cpu.stat").write_text("usage_usec 2500000\nuser_usec 1\nsystem_usec 1\n")
     (folder / "cpu.max").write_text("150000 100000\n")
-    found = open_group("/system.slice/nginx.service", 4, tmp_path)
-    assert (found.cpus, found.read()) == (1.5, CpuCount(2.5, source="group"))
+    found = GroupCpu("/system.slice/nginx.service", 4, tmp_path)
+    assert (found.read(), found.cpus) == (CpuCount(2.5, source="group"), 1.5)
 
 
 def test_control_groups_version_1(tmp_path: Path) -> None:
@@ -79,22 +79,70 @@ def test_control_groups_version_1(tmp_path: Path) -> None:
     (tmp_path / "cpuacct/free/cpuacct.usage").write_text("0\n")
     (tmp_path / "cpu/web/cpu.cfs_quota_us").write_text("50000\n")
     (tmp_path / "cpu/web/cpu.cfs_period_us").write_text("100000\n")
-    found = open_group("web", 4, tmp_path)
-    assert (found.cpus, found.read()) == (0.5, CpuCount(7.0, source="group"))
-    assert open_group("free", 4, tmp_path).cpus == 4
+    found = GroupCpu("web", 4, tmp_path)
+    assert (found.read(), found.cpus) == (CpuCount(7.0, source="group"), 0.5)
+    assert cpus_of("free", 4, tmp_path) == 4
 
 
-def test_a_control_group_that_is_none(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no such control group"):
-        open_group("nginx.service", 2, tmp_path)
+def cpus_of(group: str, most: int, root: Path) -> float:
+    sensor = GroupCpu(group, most, root)
+    sensor.read()
+    return sensor.cpus
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_a_control_group_that_ends_with_its_server_and_comes_back(tmp_path: Path, version: int) -> None:
+    """systemd removes the group of a service that is stopped; the daemon may also start before the server."""
+    folders = [tmp_path / "cpuacct", tmp_path / "cpu"] if version == 1 else [tmp_path]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+    sensor = GroupCpu("web", 4, tmp_path)
+    panel = Panel(sensor)
+
+    def start(seconds: int, quota: float) -> None:
+        for folder in folders:
+            (folder / "web").mkdir()
+        if version == 1:
+            (tmp_path / "cpuacct/web/cpuacct.usage").write_text(f"{seconds}000000000\n")
+            (tmp_path / "cpu/web/cpu.cfs_quota_us").write_text(f"{quota * 100000:.0f}\n")
+            (tmp_path / "cpu/web/cpu.cfs_period_us").write_text("100000\n")
+        else:
+            (tmp_path / "web/cpu.stat").write_text(f"usage_usec {seconds}000000\n")
+            (tmp_path / "web/cpu.max").write_text(f"{quota * 100000:.0f} 100000\n")
+
+    missing = panel.read(0)
+    assert [name for name, _ in missing.failures] == ["cpu"]
+    start(50, 1)
+    before = panel.read(1)
+    assert difference(missing, before, sensor.cpus).cpu is None
+    for folder in folders:
+        shutil.rmtree(folder / "web")
+    assert panel.read(2).cpu is None
+    start(1, 2)
+    readings = [panel.read(3 + number) for number in range(5)]
+    assert sensor.cpus == 2  # its quota was changed meanwhile
+    assert difference(before, readings[0], sensor.cpus).cpu is None  # it counts from 0 again
+    assert difference(readings[0], readings[1], sensor.cpus).cpu == 0
 
 
 def test_quotas(tmp_path: Path) -> None:
     (tmp_path / "cpu.stat").write_text("usage_usec 1\n")
-    assert open_group("", 8, tmp_path).cpus == 8
+    assert cpus_of("", 8, tmp_path) == 8
     for text, cpus in (("max 100000\n", 8), ("25000 100000\n", 0.25), ("900000 100000\n", 8)):
         (tmp_path / "cpu.max").write_text(text)
-        assert open_group("", 8, tmp_path).cpus == cpus
+        assert cpus_of("", 8, tmp_path) == cpus
+
+
+def test_a_group_of_few_threads_is_full_when_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One worker of nginx never uses more than one CPU: as a share of the host's 8 it would never be above .125."""
+    monkeypatch.setattr("adaptc.daemons.sensors.cpu.allowed_cpus", lambda _process: 8.0)
+    (tmp_path / "web").mkdir()
+    (tmp_path / "web/cpu.stat").write_text("usage_usec 1\n")
+    (tmp_path / "web/cgroup.procs").write_text("10\n11\n")
+    processes(tmp_path / "proc", p10=(1, 1), p11=(10, 1))
+    sensor = GroupCpu("web", 8, tmp_path, tmp_path / "proc")
+    sensor.read()
+    assert sensor.cpus == 1
 
 
 def test_passive_opens() -> None:
@@ -112,8 +160,10 @@ def test_pressure() -> None:
 
 
 def test_pressure_is_that_of_the_group_where_it_has_one(tmp_path: Path) -> None:
-    (tmp_path / "web").mkdir()
+    (tmp_path / "cpuacct").mkdir()  # version 1
     assert open_pressure("web", tmp_path).path == open_pressure("", tmp_path).path == HOST
+    (tmp_path / "cpuacct").rmdir()
+    (tmp_path / "web").mkdir()
     (tmp_path / "web/cpu.pressure").write_text(PSI)
     assert open_pressure("web", tmp_path).read() == 1234567
     assert open_pressure("web", tmp_path).remark == ""
@@ -184,11 +234,11 @@ def test_quotas_of_groups_above_and_sets_of_cpus_count(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "cpu.stat").write_text("usage_usec 1\n")
     (folder.parent / "cpu.max").write_text("200000 100000\n")
-    assert open_group("system.slice/web", 8, tmp_path).cpus == 2
+    assert cpus_of("system.slice/web", 8, tmp_path) == 2
     (folder / "cpuset.cpus.effective").write_text("0-2,7\n")
-    assert open_group("system.slice/web", 8, tmp_path).cpus == 2
+    assert cpus_of("system.slice/web", 8, tmp_path) == 2
     (folder.parent / "cpu.max").write_text("max 100000\n")
-    assert open_group("system.slice/web", 8, tmp_path).cpus == 4
+    assert cpus_of("system.slice/web", 8, tmp_path) == 4
 
 
 def processes(proc: Path, **rows: tuple[int, int]) -> None:

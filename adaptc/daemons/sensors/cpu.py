@@ -7,7 +7,8 @@ to, or its quota.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+import math
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
@@ -15,7 +16,9 @@ from typing import Protocol
 from adaptc.core.values import dataclass, field
 from adaptc.serve.calibrate.cpu_time import allowed_cpus, cpu_quota, fields_of, own_cpu_of
 
-CGROUPS = Path("/sys/fs/cgroup")
+CGROUPS, PROC = Path("/sys/fs/cgroup"), Path("/proc")
+_SEARCH_EVERY = 5  # readings; between them only the processes that were found are read
+_PARENT, _THREADS, _START = 1, 17, 19  # fields of /proc/PID/stat after the name of the program (proc_pid_stat(5))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,33 +91,38 @@ def parse_cpu_stat(text: str) -> CpuCount:
     return CpuCount(int(fields["usage_usec"]) / 1e6)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GroupCpu:
-    """A control group; ``file`` holds its usage, in the words of version 1 (nanoseconds) or 2."""
+    """The control group ``name``, such as ``system.slice/nginx.service``, of version 2, or else 1.
 
-    file: Path
-    version: int
-    cpus: float
+    It ends and comes back with its server, and its quota may change. ``cpus`` is how many CPUs its processes may use
+    together, of the ``most`` that the host has.
+    """
+
+    name: str
+    most: int
+    root: Path = CGROUPS
+    proc: Path = PROC
+    cpus: float = field(default=1.0, init=False)
+    _readings: int = field(default=0, init=False)
 
     def read(self) -> CpuCount:
-        """Return the CPU time of the group."""
-        text = self.file.read_text("ascii")
-        busy = parse_cpu_stat(text).busy if self.version == 2 else int(text) / 1e9
+        """Return the CPU time of the group. Raises ``OSError`` while there is none, and ``ValueError``."""
+        name = self.name.strip("/")
+        usage, file = self.root / "cpuacct" / name / "cpuacct.usage", self.root / name / "cpu.stat"
+        is_first = is_of_version_1(self.root)
+        busy = int(usage.read_text("ascii")) / 1e9 if is_first else parse_cpu_stat(file.read_text("ascii")).busy
+        if self._readings % _SEARCH_EVERY == 0:
+            cpu, cpuset = (self.root / "cpu", self.root / "cpuset") if is_first else (self.root, self.root)
+            own = usable_cpus(processes_in(name, self.root), self.proc)
+            self.cpus = min(_allowed(cpu, cpuset, name, self.most), own or math.inf)
+        self._readings += 1
         return CpuCount(busy, source="group")
 
 
-def open_group(name: str, cpus: int, root: Path = CGROUPS) -> GroupCpu:
-    """Return the sensor of a control group such as ``system.slice/nginx.service``.
-
-    Version 2 is looked for first, then the ``cpuacct`` hierarchy of version 1. Raises ``FileNotFoundError``.
-    """
-    folder = root / name.strip("/")
-    if (folder / "cpu.stat").exists() and not (root / "cpuacct").exists():
-        return GroupCpu(folder / "cpu.stat", 2, _allowed(root, root, name, cpus))
-    usage = root / "cpuacct" / name.strip("/") / "cpuacct.usage"
-    if usage.exists():
-        return GroupCpu(usage, 1, _allowed(root / "cpu", root / "cpuset", name, cpus))
-    raise FileNotFoundError(2, "there is no such control group", str(folder))
+def is_of_version_1(root: Path = CGROUPS) -> bool:
+    """Whether CPU time is counted by control groups of version 1, in the ``cpuacct`` hierarchy."""
+    return (root / "cpuacct").exists()
 
 
 def _allowed(cpu: Path, cpuset: Path, name: str, cpus: int) -> float:
@@ -136,9 +144,6 @@ def _count(ranges: str) -> int:
 
 # ---- the processes of the server, by the name of its program
 
-PROC = Path("/proc")
-_SEARCH_EVERY = 5  # readings; between them only the processes that were found are read
-
 
 def processes_of(programs: Collection[str], proc: Path = PROC) -> list[int]:
     """Return all processes of some programs. Raises ``OSError``."""
@@ -157,7 +162,7 @@ def processes_in(group: str, root: Path = CGROUPS) -> list[int]:
 
     Raises ``OSError`` and ``ValueError``.
     """
-    folder = (root / "cpuacct" if (root / "cpuacct").exists() else root) / group.strip("/")
+    folder = (root / "cpuacct" if is_of_version_1(root) else root) / group.strip("/")
     lists = (file.read_text("ascii") for file in folder.rglob("cgroup.procs"))
     return [process for text in lists for process in map(int, text.split()) if process]
 
@@ -204,25 +209,24 @@ class WorkersCpu:
         if not self._known:
             return self.host.read()
         if self._readings % _SEARCH_EVERY == 1:
-            self.cpus = self._usable() or self.cpus
+            self.cpus = usable_cpus(self._known, self.proc) or self.cpus
         return CpuCount(self._busy, source="workers")
 
-    def _usable(self) -> float:
-        """Return the CPUs of the processes that work: parents of others, such as nginx's master, only wait."""
-        rows = dict(self._rows())
-        parents = {int(row[_PARENT]) for row in rows.values()}
-        workers = [process for process in rows if process not in parents] or list(rows)
-        threads = sum(int(rows[process][_THREADS]) for process in workers)
-        allowed = []
-        for process in workers:
+
+def usable_cpus(processes: Collection[int], proc: Path = PROC) -> float:
+    """Return the CPUs that processes may use: as many as they have threads, are bound to, and their quota allows.
+
+    Parents of one thread, such as nginx's master, only wait. 0 where no process may be seen.
+    """
+    rows: dict[int, list[str]] = {}
+    allowed, threads = [0.0], 0
+    for process in processes:
+        with suppress(OSError):
+            rows[process] = fields_of(process, proc)
+    parents = {int(row[_PARENT]) for row in rows.values()}
+    for process, row in rows.items():
+        if process not in parents or row[_THREADS] != "1":
             with suppress(OSError):
                 allowed.append(allowed_cpus(process))
-        return min(float(threads), max(allowed)) if allowed else 0.0
-
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        for process in self._known:
-            with suppress(OSError):
-                yield process, fields_of(process, self.proc)
-
-
-_PARENT, _THREADS, _START = 1, 17, 19  # fields of /proc/PID/stat after the name of the program (proc_pid_stat(5))
+            threads += int(row[_THREADS])
+    return min(float(threads), max(allowed))

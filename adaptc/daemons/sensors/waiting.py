@@ -17,7 +17,7 @@ from typing import Protocol
 
 from adaptc.config.schema import Check, number
 from adaptc.core.values import dataclass, field
-from adaptc.daemons.sensors.cpu import CGROUPS, PROC, parent_of, processes_in, processes_of
+from adaptc.daemons.sensors.cpu import CGROUPS, PROC, is_of_version_1, parent_of, processes_in, processes_of
 
 
 class Counter(Protocol):
@@ -93,8 +93,7 @@ class Pressure:
 
 def open_pressure(group: str, root: Path = CGROUPS) -> Pressure:
     """Return the sensor of a control group; version 1 has no such counter, and the host's is read instead."""
-    own = root / group.strip("/") / "cpu.pressure"
-    return Pressure(own if group and own.exists() else HOST)
+    return Pressure(root / group.strip("/") / "cpu.pressure" if group and not is_of_version_1(root) else HOST)
 
 
 def _share(before: float | None, now: float | None, elapsed: float) -> float | None:
