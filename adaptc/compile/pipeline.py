@@ -308,8 +308,8 @@ PASSES: tuple[Pass, ...] = (
         libraries=_IMAGES,
         smaller_budgets=_SMALLER_BUDGETS,
     ),
-    EditPass("inline-styles", 17, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 17, _HTML, "inline_scripts:inline_scripts", _READERS),
+    EditPass("inline-styles", 18, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
+    EditPass("inline-scripts", 18, _HTML, "inline_scripts:inline_scripts", _READERS),
     EditPass("inline-images", 10, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",

@@ -30,6 +30,7 @@ _HARMLESS = frozenset({
     "manifest-src", "media-src", "object-src", "prefetch-src", "report-to", "report-uri", "script-src-attr",
     "upgrade-insecure-requests", "worker-src",
 }).union(*_FALLBACKS.values())  # fmt: skip
+_NAME = re.compile(r"[a-z0-9-]+")
 _UNUSUAL = re.compile(r"'(?:nonce-|sha(?:256|384|512)-)|'strict-dynamic'", re.IGNORECASE)
 
 
@@ -56,6 +57,18 @@ class Policy:
             and all(self._all_allow_inline(kind, "", None) for kind in kinds)
             and all(self._all_have("data:", kind) for kind in ("image", "font", "script"))
             and all(self.allows_own(kind) for kind in ("style", "script", "image", "font"))
+        )
+
+    def allows_inlining(self, kind: str, nonce: str | None) -> bool:
+        """Whether a file of the site is allowed for style or script elements, and any text in its place.
+
+        A file that browsers do not load, since no policy names the site, would apply once it is in the page.
+        """
+        return all(
+            sources is None
+            or f"'nonce-{nonce}'" in sources
+            or (_is_open_to_self(sources) and _allows_inline(sources, "", nonce))
+            for sources in self._sources(kind)
         )
 
     def allows_style(self, text: str, nonce: str | None = None) -> bool:
@@ -162,7 +175,10 @@ def _edited(text: str, kind: str, edit: Callable[[list[str]], list[str]], *, own
 
 @lru_cache(maxsize=64)
 def _parsed(text: str) -> tuple[Mapping[str, tuple[str, ...]], ...]:
-    """Return the policies of a field. A directive that is named again does not count (section 2.2.1)."""
+    """Return the policies of a field. A directive that is named again does not count (section 2.2.1).
+
+    What is no name of a directive is a variable of a server, such as ``$csp``, which may forbid anything.
+    """
     policies = []
     for part in text.split(","):
         directives: dict[str, tuple[str, ...]] = {}
@@ -171,5 +187,5 @@ def _parsed(text: str) -> tuple[Mapping[str, tuple[str, ...]], ...]:
             directives.setdefault(name.lower(), () if [*map(str.lower, sources)] == [NONE] else tuple(sources))
         directives.pop("", None)
         if directives:
-            policies.append(directives)
+            policies.append(directives if all(map(_NAME.fullmatch, directives)) else {"default-src": ()})
     return tuple(policies)

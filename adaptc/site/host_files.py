@@ -22,6 +22,7 @@ from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.formats.directives import Directive, Section, access_directives, directives_with_includes
 from adaptc.formats.policy import open_to_elements
+from adaptc.site.crawled import types_of
 from adaptc.site.header_rules import (
     _CHARSET,
     APACHE_CHARSETS,
@@ -263,8 +264,9 @@ def _read_other(text: str) -> Iterator[Found]:
     return iter((*_PAGE_NAME.findall(text), *_any_policy(text)))
 
 
-def _any_policy(text: str) -> list[HeaderRule]:
-    return [HeaderRule(".*", ((CSP, "default-src 'none'"),))] if CSP in text.lower() else []
+def _any_policy(text: str) -> Iterator[Found]:
+    if CSP in text.lower():
+        yield HeaderRule(".*", ((CSP, "default-src 'none'"),))
 
 
 _PAGE_NAME = re.compile(r"(?<![\w./~-])[\w./~-]+\.html?\b")
@@ -443,11 +445,14 @@ _READERS: Mapping[str, Callable[[str], Iterator[Found]]] = {
             "Caddyfile",
             "nginx.conf",
             "_worker.js",
+            "functions/_middleware.js",
         ],
         _read_other,
     ),
     **dict.fromkeys(("wrangler.toml", "wrangler.json", "wrangler.jsonc"), _read_wrangler),
 }
+# The settings of hosts that nobody here knows: nobody else publishes such files
+_SETTINGS = (".yml", ".yaml", ".toml", ".conf", ".config", ".ini")
 # Files that lie next to the directory that is published, and name it
 PUBLISHED: Mapping[str, Callable[[str], Any]] = {
     "netlify.toml": lambda text: tomllib.loads(text).get("build", {}).get("publish"),
@@ -494,6 +499,11 @@ class HostTypes(dict[str, str]):
         found = [each for _, readings in _in_docroot(docroot) for each in readings if isinstance(each, HeaderRule)]
         self._rules = [rule for rule in found if CONTENT_TYPE in dict(rule.fields) and not _is_for_everything(rule)]
 
+    @property
+    def identity(self) -> str:
+        """What decides the types, as a text."""
+        return repr((sorted(self.items()), self._rules))
+
     def get(self, path: str, default: Any = None) -> Any:
         """Return the type of a file, ``None`` where its name says it."""
         own = super().get(path, default)
@@ -503,6 +513,11 @@ class HostTypes(dict[str, str]):
         types = [dict(rule.fields)[CONTENT_TYPE] for rule in self._rules if rule.matches(addresses, name)]
         given = (types[-1] or "").partition(";")[0].strip().lower() if types else ""
         return (media.JS if given.endswith(("javascript", "ecmascript")) else given) if "/" in given else None
+
+
+def host_types(docroot: Path) -> HostTypes:
+    """Return the media types of files that the mirror in ``docroot``, or the files of hosts in it, give."""
+    return HostTypes(docroot, types_of(docroot))
 
 
 def _is_for_everything(rule: HeaderRule) -> bool:
@@ -547,6 +562,9 @@ def _in_docroot(docroot: Path) -> Iterator[tuple[str, list[Found]]]:
     for name, reader in _READERS.items():
         if (docroot / name).is_file():
             yield name, _reading(docroot / name, reader)
+    for name in sorted(os.listdir(docroot)):
+        if name.endswith(_SETTINGS) and name not in _READERS and (docroot / name).is_file():
+            yield name, _reading(docroot / name, _any_policy)
 
 
 def _reading(file: Path, reader: Callable[[str], Iterator[Found]]) -> list[Found]:

@@ -86,6 +86,17 @@ def test_a_policy_that_allows_everything_changes_nothing(tmp_path: Path) -> None
     assert pages(site, "index.html") == pages(other, "index.html")
 
 
+def test_a_sheet_that_a_host_does_not_send_as_one_stays_a_file(tmp_path: Path) -> None:
+    plain = "/css/*\n  Content-Type: text/plain\n"
+    page = PAGE.replace("/s.css", "/css/s.css")
+    site = BuiltSite(tmp_path).write({**FILES, "index.html": page, "css/s.css": STYLE, "_headers": plain})
+    site.build(**LEVELS)
+    assert "href=/css/s.css" in pages(site, "index.html")["lossless"]
+    site.write({"_headers": plain.replace("plain", "css")})
+    site.build(**LEVELS)
+    assert "<style" in pages(site, "index.html")["lossless"]
+
+
 def test_what_a_link_field_preloads_stays_a_file(tmp_path: Path) -> None:
     link = '/*\n  Link: </s.css>; rel=preload; as=style, </a.js>; rel="preload"; as=script, </x>; rel=next\n'
     link += "  Link: </i.png>; rel=preload; as=image, </b.jpg>; rel=preload; as=image\n"

@@ -35,6 +35,23 @@ def test_what_may_be_in_a_page(policy: str, style: bool, script: bool) -> None:
     assert (read.allows_style(STYLE), read.allows_script("let a")) == (style, script)
 
 
+@pytest.mark.parametrize(
+    ("policy", "style", "script"),
+    [
+        ("", True, True),
+        ("default-src 'self' 'unsafe-inline'", True, True),
+        ("style-src 'unsafe-inline' https://cdn.example; script-src 'unsafe-inline'", False, False),
+        ("style-src 'nonce-a'; script-src 'nonce-a' 'strict-dynamic'", True, True),
+        ("style-src 'nonce-b'; script-src 'self'", False, False),
+        ("default-src 'self' 'unsafe-inline', $policy", False, False),
+        ("%{POLICY}e", False, False),
+    ],
+)
+def test_what_browsers_do_not_load_does_not_move_into_the_page(policy: str, style: bool, script: bool) -> None:
+    read = Policy.of([policy])
+    assert (read.allows_inlining("style", "a"), read.allows_inlining("script", "a")) == (style, script)
+
+
 @pytest.mark.parametrize("name", ["sha256", "sha384", "sha512"])
 def test_hashes_and_nonces(name: str) -> None:
     policy = Policy.of([f"style-src 'self' {hash_of(STYLE, name)}; script-src 'nonce-abc'"])

@@ -238,7 +238,9 @@ def test_fallbacks(tmp_path: Path, files: dict[str, Any]) -> None:
     assert found.fallbacks == {"index.html"} and found.is_sent_anywhere("index.html")
 
 
-@pytest.mark.parametrize("name", ["web.config", "Caddyfile", "render.yaml", "nginx.conf"])
+@pytest.mark.parametrize(
+    "name", ["web.config", "Caddyfile", "render.yaml", "nginx.conf", "customHttp.yml", "functions/_middleware.js"]
+)
 def test_a_file_that_is_not_understood_may_forbid_anything(tmp_path: Path, name: str) -> None:
     found = rules(tmp_path, {name: "a Content-Security-Policy b"})
     assert found.values("about.html", "content-security-policy") == ("default-src 'none'",)

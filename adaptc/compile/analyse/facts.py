@@ -245,16 +245,13 @@ _LENGTH_OF = re.compile(rb"[\"']([^\"'\s]{1,200}\.\w{1,12})[\"']\s*:\s*(\d{2,12}
 _ADDRESS = re.compile(rb"[\"']([^\"'\s]{1,200})[\"']\s*(?!\s*:)")
 _LISTING = frozenset({media.JS, "application/json"})
 _ENTRY = 400  # bytes of an entry on either side of its length
-# Texts whose names tell no type, such as "_headers", have no zero byte
+# Texts have no zero byte, whatever their names say: "_headers", "i.png.sha256"
 _START = 4096
 
 
 def checks_of(content: bytes, media_type: str, digest: str) -> Checks:
     """Return the checks of a file, given its SHA-256."""
-    is_text = _is_text(media_type) or media_type == media.BINARY or media_type.endswith("javascript")
-    is_text = (is_text or media_type == media.SVG) and (
-        b"\0" not in content[:_START] or content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    )
+    is_text = b"\0" not in content[:_START] or content.startswith((b"\xff\xfe", b"\xfe\xff"))
     written = written_digests(content) if is_text else ()
     lengths = tuple(dict.fromkeys(_lengths(content))) if media_type in _LISTING else ()
     return Checks(content_digests(content, digest), written, lengths)

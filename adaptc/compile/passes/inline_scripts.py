@@ -141,8 +141,8 @@ def _reasons_against(
 def _is_allowed(element: Element, page: PageContext, options: Options) -> bool:
     """Whether a policy lets the script run in the page; for a crowd there is another next to it, and data URIs."""
     if options["readers"] == CROWD:
-        return page.policy.allows_script("") and page.policy.allows_data("script")
-    return page.policy.allows_script("", element.attr("nonce"))
+        return page.policy.allows_inlining("script", None) and page.policy.allows_data("script")
+    return page.policy.allows_inlining("script", element.attr("nonce"))
 
 
 def _reasons_of_element(element: Element, page: PageContext, options: Options) -> Iterator[str]:

@@ -148,7 +148,7 @@ def _reasons_against(
     if page.selects("href", link.attr("href") or ""):
         yield "a script of the page looks for it by its address"
     yield from _reasons_of_page(path, page, options)
-    if not page.policy.allows_style("", link.attr("nonce")):
+    if not page.policy.allows_inlining("style", link.attr("nonce")):
         yield POLICY
     if problem := _integrity_problem(link, path, view):
         yield problem
