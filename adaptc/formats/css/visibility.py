@@ -122,7 +122,7 @@ class VisibilityRule:
 
 @lru_cache(maxsize=128)
 def visibility_rules(text: str, properties: frozenset[str] = VISIBILITY_PROPERTIES) -> tuple[VisibilityRule, ...]:
-    """Return the rules of a sheet for some properties in order; nested rules and the order of layers are ignored."""
+    """Return the rules of a sheet for some properties in order; the order of layers is ignored."""
     return tuple(_rules(text, sheet_items(text), ALL_WIDTHS, properties))
 
 
@@ -158,17 +158,35 @@ _LONGEST_KNOWN = 500
 _known_inline_rule = lru_cache(maxsize=2048)(_inline_rule)
 
 
-def _rules(text: str, items: Sequence[Item], widths: Widths, properties: frozenset[str]) -> Iterator[VisibilityRule]:
+def _rules(
+    text: str, items: Sequence[Item], widths: Widths, properties: frozenset[str], outer: str = ""
+) -> Iterator[VisibilityRule]:
+    """Yield the rules of ``items``, which are in a rule with the selectors ``outer`` (CSS Nesting 1)."""
+    if outer and (values := _values(text, items, properties)):
+        yield from _rules_of_selectors(outer, widths, values)
     for item in items:
         if item.is_rule:
-            values = _values(text, item.items, properties)
-            if values:
-                yield from _rules_of_selectors(text[item.start : item.prelude], widths, values)
+            selector = _nested(text[item.start : item.prelude], outer)
+            yield from _rules(text, item.items, widths, properties, selector) if selector else ()
         elif item.name == "@media":
             inner = intersect(widths, widths_of(text[item.start + len(item.name) : item.prelude]))
-            yield from _rules(text, item.items, inner, properties) if inner else ()
+            yield from _rules(text, item.items, inner, properties, outer) if inner else ()
         elif item.name in GROUPS:
-            yield from _rules(text, item.items, widths, properties)
+            yield from _rules(text, item.items, widths, properties, outer)
+
+
+_LONGEST_NESTED = 2000  # characters: lists in lists multiply
+
+
+def _nested(selector: str, outer: str) -> str:
+    """Return the selectors of a rule in one with the selectors ``outer``; ``""`` where they become too long."""
+    if not outer:
+        return selector
+    inner, parents = split_selectors(selector), split_selectors(outer)
+    if len(selector) * len(parents) + len(outer) * (len(inner) + selector.count("&")) > _LONGEST_NESTED:
+        return ""
+    pairs = ((each, parent) for each in inner for parent in parents)
+    return ", ".join(each.replace("&", parent) if "&" in each else f"{parent} {each}" for each, parent in pairs)
 
 
 def _rules_of_selectors(

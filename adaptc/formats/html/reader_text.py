@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, product
 
 from turbohtml import Document, Element
 
@@ -158,8 +158,8 @@ def _opening(panel: Element, label: str) -> Iterator[Splice]:
 
 # ---- Lines that a style sheet keeps (CSS Text, 3): code in elements of other names than <pre>
 
-_KEEPS, _BREAKS = ("pre", "pre-wrap", "break-spaces"), "pre-line"
-_WHITE_SPACE = frozenset({"white-space"})
+_KEEPS, _BREAKS = ("pre", "pre-wrap", "break-spaces", "preserve"), ("pre-line", "preserve-breaks")
+_WHITE_SPACE = ("white-space", "white-space-collapse")
 _HOLDS_LINES = frozenset({"div", "p", "section", "article", "li", "dd", "td", "blockquote", "figure", "code", "samp"})
 _HOLDS_MORE = "pre, textarea, p, h1, h2, h3, h4, h5, h6, ul, ol, dl, table, form, img, video, iframe, svg"
 _LINES = re.compile(r"\n|\s{2}")
@@ -174,24 +174,26 @@ def keep_lines(text: str, sheets: Sequence[str]) -> str:
     tree = parse(text)
     if not any("white-space" in each for each in (text, *sheets)):
         return text
-    cascade = Cascade(tree, sheets, _WHITE_SPACE)
-    found = {each: None for value in (*_KEEPS, _BREAKS) for each in cascade.elements_with("white-space", value)}
+    cascade = Cascade(tree, sheets, frozenset(_WHITE_SPACE))
+    declared = product(_WHITE_SPACE, (*_KEEPS, *_BREAKS))
+    found = {each: None for name, value in declared for each in cascade.elements_with(name, value)}
     outermost = (each for each in found if found.keys().isdisjoint(each.ancestors))
     splices = [splice for each in outermost if _shows_lines(each) for splice in _kept_lines(text, each, cascade)]
     return spliced(text, splices)
 
 
 def _shows_lines(element: Element) -> bool:
-    if element.tag not in _HOLDS_LINES or element.closest("pre, textarea") is not None:
+    if (element.tag not in _HOLDS_LINES and "-" not in element.tag) or element.closest("pre, textarea") is not None:
         return False
     return _LINES.search(element.text.strip()) is not None and element.select_one(_HOLDS_MORE) is None
 
 
 def _kept_lines(text: str, element: Element, cascade: Cascade) -> Iterator[Splice]:
-    value, content, span = cascade.value(element, "white-space", _WIDE), content_span(element), element_span(element)
+    value = next(filter(None, (cascade.value(element, name, _WIDE) for name in _WHITE_SPACE)), "")
+    content, span = content_span(element), element_span(element)
     if content is None or span is None:
         return
-    if value == _BREAKS:
+    if value in _BREAKS:
         lines = text[slice(*content)].strip()
         if "<" not in lines:
             yield Splice(*content, insert="<br>".join(lines.split("\n")))

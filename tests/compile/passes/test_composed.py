@@ -507,6 +507,18 @@ def styled(body: str, css: str) -> str:
 
 
 @pytest.mark.parametrize(
+    ("css", "expected"),
+    [
+        (".b{display:none}", "<p>Why?</p><p>So</p>"),
+        (".b{max-height:0;overflow:hidden}", "<p>Why?</p><p>So</p>"),
+        (".b{color:red}", "<p>So</p>"),
+    ],
+)
+def test_a_button_is_the_title_of_what_it_opens(css: str, expected: str) -> None:
+    assert styled("<button>Why?</button><div class=b>So</div>", css) == expected
+
+
+@pytest.mark.parametrize(
     ("body", "css", "expected"),
     [
         ("<div class=r><span>Sessions</span><span>12</span></div>", ".r{display:flex}", "Sessions 12"),

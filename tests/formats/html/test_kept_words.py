@@ -70,6 +70,7 @@ def test_panels_are_open_under_the_words_of_their_tabs(source: str, expected: st
 
 
 SHEET = ".pre{white-space:pre}.wrap{white-space:pre-wrap}.line{white-space:pre-line}.pre.not{white-space:normal}"
+SHEET += "section{& .deep,.more &{white-space-collapse:preserve-breaks}}"
 
 
 @pytest.mark.parametrize(
@@ -84,6 +85,9 @@ SHEET = ".pre{white-space:pre}.wrap{white-space:pre-wrap}.line{white-space:pre-l
             "<div class=pre><pre><div>if x:</div><div>    y</div></pre></div>",
         ),
         ("<table><tr><td class=wrap>1  2</td></table>", "<table><tr><td class=wrap><pre>1  2</pre></td></table>"),
+        ("<x-code class=pre>a\n b</x-code>", "<x-code class=pre><pre>a\n b</pre></x-code>"),
+        ("<section><p class=deep>a\nb</p></section>", "<section><p class=deep>a<br>b</p></section>"),
+        ("<p class=deep>a\nb</p>", None),
         ("<div class=pre>one line</div>", None),
         ("<div class='pre not'>a\nb</div>", None),
         ("<pre><code class=pre>a\n b</code></pre>", None),

@@ -25,7 +25,7 @@ _COLOURS = frozenset({"color", "background-color", "background"})
 _VARIABLE = re.compile(r"var\(\s*(--[\w-]+)\s*(?:,\s*([^()]+))?\)$")
 _ROOTS = frozenset({":root", "html", "body", "*", ":host", ""})
 _MOST_VARIABLES = 4  # that refer to each other
-_PROPERTIES = frozenset({"display", "float", "visibility", "flex-direction"})
+_PROPERTIES = frozenset({"display", "float", "visibility", "height", "max-height", "flex-direction"})
 _STRUCK = frozenset({"text-decoration", "text-decoration-line"})
 _INLINE = frozenset({"", "inline", "contents", "none", "revert", "initial", "unset", "inherit"})
 _BOX_INLINE = "inline-block"
@@ -48,10 +48,11 @@ class Layout:
     @cached_property
     def _hidden(self) -> dict[Element, frozenset[float]]:
         """The elements that some rule hides, with the widths at which it does."""
-        found = {each: self._widths(each) for each in self._cascade.hidden_by("display", "visibility")}
+        found = {each: self.hiding_widths(each) for each in self._cascade.hidden_by("display", "visibility")}
         return {each: widths for each, widths in found.items() if widths}
 
-    def _widths(self, element: Element) -> frozenset[float]:
+    def hiding_widths(self, element: Element) -> frozenset[float]:
+        """Return the widths of the window at which a rule hides an element."""
         return frozenset(width for width in VIEWPORTS if self._cascade.hiding(element, width))
 
     def messages(self) -> Iterator[Element]:

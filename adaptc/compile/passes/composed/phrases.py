@@ -243,7 +243,7 @@ def host_of(url: str) -> str:
 
 def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
     if not flow.forms.is_working(element) or not works_without_script(element):
-        if element.tag == "button" and _holds_content(element):
+        if element.tag == "button" and _holds_content(flow, element):
             flow.add_transparent(element, blocks)
         else:
             _add_words(element, blocks)
@@ -314,7 +314,7 @@ def _said_by_form(flow: Flow, control: Element) -> str:
     return next(filter(None, (fold_space(each.text) or image_text(each) for each in buttons)), "")
 
 
-def _holds_content(button: Element) -> bool:
+def _holds_content(flow: Flow, button: Element) -> bool:
     """Whether the text of a button, which does nothing without scripts, is content.
 
     So it is in accordions: all of a heading, paragraphs, or the title of the block that follows it (WAI-ARIA Authoring
@@ -323,14 +323,17 @@ def _holds_content(button: Element) -> bool:
     title = button.closest(_TITLES)
     if title is not None and fold_space(title.text) == fold_space(button.text):
         return True
-    return button.select_one(_PARAGRAPHS) is not None or _is_disclosure(button)
+    return button.select_one(_PARAGRAPHS) is not None or _is_disclosure(flow, button)
 
 
-def _is_disclosure(button: Element) -> bool:
-    if "aria-expanded" not in button.attrs or "aria-haspopup" in button.attrs or button.closest("nav, header"):
+def _is_disclosure(flow: Flow, button: Element) -> bool:
+    if "aria-haspopup" in button.attrs or button.closest("nav, header"):
         return False
     following = next((each for each in button.next_siblings if isinstance(each, Element)), None)
     if following is None or following.tag not in BLOCK_TAGS or not fold_space(following.text):
+        return False
+    is_closed = not is_hidden(following) and flow.layout.hiding_widths(following)
+    if "aria-expanded" not in button.attrs and (not is_closed or button.closest("form")):
         return False
     controlled = button.attr("aria-controls")
     return (
