@@ -209,7 +209,7 @@ def lock_file(path: str | os.PathLike[str], busy: Exception, mode: int = 0o644) 
     Raises ``busy`` if another process holds it. Yields a function that locks the file anew where somebody has removed
     it, and raises ``busy`` where another process has locked it since.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+    descriptor = _open_lock(path, mode)
 
     def keep() -> None:
         nonlocal descriptor
@@ -217,7 +217,7 @@ def lock_file(path: str | os.PathLike[str], busy: Exception, mode: int = 0o644) 
             if os.path.samestat(os.stat(path), os.fstat(descriptor)):
                 return
         try:
-            again = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+            again = _open_lock(path, mode)
         except OSError:  # where it cannot be made nobody else can make it either
             return
         if not _lock(again):
@@ -232,6 +232,15 @@ def lock_file(path: str | os.PathLike[str], busy: Exception, mode: int = 0o644) 
         yield keep
     finally:
         os.close(descriptor)
+
+
+def _open_lock(path: str | os.PathLike[str], mode: int) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, mode)
+    except PermissionError:  # another user has made it, who may be gone; to lock a file takes no right to write it
+        if not (os.path.exists(path) and os.access(os.path.dirname(path) or ".", os.W_OK)):
+            raise
+        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
 
 
 def _lock(descriptor: int) -> bool:
@@ -290,17 +299,21 @@ def write_atomic(
     keep_equal: bool = False,
     mtime: int | None = None,
     durable: bool = False,
+    is_exact: bool = False,
 ) -> None:
     """Write a file so that a reader sees the old content, or the new, or none. Raises ``OSError``.
 
     The temporary file is in the directory of the target, under a short name of its own, and is removed on failure. With
     ``keep_equal``, a file that already has this content keeps its time. ``mtime`` is the file's time in seconds since
-    the epoch, by default now. ``durable`` is for files that must be complete after a power loss, too.
+    the epoch, by default now. ``durable`` is for files that must be complete after a power loss, too. With ``is_exact``
+    the file has this ``mode`` whatever the umask.
     """
     temporary = os.path.join(os.path.dirname(path), f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         try:
+            if is_exact:
+                os.fchmod(descriptor, mode)
             for chunk in (chunks,) if isinstance(chunks, bytes) else chunks:
                 with _naming(path):
                     write_all(descriptor, chunk)

@@ -113,7 +113,7 @@ class Reporter:
             run.make("")
             write()
         except OSError as error:
-            reason = f"{error.strerror}: {run.path}"
+            reason = f"{error.strerror}: {error.filename or run.path}"
             self.failures += 1
         self._refused[run.path] = reason
         if reason and reason != refused:

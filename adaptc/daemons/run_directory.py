@@ -30,11 +30,11 @@ from adaptc.core import fs
 from adaptc.core.diagnostics import Busy
 from adaptc.core.fs import lock_file, refuse_outward
 from adaptc.core.values import dataclass
+from adaptc.serve import state_directory
 
 FLAG = "opt.do"
 OFF = "off"
 MODE_DAEMONS = ("switch", "control")  # those that set the flag
-_READABLE_DIRECTORY, _READABLE_FILE = 0o755, 0o644
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +53,7 @@ class RunDirectory:
 
     def make(self, name: str) -> Path:
         """Make a directory below this one. Raises ``OSError``."""
-        folder = self.path / name
-        if not folder.is_dir():
-            folder.mkdir(parents=True, exist_ok=True)
-            folder.chmod(_READABLE_DIRECTORY)
-        return folder
+        return state_directory.make_folder(self.path, name)
 
     @property
     def flag(self) -> Path:
@@ -99,23 +95,23 @@ class RunDirectory:
 
     def write(self, name: str, content: bytes, keep_equal: bool = False) -> None:
         """Write a file by rename. Raises ``OSError``."""
-        fs.write_atomic(str(self.path / name), content, _READABLE_FILE, keep_equal=keep_equal)
+        state_directory.write(self.path / name, content, keep_equal=keep_equal)
 
     def write_json(self, name: str, value: Any) -> None:
         """Write a JSON document by rename. Raises ``OSError``."""
         self.write(name, json.dumps(value, ensure_ascii=True).encode("ascii") + b"\n")
 
     def read_json(self, name: str) -> Any:
-        """Return a JSON document; None when there is none, or no sound one."""
+        """Return a JSON document; None when there is no sound one, or none that this user may read."""
         try:
             return json.loads((self.path / name).read_bytes())
-        except (FileNotFoundError, ValueError):
+        except (OSError, ValueError):
             return None
 
     def locked(self, name: str, work: str) -> AbstractContextManager[Callable[[], None]]:
         """Hold ``NAME.lock``, also where the directory is made anew, as ``lock_file`` says. Raises ``Busy``."""
         busy = Busy(f"another daemon {work} in {self.path}")
-        return lock_file(self.path / f"{name}.lock", busy, _READABLE_FILE)
+        return lock_file(self.path / f"{name}.lock", busy)
 
 
 # ---- the override of an operator

@@ -29,7 +29,7 @@ from adaptc.core.values import asdict, dataclass, fields
 from adaptc.serve.policy import CLASSES, CONF_DIRECTORY
 
 BUCKETS = tuple(f"{number:02x}" for number in range(256))
-READABLE = 0o644  # servers read these files, whatever the umask of the writer
+READABLE, _SEARCHABLE = 0o644, 0o755  # servers read these files, whatever the umask of the writer
 HTXT2DBM = "httxt2dbm"
 HTXT2DBM_SECONDS = 20  # it takes one for a million clients; the watchdog of the classifier waits for 60
 SYSTEM_PROGRAMS = os.pathsep.join(("/usr/sbin", "/usr/local/sbin"))  # where distributions have httxt2dbm
@@ -100,12 +100,12 @@ def create(state: Path, level: str, class_map: str) -> None:
     ``FileNotFoundError`` for ``httxt2dbm``.
     """
     for directory in ("m", *(f"c/{name}" for name in CLASSES)):
-        (state / directory).mkdir(mode=0o755, parents=True, exist_ok=True)
+        make_folder(state, directory)
     if not (state / "buckets.txt").exists():
         write_buckets(state, dict.fromkeys(BUCKETS, level), level)
     for name in ("classes.txt", "classes.geo"):
         if not (state / name).exists():
-            _write(state / name, b"")
+            write(state / name, b"")
     if class_map == "dbm" and not (state / "classes.dbm").exists():
         make_dbm(state / "classes.txt", state / "classes.dbm")
 
@@ -116,7 +116,7 @@ def create(state: Path, level: str, class_map: str) -> None:
 def write_buckets(state: Path, levels: Mapping[str, str], start: str | None = None) -> None:
     """Give each bucket its level. ``start`` is the level of the configuration, which needs no marker."""
     lines = "".join(f"{bucket} {level}\n" for bucket, level in sorted(levels.items()))
-    _write(state / "buckets.txt", lines.encode("ascii"))
+    write(state / "buckets.txt", lines.encode("ascii"))
     write_markers({state / "m": {f"{bucket}.{level}" for bucket, level in levels.items() if level != start}})
 
 
@@ -131,8 +131,20 @@ def write_markers(directories: Mapping[Path, set[str]]) -> None:
             remove(os.fspath(directory / name))
 
 
-def _write(path: Path, content: bytes) -> None:
-    write_atomic(os.fspath(path), content, READABLE, keep_equal=True)
+def write(path: Path, content: bytes, *, keep_equal: bool = True) -> None:
+    """Write a file that servers can read, by rename. Raises ``OSError``."""
+    write_atomic(os.fspath(path), content, READABLE, keep_equal=keep_equal, is_exact=True)
+
+
+def make_folder(state: Path, name: str) -> Path:
+    """Return a folder ``name`` below the state directory, which servers can search; it is made if need be."""
+    folder = state
+    for part in ("", *name.split("/")):
+        folder /= part
+        if not folder.is_dir():
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(_SEARCHABLE)
+    return folder
 
 
 # ---- classes

@@ -322,7 +322,7 @@ def test_a_table_that_could_not_be_written_is_written_once_there_is_room(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("adaptc.core.fs.write_atomic", full)
+        patch.setattr("adaptc.serve.state_directory.write_atomic", full)
         for _ in range(3):
             append(log, visit("10.0.0.1", bench.now, 9))
             bench.step()

@@ -720,7 +720,6 @@ def test_a_full_disk_in_a_crowd_is_said_once_and_the_levels_are_written_once_the
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("adaptc.core.fs.write_atomic", full)
         patch.setattr("adaptc.serve.state_directory.write_atomic", full)
         bench.serve(200, 20)
         assert bench.shares() == {"full": 256}

@@ -90,7 +90,7 @@ def test_a_flag_that_cannot_be_written_is_said_once_and_set_later(
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("adaptc.core.fs.write_atomic", full)
+        patch.setattr("adaptc.serve.state_directory.write_atomic", full)
         assert not bench.let(0.95, 10)
     assert sum("write-failed" in line for line in bench.lines) == 1
     assert bench.let(0.95, 1)
@@ -222,6 +222,52 @@ def test_the_original_by_force_under_overload(bench: Bench) -> None:
 def test_an_override_that_is_none(bench: Bench, content: str) -> None:
     (bench.run.path / "override.json").write_text(content)
     assert read_override(bench.run, 0) is None
+
+
+def test_an_override_that_cannot_be_read_ends_no_daemon(bench: Bench) -> None:
+    (bench.run.path / "override.json").mkdir()
+    assert bench.let(0.95, 2)
+
+
+@pytest.fixture
+def _strict_umask() -> Iterator[None]:
+    before = os.umask(0o077)
+    yield
+    os.umask(before)
+
+
+@pytest.mark.usefixtures("_strict_umask")
+def test_servers_and_other_users_read_what_they_have_to_whatever_the_umask(tmp_path: Path) -> None:
+    """The daemon runs as one user, the server as another, and a person forces levels as a third."""
+    state_directory.create(tmp_path / "opt/run", "full", "txt")
+    bench = Bench(tmp_path / "opt")
+    assert bench.let(0.95, 2)
+    bench.run.make("m/deep")
+    write_override(bench.run, Override("text", bench.now + 10))
+    for path in [bench.run.path, *bench.run.path.rglob("*")]:
+        wanted = 0 if path.name.startswith("audit") or path.parent.name == "m" else 0o044
+        assert path.stat().st_mode & wanted == wanted, path
+        assert not path.is_dir() or path.stat().st_mode & 0o011 == 0o011, path
+
+
+def test_a_lock_file_of_another_user_who_is_gone_is_no_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody has tried the daemon as root, and now it runs as another user, who owns the directory."""
+    directory, opened, may_write = RunDirectory.of(tmp_path), os.open, True
+    with directory.locked("mode", "sets the mode"):
+        pass
+
+    def refuse(path: str, flags: int, *mode: int) -> int:
+        if flags & os.O_RDWR:
+            raise PermissionError(13, "Permission denied", path)
+        return opened(path, flags, *mode)
+
+    monkeypatch.setattr("adaptc.core.fs.os.open", refuse)
+    monkeypatch.setattr("adaptc.core.fs.os.access", lambda *_: may_write)
+    with directory.locked("mode", "sets the mode"), pytest.raises(Busy), directory.locked("mode", "sets the mode"):
+        raise AssertionError("never")
+    may_write = False
+    with pytest.raises(PermissionError, match="lock"), directory.locked("mode", "sets the mode"):
+        raise AssertionError("never")
 
 
 # ---- figures
