@@ -115,9 +115,13 @@ def read_settings(kind: Callable[..., T], schema: Schema, source: TomlSource, as
     """Return the settings of a table as ``kind``, a dataclass with a default for each key or a function that makes one.
 
     ``assignments`` are texts ``KEY=VALUE`` of the command line (``--set``), which win over the table. Relative paths
-    start from the working directory. Raises ``UsageError`` that names every mistake, one a line.
+    start from the directory of the file, theirs from the working directory. Raises ``UsageError`` that names every
+    mistake, one a line.
     """
-    readings = [read_table(source, schema), *(_read_assignment(text, schema) for text in assignments)]
+    readings = [
+        read_table(source, schema, Path(source.name).parent),
+        *(_read_assignment(text, schema) for text in assignments),
+    ]
     refuse(problem for reading in readings for problem in reading.problems)
     values = {key: value for reading in readings for key, value in reading.values.items()}
     try:

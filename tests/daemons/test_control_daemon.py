@@ -950,6 +950,15 @@ def test_virtual_servers_of_the_configuration(tmp_path: Path, monkeypatch: pytes
     assert machine.sites[0].ladder.names == ("text", "lossless", "full")
 
 
+def test_relative_paths_start_from_the_directory_of_the_file(tmp_path: Path) -> None:
+    """A unit of systemd runs in "/"."""
+    source = parse_toml(SITES.format(kilobytes=1000), str(tmp_path / "adaptc.toml"))
+    settings, sites = read_control(source.part((), {**source.values, "logs": "all.log"}))
+    assert settings.logs == (tmp_path / "all.log",)
+    assert (sites["V1"].output, sites["V2"].logs) == (tmp_path / "opt", (tmp_path / "b.log",))
+    assert read_control(source, ["logs=a.log"])[0].logs == (Path("a.log"),)
+
+
 @pytest.mark.parametrize(
     ("table", "complaint"),
     [
