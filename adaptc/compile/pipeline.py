@@ -248,7 +248,7 @@ PASSES: tuple[Pass, ...] = (
     # files
     AssetPass(
         "images",
-        10,
+        11,
         _RASTER,
         "images:recompress_image",
         {"target": _TARGET, **_PRICE},
@@ -300,7 +300,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("third-parties", 3, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
-        19,
+        20,
         _HTML,
         "half_images:halve_images",
         _HALF_IMAGES,
@@ -323,7 +323,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        12,
+        13,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

@@ -95,6 +95,10 @@ def is_plain_srgb(content: bytes) -> bool:
     return True
 
 
+# Those that a profile may be for, and what decoders and browsers alike take for none; too short a profile is none, too
+_SPACES = (b"RGB ", b"GRAY", b"CMYK", b"")
+
+
 def embedded_profile(content: bytes) -> bytes | None:
     """Return the ICC profile of a PNG (11.3.2.3), ``None`` without one that can be read."""
     chunk = next((each for each in colour_chunks(content) if each.name == b"iCCP"), None)
@@ -111,10 +115,12 @@ def converts_to_srgb(content: bytes) -> bool:
     """Whether a decoder turns the colours into the sRGB that browsers show, as far as the chunks go.
 
     They hold a profile, or nothing, or gamma and primaries that are those of sRGB but for rounding. ``cICP`` goes
-    before all of them, also before a profile (table 9); browsers ignore primaries without a gamma.
+    before all of them, also before a profile (table 9); browsers ignore primaries without a gamma. A profile for Lab or
+    XYZ, which no decoder takes, changes what Chromium shows.
     """
     described = {chunk.name: chunk.content for chunk in colour_chunks(content)}
-    if b"cICP" in described:
+    profile = embedded_profile(content)
+    if b"cICP" in described or (profile is not None and profile[16:20] not in _SPACES):
         return False
     if not {b"iCCP", b"sRGB"}.isdisjoint(described) or b"gAMA" not in described:
         return True

@@ -109,6 +109,9 @@ def described() -> Iterator[tuple[str, bytes]]:
     for kind in ("JPEG", "PNG", "WEBP"):
         yield f"{kind} gray profile", encoded(picture(), kind, icc_profile=profile(curve=1.0, space=GRAY))
         yield f"{kind} gray of gray", encoded(picture().convert("L"), kind, icc_profile=profile(curve=1.0, space=GRAY))
+        for space in (b"Lab ", b"XYZ ", b"CMYK", b"HSV "):
+            icc = profile(curve=1.0, space=space)
+            yield f"{kind} profile of {space.decode()}", encoded(picture(), kind, icc_profile=icc)
         yield f"{kind} broken profile", encoded(picture(), kind, icc_profile=b"no profile" * 30)
         for orientation in range(1, 9):
             yield f"{kind} turned {orientation}", turned(kind, orientation)
@@ -168,6 +171,7 @@ DESCRIBED = dict(described())
 LEFT = {
     "PNG gamma 1", "PNG gamma 1.8", "PNG primaries of P3", "PNG code points of P3", "PNG code points of PQ",
     "PNG profile and code points", "PNG 16 bits, gamma 1", "AVIF code points (12, 13)", "AVIF code points (1, 8)",
+    "PNG profile of Lab ", "PNG profile of XYZ ", "PNG profile of HSV ",
     "AVIF code points (1, 4)", "AVIF code points (9, 16)", "AVIF code points (9, 14)",
 }  # fmt: skip
 
