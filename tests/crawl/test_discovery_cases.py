@@ -51,11 +51,13 @@ def from_script(text: str, type: str = "module", **files: str) -> dict[str, obje
 APP = "/docs/ /docs/js/app.js"
 MODULES = {
     "/": '<script type=importmap>{"imports": {"app": "./js/app.js", "lib/": "/lib/"}, '
-    '"scopes": {"/js/": {"other": "./lib/z.js"}}}</script><script type=module>import "lib/x.js"</script>',
+    '"scopes": {"/js/": {"other": "./lib/z.js", "app": "./lib/a.js"}}}</script>'
+    '<script type=module>import "lib/x.js"</script>',
     "/js/app.js": "import y from 'lib/y.js'; import z from 'other'; import unknown from 'nowhere'",
     "/lib/x.js": "",
     "/lib/y.js": "",
     "/lib/z.js": "",
+    "/lib/a.js": "",
 }
 PAGE, SHEET = f"/ {X}", f"/ /css/s.css {X}"
 RSS = (
@@ -143,7 +145,17 @@ CASES = [
         asked=f"{APP} /docs/js/a.js /docs/js/deep.js /docs/b.js /docs/c.js",
     ),
     Case("an import that fails is broken", from_script("import './gone.js'"), start="/docs/", exit=8),
-    Case("import maps", MODULES, asked="/ /js/app.js /lib/x.js /lib/y.js /lib/z.js"),
+    Case("import maps", MODULES, asked="/ /js/app.js /lib/x.js /lib/y.js /lib/z.js /lib/a.js"),
+    Case(
+        "what a worker keeps in its cache, and sounds",
+        from_script(
+            "navigator.serviceWorker.register('/docs/sw.js'); new Audio('data.json'); new Audio('a.mp3' + query)",
+            "text/javascript",
+            sw="caches.open('1').then((cache) => cache.addAll(['./', 'x.png', `js/x.png`])); cache.addAll(names)",
+        ),
+        start="/docs/",
+        asked=f"{APP} /docs/sw.js /docs/data.json /docs/x.png /docs/js/x.png",
+    ),
     Case(
         "workers belong to the page, what they load to themselves",
         from_script(

@@ -64,7 +64,7 @@ def _of_scripts(tree: Document, base: str) -> Iterator[Link]:
     for element in scripts:
         line, kind = (element.position or (1, 0))[0], element.attr("type")
         if kind == _IMPORT_MAP:
-            yield from import_map_links(import_map_of(iter((element.text,)), base), line)
+            yield from import_map_links(element.text, base, line)
         elif is_markup_type(kind):
             yield from (link._replace(line=line) for link in markup_links(element.text, base))
         elif is_module_type(kind) or is_javascript_type(kind, element.attr("language")):

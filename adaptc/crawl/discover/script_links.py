@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from adaptc.core.facts import BoundedCache
 from adaptc.core.model import Reference, Role
@@ -75,28 +74,27 @@ def _script_of(text: str) -> Script:
 
 def import_map_of(texts: Iterator[str], base: str) -> dict[str, str]:
     """Return the import map that the script elements of a page with these texts declare (HTML, 8.1.6.1)."""
-    entries: dict[str, str] = {}
-    for text in texts:
-        try:
-            parsed = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(parsed, dict):
-            scopes = parsed.get("scopes")
-            for table in (*(scopes.values() if isinstance(scopes, dict) else ()), parsed.get("imports")):
-                entries |= _resolved_entries(table, base)
-    return entries
+    return {name: address for text in texts for name, address in _entries(text, base)}
 
 
-def _resolved_entries(table: Any, base: str) -> dict[str, str]:
-    written = table.items() if isinstance(table, dict) else ()
-    pairs = ((name, resolved(base, address)) for name, address in written if isinstance(address, str))
-    return {name: address for name, address in pairs if address is not None}
+def _entries(text: str, base: str) -> Iterator[tuple[str, str]]:
+    """Yield the entries of an import map, those of its scopes first: they may have names in common."""
+    try:
+        parsed = json.loads(text)
+    except (ValueError, RecursionError):
+        return
+    if not isinstance(parsed, dict):
+        return
+    scopes = parsed.get("scopes")
+    for table in (*(scopes.values() if isinstance(scopes, dict) else ()), parsed.get("imports")):
+        for name, address in table.items() if isinstance(table, dict) else ():
+            if isinstance(address, str) and (url := resolved(base, address)) is not None:
+                yield name, url
 
 
-def import_map_links(entries: ImportMap, line: int) -> list[Link]:
+def import_map_links(text: str, base: str, line: int) -> list[Link]:
     """Return the links of an import map: the files that it names."""
-    return [Link(address, True, IMPORT, line) for name, address in entries.items() if not name.endswith("/")]
+    return [Link(url, True, IMPORT, line) for name, url in _entries(text, base) if not name.endswith("/")]
 
 
 # ---- what is relative to the script
@@ -157,15 +155,22 @@ def _bundled(script: Script, url: str) -> Iterator[tuple[str | None, str]]:
 
 
 def _of_page(script: Script, page: str) -> Iterator[tuple[str | None, str]]:
-    """Yield the workers that a script starts, and files that it fetches with ``fetch(…)`` alone or gives elements."""
-    for place in script.places((*_WORKERS, "register", "addModule", "fetch", "src")):
+    """Yield the workers that a script starts, and files that it fetches with ``fetch(…)`` alone, keeps in a cache or
+    gives elements.
+    """
+    for place in script.places(("addAll",)):
+        at = place + 3 if tuple(script.tokens[place + 1 : place + 3]) == ("(", "[") else place
+        while (address := _string(script, at)) is not None:
+            yield resolved(page, address), _FETCH
+            at += 2
+    for place in script.places((*_WORKERS, "register", "addModule", "fetch", "src", "Audio")):
         name, address = script.tokens[place], _string(script, place + 2)
         if address is None or _text(script, place + 1) != ("=" if name == "src" else "("):
             continue
         if name == "src":
             if _text(script, place - 1) == "." and _STATIC.match(address):
                 yield resolved(page, address), _SOURCE
-        elif name == "fetch":
+        elif name in ("fetch", "Audio"):
             if _text(script, place + 3) == ")" and _STATIC.match(address):
                 yield resolved(page, address), _FETCH
         elif _starts_worker(script, place, name):
