@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import takewhile
 from typing import NamedTuple
 
+from adaptc.core.facts import BoundedCache
 from adaptc.formats.css.plain import (
     IS_WHOLE,
     MOST_NESTED,
@@ -70,8 +71,16 @@ _NAME = re.compile(IDENT)
 
 
 def sheet_items(text: str) -> tuple[Item, ...]:
-    """Return the rules of a style sheet."""
-    return tuple(each_item(text))
+    """Return the rules of a style sheet; those of the last sheets are remembered, as a page asks for several facts."""
+    items = _known.get(text)
+    if items is None:
+        items = tuple(each_item(text))
+        _known.put(text, items, len(text))
+    return items
+
+
+# By text, up to so many characters: a rule of 80 takes about 1 kB
+_known = BoundedCache[str, tuple[Item, ...]](1 << 20)
 
 
 def each_item(text: str) -> Iterator[Item]:

@@ -186,20 +186,20 @@ def _is_link_list(element: Element) -> bool:
 def content_links(tree: Document, landmarks: Landmarks) -> list[str]:
     """Return the URLs, as written, of the links outside of the navigation that a visitor can follow."""
     body = tree.select_one("body")
-    nodes = content_nodes(body, landmarks) if body is not None else ()
-    return [href for node in nodes if (href := _link_target(node))]
+    links = body.select("a[href]") if body is not None else ()
+    skipped = _outside_content(body, landmarks) if body is not None and links else set[Element]()
+    followable = (link for link in links if is_followable(link.attr("href")) and link_label(link))
+    return [link.attr("href") or "" for link in followable if skipped.isdisjoint((link, *link.ancestors))]
 
 
 def content_nodes(root: Node, landmarks: Landmarks) -> Iterator[Text | Element]:
     """Yield the text nodes and elements of the content below ``root``: not the navigation, controls and media."""
-    skipped = unseen_elements(root, _NOT_CONTENT).union(landmarks.navigation)
+    skipped = _outside_content(root, landmarks)
     return walk(root, lambda each: each not in skipped)
 
 
-def _link_target(node: Text | Element) -> str:
-    if isinstance(node, Text) or node.tag != "a" or not is_followable(node.attr("href")):
-        return ""
-    return (node.attr("href") or "") if link_label(node) else ""
+def _outside_content(root: Node, landmarks: Landmarks) -> set[Element]:
+    return unseen_elements(root, _NOT_CONTENT).union(landmarks.navigation)
 
 
 class NavigationLink(NamedTuple):

@@ -257,7 +257,7 @@ def _class_sign(value: str) -> object:
 
 def is_icons(text: str) -> bool:
     """Whether a text is characters that mean nothing but in an icon font (Unicode, private use areas)."""
-    return _PRIVATE_USE.search(text) is not None and not any(map(str.isalnum, text))
+    return not text.isascii() and _PRIVATE_USE.search(text) is not None and not any(map(str.isalnum, text))
 
 
 def is_followable(href: str | None) -> bool:

@@ -330,3 +330,35 @@ def test_a_home_page_says_its_name_once() -> None:
     )
     assert body.count("The Bay") == 1
     assert "<h1 class=s><a href=/>The Bay</a></h1>" in body
+
+
+def test_ids_of_records_beside_the_story_stay_where_a_link_names_them() -> None:
+    comment = "<li id=comment-{0}><b>Ada</b><p>Well said, and said in time.</p>{1}"
+    linked = comment.format(7654321, "<a href=/bay.html#comment-7654321>Link</a>")
+    comments = f"<div class=comments id=comments><h3>Comments</h3><ul>{linked}{comment.format(1234567, '')}</ul></div>"
+    story = f"<article><h1 id=t20301>The bay</h1><p id=p1234567>{PARAGRAPH * 3}</article>"
+    page = compose(f"<title>The bay</title><body><main>{story}</main>{comments}", url_path="/bay.html")
+    assert isinstance(page, ComposedPage)
+    ids = {each.attr("id") for each in parse(page.text).select("[id]")}
+    assert {"comment-7654321", "p1234567", "t20301", "comments"} <= ids
+    assert "comment-1234567" not in ids
+
+
+def test_one_feed_of_each_kind_is_named() -> None:
+    feed = "<link rel=alternate type=application/{0}+xml href={1}.xml>"
+    feeds = "".join(feed.format(*each) for each in (("rss", "all"), ("rss", "sport"), ("atom", "a"), ("json", "j")))
+    page = compose(f"<title>The bay</title>{feeds}<body><h1>The bay</h1>{PARAGRAPH}", url_path="/bay.html")
+    assert isinstance(page, ComposedPage)
+    assert [each.attr("href") for each in parse(page.text).select("link[rel=alternate]")] == [
+        "all.xml",
+        "a.xml",
+        "j.xml",
+    ]
+
+
+def test_a_field_that_only_a_tooltip_names_shows_its_name() -> None:
+    form = "<form action=/s><input name=a title=Address><input type=checkbox name=b title=News></form>"
+    page = compose(f"<title>The bay</title><body><h1>The bay</h1>{PARAGRAPH}{form}", url_path="/bay.html")
+    assert isinstance(page, ComposedPage)
+    field, box = parse(page.text).select("input")
+    assert (field.attr("placeholder"), field.attr("title"), box.attr("aria-label")) == ("Address", None, "News")

@@ -78,3 +78,11 @@ def test_a_declaration_of_an_attribute_has_its_spans() -> None:
         13,
         14,
     )
+
+
+def test_the_rules_of_a_sheet_are_read_once_for_several_facts(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    each_item = rules.each_item
+    monkeypatch.setattr(rules, "each_item", lambda text: read.append(text) or each_item(text))
+    sheet = ".read-once{color:red;display:none}"
+    assert sheet_items(sheet) == sheet_items(sheet) and read == [sheet]

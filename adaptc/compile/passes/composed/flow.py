@@ -81,7 +81,7 @@ class Blocks:
         """Add to the run of text; a space separates adjacent links."""
         if not markup:
             return
-        if markup.startswith("<a ") and self.run and self.run[-1].endswith("</a>"):
+        if self.run and markup.startswith("<a ") and self.run[-1].endswith("</a>"):
             self.run.append(" ")
         self.run.append(markup)
         self.has_content = self.has_content or is_content
@@ -138,10 +138,13 @@ class IdQueue:
 
     ``linked`` are ids that the page's own links lead to. Others stay on elements that other pages usually link to, in
     the content: a link to what is around the page's only title ends where the page begins, with the id or without.
+    Outside of the ``story`` an id with the key of a record in it, as of a comment, stays if a link of the page names
+    it, whatever address stands before: who gives out links to records does so there.
     """
 
-    def __init__(self, linked: frozenset[str], tree: Document) -> None:
-        self.linked = linked
+    def __init__(self, linked: frozenset[str], tree: Document, story: Callable[[Element], bool]) -> None:
+        self.linked, self._is_in_story = linked, story
+        self._named = {(each.attr("href") or "").partition("#")[2] for each in tree.select("[href]")}
         titles = [each.parent for each in tree.select("h1")]
         self._around_title = frozenset(titles[0].ancestors) if len(titles) == 1 and titles[0] is not None else ()
         self.pending: list[str] = []
@@ -150,9 +153,13 @@ class IdQueue:
     def note(self, element: Element) -> None:
         """Add the ids of an element."""
         for name in (element.attr("id"), element.attr("name") if element.tag == "a" else None):
-            is_wanted = name in self.linked or (element not in self._around_title and _keeps_id(element))
-            if name and is_wanted and self.claim(name):
+            if name and (name in self.linked or self._is_worth_keeping(name, element)) and self.claim(name):
                 self.pending.append(name)
+
+    def _is_worth_keeping(self, name: str, element: Element) -> bool:
+        if element in self._around_title or not _keeps_id(element):
+            return False
+        return _KEY.search(name) is None or name in self._named or self._is_in_story(element)
 
     def note_linked(self, element: Element) -> None:
         """Add the ids of a skipped element: those that links lead to, and a permanent link's, which names itself."""
@@ -183,6 +190,7 @@ class IdQueue:
         return anchors(pending)
 
 
+_KEY = re.compile(r"\d{5}|(?=[a-f]{0,15}\d)[\da-f]{16}")  # of a record: a number, a digest
 _FRAME = "footer, nav, [role=contentinfo], [role=navigation]"  # which is the same on all pages
 
 
@@ -309,8 +317,10 @@ class Flow:
 
     def _is_joint(self, previous: Node | None, node: Node, blocks: Blocks) -> bool:
         """Whether a node continues the word before it although a box begins or ends there."""
-        last = blocks.last_character() if isinstance(node, Text | Element) else ""
-        first = text_of(node)[:1] if last.strip() else ""
+        last = blocks.last_character() if blocks.run else ""
+        first = text_of(node)[:1] if last and not last.isspace() else ""
+        if not first:
+            return False
         if first.strip(_ENDS) and (_is_set_apart(previous, node) or (last == ":" and _is_label(previous))):
             return True
         if not first.isalnum():

@@ -270,6 +270,7 @@ def _add_words(control: Element, blocks: Blocks) -> None:
 
 
 _WORDED = frozenset({"text", "url", "email", "tel"})
+_WRITTEN = _WORDED | {"search", "password", "number"}
 _SELF_NAMED = frozenset({"hidden", "submit", "reset", "image", "button"})
 _LONGEST_CONTROL = 60  # characters of the name of a control
 _OTHERS = "input, select, textarea, button, h1, h2, h3, h4, h5, h6, nav, ul, ol"
@@ -283,6 +284,9 @@ def _name_of_control(flow: Flow, control: Element) -> str:
     title, option = control.attr("title"), control.select_one("option")
     has_name = control.attr("aria-label") or (control.attr("placeholder") and not title)
     if has_name or flow.is_labelled(control):
+        return ""
+    if title and "placeholder" not in control.attrs and (kind in _WRITTEN or control.tag == "textarea"):
+        control.attrs["placeholder"] = control.attrs.pop("title")  # which is read without pointing at the field
         return ""
     beside = _beside(control, is_before=kind not in ("checkbox", "radio"))
     value = control.attr("value") if kind in ("text", "search") else ""  # as old pages have it in place of a label

@@ -235,8 +235,12 @@ class _Reader:
         left_out += [brand] if brand is not None and (is_named or self.story.site is not None) else []
         left_out += [*self.cards.repeats, *self.repeated_forms]
         messages = self.layout.messages()
-        ids = IdQueue(self.linked, self.tree)
+        ids = IdQueue(self.linked, self.tree, self._is_in_story)
         return Flow(self.tree, self.forms, ids, left_out, _WRITERS, self.layout, messages, self.cards, self.pictures)
+
+    def _is_in_story(self, element: Element) -> bool:
+        main, around = self.story.main, {element, *element.ancestors}
+        return main is None or (main in around and around.isdisjoint(self.story.beside))
 
     def page(self) -> Page | None:
         """Return the model of the page, ``None`` if there is nothing to read or to fill in."""
@@ -325,8 +329,8 @@ class _Reader:
         apart = {body, *((main, *main.ancestors) if main is not None else ())}
         inside = ("article", "main", "blockquote", "section")
         found: list[Element] = []
-        for element in body.iter_elements():
-            if element in apart or not is_called(element) or element.tag not in _PARTS:
+        for element in body.iter_elements(_PARTS):
+            if element in apart or not is_called(element):
                 continue
             around = [each for each in element.ancestors if isinstance(each, Element)]
             if main in around or any(each in found or each.tag in inside for each in around):
@@ -369,9 +373,11 @@ class _Reader:
 
     def _links_left(self) -> Iterator[NavigationLink]:
         """Yield the links that no part has: those that scripts show in a menu, and those that only a style draws."""
-        seen, in_content = set(self.flow.hrefs), set(content_links(self.tree, self.landmarks))
-        asking = set(self.layout.consent_bars())
-        for link in self.tree.select("a[href]"):
+        seen, asking = set(self.flow.hrefs), set(self.layout.consent_bars())
+        left = [each for each in self.tree.select("a[href]") if each.attr("href") not in seen]
+        has_fragments = any((link.attr("href") or "").startswith("#") for link in left)
+        in_content = set(content_links(self.tree, self.landmarks)) if has_fragments else ()
+        for link in left:
             href = link.attr("href") or ""
             is_within = href.startswith("#") and href not in in_content
             if href in seen or is_within or not is_followable(href) or _NO_TARGET.fullmatch(href):

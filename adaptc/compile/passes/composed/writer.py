@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Container, Iterator
 from functools import cache, lru_cache
 from importlib import resources
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from turbohtml import Document, Element, Text
@@ -209,6 +210,7 @@ def _in_ascii(sheet: str) -> str:
 _FRAGMENT = re.compile(r"\bhref\s*=\s*[\"']?#([^\"'\s>]+)", re.IGNORECASE)
 _META_NAMES = frozenset({"robots", "googlebot", "description", "referrer", "author", "format-detection"})
 _LINK_RELATIONS = frozenset({"canonical", "alternate", "prev", "next", "license", "amphtml", "author", "me", "search"})
+_FEEDS = ("application/rss+xml", "application/atom+xml")  # of each the first stays: the site's, not those of its parts
 _MOST_SECONDS = 10
 _VIEWPORT = "<meta name=viewport content=width=device-width,initial-scale=1>"
 
@@ -297,10 +299,8 @@ def page_language(tree: Document) -> str:
         return own
     parts, least = (each for each in (body, *body.select("[lang]")) if each.attr("lang")), len(body.text)
     found = next((each.attr("lang") or "" for each in parts if 2 * len(each.text) > least), "")
-    shown = walk(body, lambda each: each.tag not in UNSEEN)
-    return (
-        found or _declared_elsewhere(tree) or _spoken(" ".join(each.data for each in shown if isinstance(each, Text)))
-    )
+    shown = (each.data for each in walk(body, lambda each: each.tag not in UNSEEN) if isinstance(each, Text))
+    return found or _declared_elsewhere(tree) or _spoken(" ".join(islice(filter(str.strip, shown), _MOST_WORDS)))
 
 
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:[-_][a-z0-9]{2,8})*", re.IGNORECASE)
@@ -375,9 +375,12 @@ def _metadata(tree: Document) -> Iterator[str]:
     refresh = _refresh_meta(tree)
     if refresh is not None:
         yield f"<meta http-equiv=refresh{attributes_markup(refresh, ('content',))}>"
+    feeds: set[str] = set()
     for element in tree.select("meta[name][content], link[rel][href]"):
-        if element.closest("noscript, template, svg") is None:
+        kind = (element.attr("type") or "").lower()
+        if element.closest("noscript, template, svg") is None and kind not in feeds:
             yield _meta_or_link(element)
+            feeds.update([kind] if kind in _FEEDS else [])
 
 
 def _meta_or_link(element: Element) -> str:
