@@ -12,7 +12,6 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
-from itertools import chain
 
 from adaptc.core.values import dataclass, field
 from adaptc.formats.css.fonts import font_family
@@ -251,8 +250,7 @@ class LivePruning:
     get those in ``names`` (without mark): since scripts may move elements and set classes, selectors are judged by
     names alone. Sheets at the places in ``whole`` are not cut. Custom properties, which scripts may read, go with their
     rules; keyframes and fonts wait that only waiting rules use and that are not in ``names``. ``inline`` and
-    ``is_partial`` as for ``prune_sheets``. With ``has_blocks`` names are as in BEM: ``block__part`` never comes without
-    a ``block`` that a selector names; where none does, nothing says that there is such a block at all.
+    ``is_partial`` as for ``prune_sheets``.
     """
 
     def __init__(
@@ -264,14 +262,12 @@ class LivePruning:
         whole: Container[int],
         inline: str,
         is_partial: bool,
-        has_blocks: bool = False,
     ) -> None:
         self._has_now, self._names = has, names
         self._had: dict[str, bool] = {}
         choice = _Choice(lambda selector: all(map(self._has, required_names(selector))), self._has, ALL_MEDIA)
         everything = _Choice(_is_any, _is_any, ALL_MEDIA)
         trees = [rule_tree(text) for text in texts]
-        self._styled = NOTHING.union(*(map(_selected_names, texts))) if has_blocks else NOTHING
         sheets = [(everything if place in whole else choice).candidates(tree.nodes) for place, tree in enumerate(trees)]
         uses = _Uses.of(
             [*sheets, _inline_candidates(inline)], self._free_definitions(texts, sheets), is_partial=is_partial
@@ -292,13 +288,8 @@ class LivePruning:
     def _has(self, name: str) -> bool:
         result = self._had.get(name)
         if result is None:
-            result = self._had[name] = self._has_now(name) or self._may_get(name)
+            result = self._had[name] = self._has_now(name) or name.lstrip(".#[") in self._names
         return result
-
-    def _may_get(self, name: str) -> bool:
-        block, joint, _ = name.partition("__")
-        is_apart = joint and block in self._styled and not self._has_now(block)
-        return not is_apart and name.lstrip(".#[") in self._names
 
     def _free_definitions(self, texts: Sequence[str], sheets: Sequence[Sequence[_Candidate]]) -> set[str]:
         """Return the definitions that stay whatever rules do: custom properties, and what scripts alone may use."""
@@ -341,18 +332,6 @@ def _inline_candidates(inline: str) -> list[_Candidate]:
 def _used_names(text: str) -> UsedNames:
     """Return all names that a sheet uses, whatever page it is of."""
     return join_names(list(_all_names(rule_tree(text).nodes)))
-
-
-@lru_cache(maxsize=64)
-def _selected_names(text: str) -> frozenset[str]:
-    """Return the names that selectors of a sheet require."""
-    return frozenset(chain.from_iterable(map(required_names, _selectors(rule_tree(text).nodes))))
-
-
-def _selectors(nodes: Nodes) -> Iterator[str]:
-    for node in nodes.all:
-        yield from node.selectors
-        yield from _selectors(node.nodes)
 
 
 def _all_names(nodes: Nodes) -> Iterator[UsedNames]:

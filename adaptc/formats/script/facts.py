@@ -21,7 +21,7 @@ from adaptc.formats.script.introspection import (
 )
 from adaptc.formats.script.lexer import Kind
 from adaptc.formats.script.lookups import Handles, file_selectors, find_handles, lookup_names
-from adaptc.formats.script.names import Names, names_of_script
+from adaptc.formats.script.names import names_of_script
 from adaptc.formats.script.script import Script, string_content
 
 __all__ = ["SCRIPT", "ScriptFacts", "is_self_contained", "script_facts"]
@@ -49,7 +49,7 @@ class ScriptFacts:
     inertness: Inertness = field(default_factory=Inertness)
     changes_images: bool = False
     draws_parts: bool = False
-    names: Names = field(default_factory=Names)
+    names: frozenset[str] = frozenset()
     handles: Handles = field(default_factory=Handles)
     files: frozenset[str] = frozenset()
     file_selectors: frozenset[str] = frozenset()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.compile.page.context import KEPT, PageContext, Report, preloads_script, script_source
+from adaptc.compile.page.context import KEPT, PageContext, Report, script_source
 from adaptc.compile.page.sheets import rebase_sheet
 from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_styles, handles_markup, page_styles
 from adaptc.compile.passes.used_styles.rest import LEAST_OF_SHEET, Rest, find_rest
 from adaptc.compile.view import Options, View
 from adaptc.core import media
-from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.core.urls import join
 from adaptc.core.values import dataclass, field
@@ -27,9 +25,8 @@ from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup, split_tokens
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 from adaptc.formats.script.inert import REFLECTED, are_inert
-from adaptc.formats.script.lexer import unescape
 from adaptc.formats.script.lookups import Handles
-from adaptc.formats.script.names import LikelyNames, Names, names_of_text
+from adaptc.formats.script.names import LikelyNames
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -85,7 +82,7 @@ class _UsedStyles:
         if self.reach is None:
             used: Sequence[str] = prune_sheets(whole, self.matches, inline=self.inline, is_partial=self.is_partial)
         elif self.reach.is_inert:
-            used = self._pruning((*self.reach.names, Names(REFLECTED)), whole, frozenset()).texts
+            used = self._pruning(self.reach.names | REFLECTED, whole, frozenset()).texts
         else:
             used = whole if rest is None else rest.texts
         texts = {id(style): self._text(style, text) for style, text in zip(self.styles, used, strict=True)}
@@ -102,7 +99,7 @@ class _UsedStyles:
     def _rest(self, reach: ScriptReach, whole: Sequence[str]) -> Rest | None:
         """Return what may wait in the files of the sheets; ``None`` if that saves little."""
         seen = self.page.evidence
-        parts = reach.names if seen is None else (Names(frozenset().union(*(width.names for width in seen.widths))),)
+        names = reach.names if seen is None else frozenset[str]().union(*(width.names for width in seen.widths))
         # A script that changes the medium of a sheet which it knows, or disables it, would not know its link
         handles = [script.handles for script in reach.scripts.values()]
         is_known = [
@@ -112,30 +109,19 @@ class _UsedStyles:
         without_file = frozenset(
             place for place, style in enumerate(self.styles) if style.path is None or is_known[place]
         )
-        has_blocks = seen is None and any("__" in name for name in self.matches.names)
-        pruning = self._pruning(parts, whole, without_file, has_blocks=has_blocks)
+        pruning = self._pruning(names, whole, without_file)
         kept = {
             place
             for place, (text, part) in enumerate(zip(whole, pruning.texts, strict=True))
             if len(text) > len(part) > (1 - LEAST_OF_SHEET) * len(text)
         }
         if kept:
-            pruning = self._pruning(parts, whole, without_file | kept, has_blocks=has_blocks)
+            pruning = self._pruning(names, whole, without_file | kept)
         return find_rest(pruning, self.inline, self.matches.names, folds=is_quirks(self.editor.tree))
 
-    def _pruning(
-        self, parts: tuple[Names, ...], texts: Sequence[str], whole: Container[int], *, has_blocks: bool = False
-    ) -> LivePruning:
-        names = _likely_names(parts, is_quirks(self.editor.tree))
-        return LivePruning(
-            texts,
-            self._has,
-            names,
-            whole=whole,
-            inline=self.inline,
-            is_partial=self.is_partial,
-            has_blocks=has_blocks,
-        )
+    def _pruning(self, names: frozenset[str], texts: Sequence[str], whole: Container[int]) -> LivePruning:
+        likely = LikelyNames(names, folds=is_quirks(self.editor.tree))
+        return LivePruning(texts, self._has, likely, whole=whole, inline=self.inline, is_partial=self.is_partial)
 
     def _has(self, name: str) -> bool:
         return self.matches.has(name) or (bool(self.page.unseen_scripts) and name in _INSERTED)
@@ -179,12 +165,6 @@ _INSERTED = frozenset({
 })  # fmt: skip
 
 
-# The same scripts are in all pages of a batch
-@lru_cache(maxsize=16)
-def _likely_names(parts: tuple[Names, ...], folds: bool) -> LikelyNames:
-    return LikelyNames(parts, folds=folds)
-
-
 def _is_selected(element: Element, handles: Iterable[Handles]) -> bool:
     classes = split_tokens(element.attr("class") or "")
     return any(each.may_be_id(element.attr("id")) or not each.classes.isdisjoint(classes) for each in handles)
@@ -199,60 +179,46 @@ def _subject(style: PageStyle) -> str:
     return style.path or (style.element.attr("href") or "<style>")
 
 
-# ---- what the scripts of a page are likely to bring into it: their own names, and those of files that they write out
+# ---- the scripts that are likely to run in a page: its own, and those in files that they write out
 
 
 @dataclass(slots=True)
 class ScriptReach:
-    """The scripts that are likely to run in a page, and the names in data (JSON, markup, attributes).
+    """The scripts that are likely to run in a page.
 
-    ``is_inert`` says that there are no others, and that none can bring a name into the page but these.
+    ``is_inert`` says that there are no others, and that none can bring a name into the page but those it writes out.
     """
 
     scripts: dict[str | bytes, ScriptFacts] = field(default_factory=dict)
-    data: list[Names] = field(default_factory=list)
     is_inert: bool = False
 
     @property
-    def names(self) -> tuple[Names, ...]:
-        """The names of all texts."""
-        return (*(script.names for script in self.scripts.values()), *self.data)
+    def names(self) -> frozenset[str]:
+        """The names of all scripts."""
+        return frozenset[str]().union(*(script.names for script in self.scripts.values()))
 
 
 def script_reach(tree: Document, page: PageContext, view: View) -> ScriptReach:
     """Return what the scripts of a page in its present state are likely to bring in."""
-    reach = ScriptReach(data=[_held_names(tree, page.page.text)])
+    reach = ScriptReach()
     elements = [(script_source(each, page.base, view), each.attr("src")) for each in tree.iter_elements("script")]
     # handlers, and what is an address now: last, since files name others relative to themselves
     pending = [(source, page.base) for source in page.scripts]
     pending += [(source, join(page.base, url or "") or page.base) for source, url in elements if source]
-    pending += _preloaded_scripts(tree, page, view)
-    seen: set[str] = set()
     while pending:
         source, url = pending.pop()
         if source in reach.scripts:
             continue
         reach.scripts[source] = facts = view.facts(SCRIPT, source)
-        for path in _files(facts.files, (url, page.base), view):
-            if path not in seen and path != page.path:
-                seen.add(path)
-                kind = view.media_type(path)
-                if kind == media.JS:
-                    pending.append((view.artifact(path), join(page.base, view.url_of(path)) or page.base))
-                else:
-                    names = _PAGE_NAMES if kind == media.HTML else _DATA_NAMES
-                    reach.data.append(view.facts(names, view.read(path)))
+        paths = {view.follow(base, address).path for address in facts.files for base in (url, page.base)}
+        for path in sorted(filter(None, paths)):
+            if view.media_type(path) == media.JS:
+                pending.append((view.artifact(path), join(page.base, view.url_of(path)) or page.base))
+    for module, facts in page.find_modules().items():
+        reach.scripts[module] = facts
     is_closed = not page.unseen_scripts and tree.select_one(_LIVE) is None and not _CODE_ADDRESS.search(page.page.text)
     reach.is_inert = is_closed and are_inert([script.inertness for script in reach.scripts.values()])
     return reach
-
-
-def _preloaded_scripts(tree: Document, page: PageContext, view: View) -> Iterator[tuple[bytes, str]]:
-    """Yield the scripts that a page has browsers fetch early, with their URLs: a loader names them by parts."""
-    for link in filter(preloads_script, tree.iter_elements("link")):
-        path = view.follow(page.base, link.attr("href") or "").path
-        if path is not None and view.media_type(path) == media.JS:
-            yield view.artifact(path), view.url_of(path)
 
 
 # Where visitors write, browsers insert elements, and what is pasted has classes
@@ -281,48 +247,3 @@ def _framed_texts(tree: Document, page: PageContext, view: View) -> Iterator[str
         path = view.follow(page.base, frame.attr("src") or frame.attr("data") or "").path
         if path not in (None, page.path) and view.media_type(path) in (media.HTML, media.SVG):
             yield view.read(path).decode("utf-8", "replace")
-
-
-def _files(addresses: Iterable[str], bases: Iterable[str], view: View) -> Iterable[str]:
-    """Return the files of the site that addresses lead to, relative to a script or to its page."""
-    paths = (view.follow(base, address).path for address in sorted(addresses) for base in dict.fromkeys(bases))
-    return filter(None, paths)
-
-
-# Attributes whose values are for browsers
-_PLAIN = frozenset({
-    "alt", "class", "content", "d", "height", "href", "id", "points", "sizes", "src", "srcdoc", "srcset", "style",
-    "viewBox", "width",
-})  # fmt: skip
-# Data blocks and inert markup
-_INERT = re.compile(r"<(script|template|textarea|noscript)\b[\s\S]*?</\1", re.IGNORECASE)
-# A script element that holds code, which counts by what it does
-_CODE = re.compile(
-    r"""\A(<script\b(?![^>]*\stype\s*=(?!\s*(?:["']?(?:module\b|[\w/]*(?:java|ecma)script\b)|""|''|[\s>])))[^>]*>)[\s\S]*""",
-    re.IGNORECASE,
-)
-
-
-def _held_names(tree: Document, text: str) -> Names:
-    """Return the names in what a page holds for its scripts: attributes, data blocks, inert markup."""
-    values = {
-        str(value)
-        for element in tree.iter_elements()
-        for name, value in element.attrs.items()
-        if name not in _PLAIN and value
-    }
-    inert = (_CODE.sub("", match[0]) for match in _INERT.finditer(text))
-    return names_of_text("\n".join((*sorted(values), *inert)))
-
-
-def _names_of_data(text: str) -> Names:
-    return names_of_text(unescape(text))
-
-
-def _names_of_page(text: str) -> Names:
-    return names_of_text("\n".join(_TAG.findall(text)))
-
-
-_TAG = re.compile(r"<[A-Za-z][^<>]*>")
-_DATA_NAMES = FactKind("names of data", _names_of_data, Names())
-_PAGE_NAMES = FactKind("names of a page", _names_of_page, Names())

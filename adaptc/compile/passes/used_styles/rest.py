@@ -30,8 +30,6 @@ from adaptc.formats.html.syntax import attribute_markup
 __all__ = ["LEAST_OF_SHEET", "Rest", "find_rest"]
 
 _BITS_PER_NAME, _HASHES = 11, 8
-# Of so many sizes the one is taken by which the fewest names of the page seem to be in the filter
-_TRIES = 16
 # Compressed, a known name takes about as much as this many names in the filter
 _NAMES_PER_KNOWN = 4
 # Characters that must be saved: fewer are not worth the chance of another request
@@ -40,12 +38,9 @@ _FEWEST_SAVED = 1024
 LEAST_OF_SHEET, _LEAST_SHARE = 0.125, 0.25
 # Compressed, a character of the script takes as much as so many of a sheet
 _SCRIPT_WEIGHT = 3
-# What is asked for names without a hyphen, and for elements without an id
-_NO_HYPHEN = "null"
-_ALWAYS_ASKED = (_NO_HYPHEN, "#null")
-# What passes write into pages
+# What passes write into pages, and what is asked for elements without an id
 _WRITTEN = (
-    "html", "head", "body", "link", "style", "script", "picture", "source", "img", "[alt", "[async", "[class",
+    "#null", "html", "head", "body", "link", "style", "script", "picture", "source", "img", "[alt", "[async", "[class",
     "[data-used", "[decoding", "[defer", "[fetchpriority", "[height", "[href", "[id", "[loading", "[media", "[onerror",
     "[onload", "[rel", "[sizes", "[src", "[srcset", "[style", "[type", "[width",
 )  # fmt: skip
@@ -82,14 +77,15 @@ def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds
     defined = [max(_words(each), key=len) for each in pruning.definitions]
     has = {fold(name) for name in (*_WRITTEN, *markup, *pruning.known, *(_words(inline) if defined else ()))}
     keys, known = _keys(lacks, defined, has)
-    others = {*_ALWAYS_ASKED, *has, *chain.from_iterable(map(_beginnings, has - known))}
-    bits, size, alarms = _filter(sorted(keys), sorted(others - keys))
-    known |= {name for name in has if not alarms.isdisjoint([name, *_beginnings(name)]) and not _SPACE.search(name)}
+    size = len(keys) * _BITS_PER_NAME | 1
+    bits = _filter(keys, size)
+    asked = has - known - keys
+    known |= {name for name in asked if any(_is_in(bits, size, each) for each in (name, *_beginnings(name)))}
     waiting = _script(
-        BITS=b64encode(bits).decode(),
+        BITS=b64encode(bits.to_bytes(size // 8 + 1, "little")).decode(),
         SIZE=size,
         HASHES=_HASHES,
-        KNOWN=" ".join(sorted(known)),
+        KNOWN=" ".join(sorted(name for name in known if not _SPACE.search(name))),
         WORDS=bool(defined),
         IDS=any(key[0] == "#" for key in keys),
         FOLDS=folds,
@@ -115,7 +111,7 @@ def _keys(
         return next((each for each in _beginnings(name) if each in beginnings), name)
 
     keys = _most_shared([list(map(key_of, lacking)) for lacking in lacks]).union(map(key_of, defined))
-    return keys, frozenset(name for name in has if not keys.isdisjoint(_beginnings(name)) and not _SPACE.search(name))
+    return keys, frozenset(name for name in has if not keys.isdisjoint(_beginnings(name)))
 
 
 def _worthy_beginnings(lacking: Iterable[str], has: Iterable[str]) -> frozenset[str]:
@@ -136,24 +132,14 @@ def _words(text: str) -> list[str]:
     return [f"@{word}" for word in _SEPARATORS.split(text.lower())]
 
 
-def _filter(names: Sequence[str], others: Sequence[str]) -> tuple[bytes, int, frozenset[str]]:
-    """Return a filter that has the names, its size in bits, and the few of the others that seem to be in it."""
-    hashes = [each for name in names for each in _hashes(name)]
-    least = len(names) * _BITS_PER_NAME | 1
-    tries = (_with_size(size, hashes, others) for size in range(least, least + 2 * _TRIES, 2))
-    best = next(tries)
-    while best[0] and (other := next(tries, None)) is not None:
-        best = min(best, other, key=lambda each: (_NO_HYPHEN in each[0], len(each[0])))
-    alarms, size, bits = best
-    return int("".join(map(str, reversed(bits))), 2).to_bytes(size // 8 + 1, "little"), size, alarms
+def _filter(names: Iterable[str], size: int) -> int:
+    """Return a filter of ``size`` bits that has the names."""
+    places = {each % size for name in names for each in _hashes(name)}
+    return sum(1 << place for place in places)
 
 
-def _with_size(size: int, hashes: Sequence[int], others: Sequence[str]) -> tuple[frozenset[str], int, bytearray]:
-    """Return which of the others seem to be in a filter of a size, the size, and its bits."""
-    bits = bytearray(size)
-    for each in hashes:
-        bits[each % size] = 1
-    return frozenset(name for name in others if all(bits[each % size] for each in _hashes(name))), size, bits
+def _is_in(bits: int, size: int, name: str) -> bool:
+    return all(bits >> each % size & 1 for each in _hashes(name))
 
 
 @lru_cache(maxsize=1 << 16)

@@ -8,6 +8,7 @@
   const bits = atob(BITS)
   const known = new Set(KNOWN.split(' '))
   const isIn = (key) => {
+    if (!key) return
     let hash = 2166136261
     for (const character of `${key}`) hash = Math.imul(hash ^ character.codePointAt(), 16777619)
     for (let count = HASHES; count--;) {
