@@ -268,7 +268,7 @@ KINDS: dict[str, Kind] = {
         "open_file_cache_valid 1s, or open_file_cache off in the server block",
     ),
     "setup-accepts": Kind(
-        N,
+        W,
         "nginx accepts one connection a turn, so that in a crowd new visitors wait for all requests of those before: "
         "set multi_accept on in events",
     ),
