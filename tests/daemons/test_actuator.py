@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,10 @@ from tests.sites.built import BuiltSite
 from tests.sites.served import POORER, ServedSite
 from tests.waiting import PATIENCE, wait_until
 
+from adaptc.cli.daemon_options import disobedience
 from adaptc.daemons.actuator import Canary, Disobedient, murmur2
+from adaptc.daemons.mode import ModeSettings
+from adaptc.daemons.reporter import Reporter
 from adaptc.daemons.run_directory import RunDirectory
 from adaptc.report.manifest import last_manifest
 from adaptc.serve.state_directory import KNOBS, read_knobs
@@ -76,3 +81,42 @@ def test_what_cannot_be_proven_is_said(served: ServedSite) -> None:
     assert "does not answer" in canary(served, 1).prove(last_manifest(served.site.output))
     served.emitted(level="poorer")
     assert "would show level poorer to all" in canary(served, 1).prove(last_manifest(served.site.output))
+
+
+def test_a_server_that_is_busy_is_not_asked(served: ServedSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crowd is there, and everybody would have the full site meanwhile."""
+    monkeypatch.setattr("adaptc.daemons.actuator._BUSY", -1.0)  # whatever an answer takes is too long
+    served.emitted(buckets=True)
+    run = RunDirectory.of(served.site.output)
+    run.set_flag(True)
+    before = sorted(path.name for path in run.path.rglob("*"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        found = canary(served, server.server_address[1]).prove(last_manifest(served.site.output))
+        server.shutdown()
+    assert found == "the server is too busy to be asked"
+    assert sorted(path.name for path in run.path.rglob("*")) == before
+
+
+def test_what_was_proven_is_not_asked_again_for_a_day(served: ServedSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    served.emitted(buckets=True)
+    output, now, asked = served.site.output, 1e9, list[str]()
+    monkeypatch.setattr(Canary, "prove", lambda self, _manifest: asked.append(self.url) or "")
+    monkeypatch.setattr("adaptc.cli.daemon_options.time.time", lambda: now)
+    run, said = RunDirectory.of(output), list[str]()
+
+    def start(**settings: str | bool) -> None:
+        assert not disobedience(ModeSettings(**settings), {output: run}, Reporter("switch", [run], said.append), None)
+
+    for _ in range(2):
+        start(url="http://one/")
+    assert asked == ["http://one/"]
+    assert any("the server obeyed 0 s ago" in line for line in said)
+    now += 86_500.0
+    start(url="http://one/")
+    start(url="http://two/")  # another server
+    start(url="http://three/", shadow=True)
+    assert asked == ["http://one/", "http://one/", "http://two/"]
+    served.emitted(buckets=True, reject=True)
+    start(url="http://two/")  # another configuration
+    assert len(asked) == 4
