@@ -103,8 +103,8 @@ def _first_cost(
     from adaptc.serve.capacity.utilization import Cost
 
     learnt, measured = kept_cost(kept[0]) if kept else None, _measured(config, sites, invocation)
-    if settings.has_costs:
-        assumed = Cost(rejection=(settings.request_ms or 0.0) / 1000, is_rejection_measured=False)
+    if settings.request_ms is not None and settings.kilobyte_ms is not None:
+        assumed = Cost(rejection=settings.request_ms / 1000, is_rejection_measured=False)
         return measured or assumed, "configured"
     if learnt is not None:
         return learnt, "kept"

@@ -13,7 +13,7 @@ import os
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from http.client import HTTPException
 from pathlib import Path
@@ -193,16 +193,11 @@ def murmur2(data: bytes) -> int:
     mask, factor = 0xFFFFFFFF, 0x5BD1E995
     value = len(data) & mask
     whole = len(data) // 4 * 4
-    for word in _words(data[:whole]):
-        word = word * factor & mask
+    for start in range(0, whole, 4):
+        word = int.from_bytes(data[start : start + 4], "little") * factor & mask
         word = (word ^ word >> 24) * factor & mask
         value = value * factor & mask ^ word
     if rest := data[whole:]:
         value = (value ^ int.from_bytes(rest, "little")) * factor & mask
     value = (value ^ value >> 13) * factor & mask
     return value ^ value >> 15
-
-
-def _words(data: bytes) -> Iterator[int]:
-    for start in range(0, len(data), 4):
-        yield int.from_bytes(data[start : start + 4], "little")

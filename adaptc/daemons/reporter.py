@@ -72,7 +72,7 @@ class Reporter:
 
     def record(self, epoch: float, event: str, **record: Any) -> None:
         """Write a line of the audit only."""
-        self.attempt(lambda: self._audit.write(epoch, event, **record))
+        self.record_all(epoch, event, [record])
 
     def record_all(self, epoch: float, event: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Write a line of the audit for each record."""
@@ -141,15 +141,11 @@ class Audit:
 
     path: Path | None
 
-    def write(self, at: float, event: str, **record: Any) -> None:
-        """Append a line: ``at`` in seconds since the epoch, what happened, and what it came from.
+    def write_all(self, at: float, event: str, records: Iterable[Mapping[str, Any]]) -> None:
+        """Append a line for each record: ``at`` in seconds since the epoch, what happened, and what it came from.
 
         Raises ``OSError``.
         """
-        self.write_all(at, event, [record])
-
-    def write_all(self, at: float, event: str, records: Iterable[Mapping[str, Any]]) -> None:
-        """Append a line for each record. Raises ``OSError``."""
         if self.path is None:
             return
         head = {"at": round(at, 3), "event": event}

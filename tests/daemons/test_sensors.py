@@ -229,16 +229,14 @@ def test_cpu_seconds_of_two_sources_have_no_difference() -> None:
     assert busy_share(CpuCount(5, source="workers"), CpuCount(900), 1, 2) is None
 
 
-def test_quotas_of_groups_above_and_sets_of_cpus_count(tmp_path: Path) -> None:
+def test_quotas_of_groups_above_count(tmp_path: Path) -> None:
     folder = tmp_path / "system.slice/web"
     folder.mkdir(parents=True)
     (folder / "cpu.stat").write_text("usage_usec 1\n")
     (folder.parent / "cpu.max").write_text("200000 100000\n")
     assert cpus_of("system.slice/web", 8, tmp_path) == 2
-    (folder / "cpuset.cpus.effective").write_text("0-2,7\n")
-    assert cpus_of("system.slice/web", 8, tmp_path) == 2
     (folder.parent / "cpu.max").write_text("max 100000\n")
-    assert cpus_of("system.slice/web", 8, tmp_path) == 4
+    assert cpus_of("system.slice/web", 8, tmp_path) == 8
 
 
 def processes(proc: Path, **rows: tuple[int, int]) -> None:

@@ -61,9 +61,6 @@ class Prefixes(Generic[T]):
                     return entry
         return None
 
-    def __len__(self) -> int:
-        return sum(map(len, self._values.values()))
-
 
 def read_routes(path: Path) -> Prefixes[None]:
     """Read a routing table: a prefix a line, the rest of the line is ignored; ``#`` begins a comment.

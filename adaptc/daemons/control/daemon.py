@@ -19,7 +19,7 @@ from adaptc.daemons.control.control_loop import Loop
 from adaptc.daemons.control.load_meter import LoadUnknown, LogMeter, Meter, Silent
 from adaptc.daemons.control.machine import GROWTH, Busy, Load, Machine, Site, is_suddenly_full, step
 from adaptc.daemons.control.settings import ControlSettings
-from adaptc.daemons.mode import FRESH, ModeEnvironment, keep
+from adaptc.daemons.mode import FRESH, SAVE_EVERY, ModeEnvironment, keep
 from adaptc.daemons.reporter import Figures, figures_of, label
 from adaptc.daemons.run_directory import ORIGINAL, Override, RunDirectory, read_override
 from adaptc.daemons.run_directory import REJECT as FORCED_REJECT
@@ -30,7 +30,6 @@ from adaptc.daemons.sensors.waiting import Counter, ListenQueue, Pending
 from adaptc.daemons.trace import Loads
 from adaptc.serve.capacity.utilization import Cost
 
-SAVE_EVERY = 5.0  # seconds
 _LATE = 0.02  # seconds, for a status page
 _FULL_HOST = 0.9  # busy share of all CPUs
 CHECKS = 4  # times an interval it is looked whether the server is full, and a sample due before its time

@@ -105,11 +105,6 @@ class ControlSettings(ModeSettings):
     line: float | None = None
     limits: Mapping[str, float] = field(default_factory=lambda: limits_of({}))
 
-    @property
-    def has_costs(self) -> bool:
-        """Whether the costs to begin with are configured."""
-        return self.request_ms is not None and self.kilobyte_ms is not None
-
     def tuning(self) -> Tuning:
         """Return what the pure step takes."""
         return Tuning(

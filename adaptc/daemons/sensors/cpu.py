@@ -113,9 +113,8 @@ class GroupCpu:
         is_first = is_of_version_1(self.root)
         busy = int(usage.read_text("ascii")) / 1e9 if is_first else parse_cpu_stat(file.read_text("ascii")).busy
         if self._readings % _SEARCH_EVERY == 0:
-            cpu, cpuset = (self.root / "cpu", self.root / "cpuset") if is_first else (self.root, self.root)
             own = usable_cpus(processes_in(name, self.root), self.proc)
-            self.cpus = min(_allowed(cpu, cpuset, name, self.most), own or math.inf)
+            self.cpus = min(_allowed(self.root / "cpu" if is_first else self.root, name), own or float(self.most))
         self._readings += 1
         return CpuCount(busy, source="group")
 
@@ -125,21 +124,11 @@ def is_of_version_1(root: Path = CGROUPS) -> bool:
     return (root / "cpuacct").exists()
 
 
-def _allowed(cpu: Path, cpuset: Path, name: str, cpus: int) -> float:
-    """Return the CPUs that a group may use: the least of its quota, those of groups above it, and its set of CPUs."""
-    group = cpu / name.strip("/")
-    quotas = (cpu_quota(folder) for folder in (group, *group.parents) if folder.is_relative_to(cpu))
-    allowed = [float(cpus), *(quota for quota in quotas if quota is not None)]
-    for file in ("cpuset.cpus.effective", "cpuset.effective_cpus"):
-        with suppress(OSError, ValueError):
-            allowed.append(float(_count((cpuset / name.strip("/") / file).read_text("ascii"))))
-    return min(allowed)
-
-
-def _count(ranges: str) -> int:
-    """Return how many CPUs a list such as ``0-2,7`` names (cpuset(7)). Raises ``ValueError`` for an empty one."""
-    ends = (part.partition("-") for part in ranges.strip().split(","))
-    return sum(int(last or first) - int(first) + 1 for first, _, last in ends)
+def _allowed(root: Path, name: str) -> float:
+    """Return the least quota of a group and of those above it, in CPUs."""
+    group = root / name
+    quotas = (cpu_quota(folder) for folder in (group, *group.parents) if folder.is_relative_to(root))
+    return min((quota for quota in quotas if quota is not None), default=math.inf)
 
 
 # ---- the processes of the server, by the name of its program

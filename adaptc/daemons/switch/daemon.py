@@ -13,7 +13,7 @@ from typing import Any
 
 from adaptc.core.values import dataclass
 from adaptc.daemons.control.bucket_ladder import BUCKETS, write_buckets
-from adaptc.daemons.mode import FRESH, ModeEnvironment, keep
+from adaptc.daemons.mode import FRESH, SAVE_EVERY, ModeEnvironment, keep
 from adaptc.daemons.reporter import figures_of
 from adaptc.daemons.run_directory import ORIGINAL, RunDirectory, read_override
 from adaptc.daemons.sensors import LIMIT_SENSORS
@@ -41,9 +41,6 @@ class Environment(ModeEnvironment):
     panel: Panel
     run: RunDirectory | None = None
     level: str = ""
-
-
-SAVE_EVERY = 5.0  # seconds
 
 
 class SwitchDaemon:
