@@ -352,7 +352,7 @@ def test_a_crowd_that_comes_while_the_daemon_starts_is_met(load: float) -> None:
         state = machine.start()
         for share in sorted(chance.uniform(0, top) ** chance.choice((1, 2, 3)) for _ in range(chance.randint(0, 9))):
             state = step(machine, state, {"site": Load(1000 * share, 0, 3000 * share)}, Busy(share, is_own=True))
-        for _ in range(3):
+        for _ in range(4):
             share = min(1.0, load * site.ladder.share(state.m(site)))
             is_full = is_suddenly_full(machine, state, share, 0.25)
             state = step(machine, state, asked, Busy(share, is_own=True, is_full=is_full))

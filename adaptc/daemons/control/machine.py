@@ -327,7 +327,9 @@ def _backlog(machine: Machine, state: MachineState, busy: Busy) -> float:
 # do while others had its CPU: then it is halved from sample to sample, and no look between them counts. A
 # sample that ends between two periods of a quota shows less than what was used: 5 of 6. What waits at the door tells
 # at once what the share cannot: no level is right at which the views to come are much of a period's work.
+# A full server tells nothing of what varies, and after some samples chance is no explanation, whatever has varied.
 _SATURATED, _STILL_SATURATED, _STILL_FULL = 0.95, 0.85, 0.7  # the last one of a part of a sample
+_LASTING = 3  # samples
 GROWTH = 0.75  # seconds over which pages that are asked for are counted: what came in one moment is gone in the next
 _CROWD = 20  # views: at the bound so many wait in one of 50,000 moments (M/G/1-PS)
 _MUCH = 1.5  # times what the server can do
@@ -372,10 +374,10 @@ def _relieved(machine: Machine, state: MachineState, busy: Busy, loops: dict[str
     limit = _STILL_SATURATED if state.saturated else _SATURATED
     is_alone = len(machine.sites) == 1 and busy.is_own and not state.backlog
     is_full = is_alone and (busy.is_full or (busy.share or 0.0) >= limit)
-    # a server that is full twice in a row is not so by chance, and tells nothing of what varies
-    is_first = all(loop.demand is not None for loop in state.loops.values())
-    is_explained = not busy.is_full and not state.saturated and is_first and all(loop.errors for loop in loops.values())
-    saturated = state.saturated + 1 if is_full and not is_explained else 0
+    full = machine.tuning.bound - _SATURATED  # the error of a full server
+    is_lasting = all(len(each.errors) >= _LASTING and max(each.errors[-_LASTING:]) <= full for each in loops.values())
+    is_explained = not busy.is_full and not state.saturated and all(loop.errors for loop in loops.values())
+    saturated = state.saturated + 1 if is_full and not is_explained else 2 * (is_full and is_lasting)
     certainty = saturated + (busy.is_full and saturated > 0)
     if certainty > 1:
         work = _work(machine.sites[0], state, busy.queue) / machine.tuning.period
