@@ -19,6 +19,7 @@ import click
 
 from adaptc.cli.command import ExitCode, Invocation
 from adaptc.core.diagnostics import Diagnostic, Severity, printable
+from adaptc.core.quantities import written_plural
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -59,7 +60,7 @@ def diagnostic_lines(diagnostics: Sequence[Diagnostic], invocation: Invocation, 
 def summary(diagnostics: Iterable[Diagnostic]) -> str:
     """Return the sum in words: ``1 error, 6,971 warnings, 3 notes``."""
     counts = Counter(diagnostic.severity for diagnostic in diagnostics)
-    parts = [_count(counts[severity], severity.value) for severity in _ORDER if counts[severity]]
+    parts = [written_plural(counts[severity], severity.value) for severity in _ORDER if counts[severity]]
     return ", ".join(parts) or "no diagnostics"
 
 
@@ -138,10 +139,6 @@ def _diagnostic_line(diagnostic: Diagnostic, colored: bool) -> str:
     place = click.style(f"{diagnostic.location}: ", bold=True) if diagnostic.location else ""
     severity = click.style(diagnostic.severity.value, fg=_COLORS[diagnostic.severity])
     return f"{place}{severity}: {diagnostic.message} [{diagnostic.id}]"
-
-
-def _count(number: int, word: str) -> str:
-    return f"{number:,} {word}" if number == 1 else f"{number:,} {word}s"
 
 
 # ---- a progress bar

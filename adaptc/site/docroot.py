@@ -24,7 +24,7 @@ from adaptc.core.model import Resource
 from adaptc.core.urls import SiteAddress
 from adaptc.core.values import dataclass, field
 from adaptc.site.apache_configuration import server_rules_of
-from adaptc.site.host_files import host_types
+from adaptc.site.host_files import HostTypes
 from adaptc.site.selection import Selection, with_ancestors
 from adaptc.site.server_rules import ServerRule, ServerRules
 from adaptc.site.site import Site
@@ -173,7 +173,7 @@ def load_site(config: Config) -> tuple[Tree, Site]:
     tree = DiskTree(config.docroot)
     selection = selection_of(config)
     rules = server_rules_of(config, tree, config.docroot)
-    return tree, site_of(config, load_directory(tree, selection, host_types(config.docroot), rules).resources)
+    return tree, site_of(config, load_directory(tree, selection, HostTypes(config.docroot), rules).resources)
 
 
 def site_of(config: Config, resources: Mapping[str, Resource], linked: Container[str] = frozenset()) -> Site:

@@ -423,6 +423,10 @@ def _located_rules(line: Directive, docroot: Path) -> Iterator[Found]:
 
 # ---- the files of a site
 
+_NAMING_PAGES = (
+    "app.yaml render.yaml routes.json static.json Staticfile web.config Caddyfile nginx.conf _worker.js "
+    "functions/_middleware.js"
+)
 _READERS: Mapping[str, Callable[[str], Iterator[Found]]] = {
     "_headers": read_headers,
     "_redirects": _read_redirects,
@@ -434,21 +438,7 @@ _READERS: Mapping[str, Callable[[str], Iterator[Found]]] = {
     "superstatic.json": _read_serve,
     "now.json": _read_vercel,
     **dict.fromkeys(("ngsw.json", "service-worker.js", "serviceworker.js", "sw.js"), _read_worker),
-    **dict.fromkeys(
-        [
-            "app.yaml",
-            "render.yaml",
-            "routes.json",
-            "static.json",
-            "Staticfile",
-            "web.config",
-            "Caddyfile",
-            "nginx.conf",
-            "_worker.js",
-            "functions/_middleware.js",
-        ],
-        _read_other,
-    ),
+    **dict.fromkeys(_NAMING_PAGES.split(), _read_other),
     **dict.fromkeys(("wrangler.toml", "wrangler.json", "wrangler.jsonc"), _read_wrangler),
 }
 # The settings of hosts that nobody here knows: nobody else publishes such files
@@ -489,13 +479,13 @@ def server_fields(file: Path | None, docroot: Path) -> tuple[tuple[str, str], ..
 
 
 class HostTypes(dict[str, str]):
-    """Media types by path: known ones, and those that the files of hosts in a docroot give by ``Content-Type``.
+    """Media types by path: those of a mirror in a docroot, and what the files of hosts there give by ``Content-Type``.
 
     A rule for everything gives none: hosts do not send a style sheet as a page. Only ``get`` knows the types of rules.
     """
 
-    def __init__(self, docroot: Path, known: Mapping[str, str]) -> None:
-        super().__init__(known)
+    def __init__(self, docroot: Path) -> None:
+        super().__init__(types_of(docroot))
         found = [each for _, readings in _in_docroot(docroot) for each in readings if isinstance(each, HeaderRule)]
         self._rules = [rule for rule in found if CONTENT_TYPE in dict(rule.fields) and not _is_for_everything(rule)]
 
@@ -513,11 +503,6 @@ class HostTypes(dict[str, str]):
         types = [dict(rule.fields)[CONTENT_TYPE] for rule in self._rules if rule.matches(addresses, name)]
         given = (types[-1] or "").partition(";")[0].strip().lower() if types else ""
         return (media.JS if given.endswith(("javascript", "ecmascript")) else given) if "/" in given else None
-
-
-def host_types(docroot: Path) -> HostTypes:
-    """Return the media types of files that the mirror in ``docroot``, or the files of hosts in it, give."""
-    return HostTypes(docroot, types_of(docroot))
 
 
 def _is_for_everything(rule: HeaderRule) -> bool:

@@ -322,7 +322,8 @@ def test_media_types_of_hosts(tmp_path: Path) -> None:
     text += "/a.txt\n  content-type: application/x-javascript\n"
     (tmp_path / "_headers").write_text(text)
     (tmp_path / "staticwebapp.config.json").write_text('{"mimeTypes": {".html": "text/plain"}}')
-    types = HostTypes(tmp_path, {"known.html": "text/html"})
+    types = HostTypes(tmp_path)
+    types["known.html"] = "text/html"
     assert types.get("data/x") == "application/json" and types.get("a.txt") == "text/javascript"
     assert types.get("s.css") is None and types.get("known.html") == "text/html" and "a.txt" not in types
     assert types.get("index.html") == "text/plain"

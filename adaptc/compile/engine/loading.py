@@ -34,7 +34,7 @@ from adaptc.core.values import dataclass
 from adaptc.core.version import VERSION
 from adaptc.site.apache_configuration import access_files_above
 from adaptc.site.docroot import DocrootScan, PlainDirectory, scan_directory, site_of
-from adaptc.site.host_files import host_rules, host_types, outer_files
+from adaptc.site.host_files import HostTypes, host_rules, outer_files
 
 if TYPE_CHECKING:
     from adaptc.formats.accesslog.parser import LineParser
@@ -141,7 +141,7 @@ class ScannedDocroot:
         spec, site = self.spec, self.spec.config.site
         settings = (os.fspath(spec.docroot), spec.selection, site.ignore_directives, spec.config.url_prefix)
         outer = [(name, digest_file(os.fspath(file))) for name, file in outer_files(spec.docroot)]
-        return VERSION, host_types(spec.docroot).identity, repr((settings, outer))
+        return VERSION, HostTypes(spec.docroot).identity, repr((settings, outer))
 
 
 def _resources(state: State) -> dict[str, Resource]:

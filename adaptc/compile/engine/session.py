@@ -46,7 +46,7 @@ from adaptc.core.model import Resource
 from adaptc.core.values import dataclass, field
 from adaptc.site.docroot import load_file
 from adaptc.site.header_rules import HostRules
-from adaptc.site.host_files import host_rules, host_types
+from adaptc.site.host_files import HostTypes, host_rules
 from adaptc.site.site import Source
 from adaptc.site.source_table import as_sources
 
@@ -86,7 +86,7 @@ class Session:
     def __init__(self, builder: Builder, state: State, report: BuildReport) -> None:
         self.builder, self.state, self.restriction = builder, state, report.restriction
         self.tree = DiskTree(builder.spec.docroot)
-        self.types = host_types(builder.spec.docroot)
+        self.types = HostTypes(builder.spec.docroot)
         self.known = state.resources()
         self.aliases = aliases_of(resource for resource, _ in self.known.values())
         self._facts = dict(state.facts())

@@ -30,7 +30,7 @@ from adaptc.formats import codings
 from adaptc.site.apache_configuration import server_rules_of
 from adaptc.site.docroot import Docroot, load_directory, selection_of
 from adaptc.site.header_rules import NO_HOST_RULES
-from adaptc.site.host_files import host_types
+from adaptc.site.host_files import HostTypes
 from adaptc.site.selection import bounds_of
 from adaptc.site.source_table import ResourceSources, SourceTable, write_table
 
@@ -115,7 +115,7 @@ class BuildSpec:
         The ``unchanged`` directories are as they were then.
         """
         tree = DiskTree(self.docroot)
-        return load_directory(tree, self.selection, host_types(self.docroot), self.server_rules(tree), known, unchanged)
+        return load_directory(tree, self.selection, HostTypes(self.docroot), self.server_rules(tree), known, unchanged)
 
     def server_rules(self, tree: Tree) -> ServerRules:
         """Return the rules of the site's server, which are read again."""

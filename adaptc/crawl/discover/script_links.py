@@ -111,9 +111,9 @@ def _modules(script: Script, url: str, import_map: Callable[[], ImportMap]) -> I
 def _specifiers(script: Script) -> Iterator[str]:
     tokens = script.tokens
     for place in script.places(("import", "from")):
-        if _text(script, place - 1) in (".", "?."):
+        if script.token(place - 1) in (".", "?."):
             continue
-        at = place + 2 if tokens[place] == "import" and _text(script, place + 1) == "(" else place + 1
+        at = place + 2 if tokens[place] == "import" and script.token(place + 1) == "(" else place + 1
         specifier = _string(script, at)
         if specifier is not None:
             yield specifier
@@ -130,7 +130,7 @@ def _mapped(specifier: str, entries: ImportMap) -> str | None:
 def _beside(script: Script, url: str) -> Iterator[tuple[str | None, str]]:
     """Yield what ``new URL(…, import.meta.url)``, ``import.meta.resolve(…)`` and ``importScripts(…)`` name."""
     for place in script.places(("URL",)):
-        address = _string(script, place + 2) if _text(script, place - 1) == "new" else None
+        address = _string(script, place + 2) if script.token(place - 1) == "new" else None
         if address is not None and tuple(script.tokens[place + 3 : place + 9]) == _META_URL:
             yield resolved(url, address), _BESIDE
     for place in script.places(("resolve",)):
@@ -165,23 +165,23 @@ def _of_page(script: Script, page: str) -> Iterator[tuple[str | None, str]]:
             at += 2
     for place in script.places((*_WORKERS, "register", "addModule", "fetch", "src", "Audio")):
         name, address = script.tokens[place], _string(script, place + 2)
-        if address is None or _text(script, place + 1) != ("=" if name == "src" else "("):
+        if address is None or script.token(place + 1) != ("=" if name == "src" else "("):
             continue
         if name == "src":
-            if _text(script, place - 1) == "." and _STATIC.match(address):
+            if script.token(place - 1) == "." and _STATIC.match(address):
                 yield resolved(page, address), _SOURCE
         elif name in ("fetch", "Audio"):
-            if _text(script, place + 3) == ")" and _STATIC.match(address):
+            if script.token(place + 3) == ")" and _STATIC.match(address):
                 yield resolved(page, address), _FETCH
         elif _starts_worker(script, place, name):
             yield resolved(page, address), WORKER
 
 
 def _starts_worker(script: Script, place: int, name: str) -> bool:
-    before = _text(script, place - 1)
+    before = script.token(place - 1)
     if name in _WORKERS:
         return before == "new"
-    return before == "." and (name == "addModule" or _text(script, place - 2) == "serviceWorker")
+    return before == "." and (name == "addModule" or script.token(place - 2) == "serviceWorker")
 
 
 _HOLE = "\ufffc"  # in the place of a substitution
@@ -227,13 +227,9 @@ def _templates(script: Script) -> Iterator[str]:
 # ---- tokens
 
 
-def _text(script: Script, place: int) -> str:
-    return script.tokens[place] if 0 <= place < len(script.tokens) else ""
-
-
 def _string(script: Script, place: int) -> str | None:
     """Return the content of a string that is a whole argument, or ends its statement."""
-    text = _text(script, place)
+    text = script.token(place)
     if not text or not is_string(text, script.kinds_of[text]):
         return None
-    return None if _text(script, place + 1) in ("+", ".", "?") else unescape(text[1:-1])
+    return None if script.token(place + 1) in ("+", ".", "?") else unescape(text[1:-1])
