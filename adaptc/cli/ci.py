@@ -261,13 +261,10 @@ def _print(run: _Run, invocation: Invocation, summary: Summary) -> None:
         )
         return
     told = {problem.diagnostic for problem in summary.problems}
-    print_diagnostics([*(problem.diagnostic for problem in summary.problems), *_others(run, told)], invocation)
+    others = (each for each in run.build.diagnostics if each not in told)
+    print_diagnostics([*(problem.diagnostic for problem in summary.problems), *others], invocation)
     for sentence in _sentences(run):
         print_text(sentence, invocation)
-
-
-def _others(run: _Run, told: set[Any]) -> Iterator[Any]:
-    return (each for each in run.build.diagnostics if each not in told)
 
 
 def _means(run: _Run) -> dict[str, Any]:

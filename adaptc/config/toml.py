@@ -97,7 +97,7 @@ def parse_toml(text: str, name: str) -> TomlSource:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(_syntax_complaint(name, str(error))) from error
-    return TomlSource(name, values, _LateLines(partial(_key_lines, text)))
+    return TomlSource(name, values, _LateLines(lambda: dict(_lines_of_keys(text))))
 
 
 def _syntax_complaint(name: str, message: str) -> str:
@@ -176,10 +176,6 @@ def _statements(text: str) -> Iterator[list[_Token]]:
 
 
 _DEPTH = {"[": 1, "{": 1, "]": -1, "}": -1}
-
-
-def _key_lines(text: str) -> dict[KeyPath, int]:
-    return dict(_lines_of_keys(text))
 
 
 def _lines_of_keys(text: str) -> Iterator[tuple[KeyPath, int]]:

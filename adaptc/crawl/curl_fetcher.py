@@ -249,7 +249,8 @@ class Credentials:
         for parts in map(parts_of, starts):
             self._schemes.setdefault(parts.host, set()).add(parts.scheme)
         self._is_secure = any("https" in schemes for schemes in self._schemes.values())
-        self.secret_fields = tuple(line for line in options.headers if _name(line) in _SECRET)
+        names = ((line, line.partition(":")[0].strip().lower()) for line in options.headers)
+        self.secret_fields = tuple(line for line, name in names if name in _SECRET)
 
     def of(self, url: str) -> tuple[str, str] | None:
         """Return user and password for a URL."""
@@ -270,7 +271,3 @@ class Credentials:
             return True
         schemes = self._schemes.get(parts.host)
         return "http" in schemes if schemes is not None else not self._is_secure
-
-
-def _name(line: str) -> str:
-    return line.partition(":")[0].strip().lower()

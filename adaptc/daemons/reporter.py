@@ -50,7 +50,8 @@ class Reporter:
 
     def decision(self, epoch: float, event: str, rule: str, **inputs: Any) -> None:
         """Report a decision: what was decided, by which rule, from which inputs."""
-        text = ", ".join(f"{name} {_short(value)}" for name, value in inputs.items() if value is not None)
+        words = ((name, f"{value:.3g}" if isinstance(value, float) else value) for name, value in inputs.items())
+        text = ", ".join(f"{name} {word}" for name, word in words if word is not None)
         moment = time.strftime("%H:%M:%S", time.localtime(epoch))
         self._say(f"{moment} {event}: {rule}" + (f" ({text})" if text else ""))
         self.record(epoch, event, rule=rule, inputs=rounded(inputs))
@@ -123,10 +124,6 @@ class Reporter:
         elif refused and not reason:
             self.decision(epoch, "written", f"levels can be written again in {run.path}")
         return not reason
-
-
-def _short(value: Any) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 # ---- the audit

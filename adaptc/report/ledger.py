@@ -206,7 +206,7 @@ class Ledger:
     def _coding_figures(self) -> dict[str, tuple[CodingFigures, ...]]:
         sums = ", ".join(f'COUNT("{coding}"), SUM("{coding}")' for coding in _CODINGS)
         rows = self.db.execute(f"SELECT level, {sums} FROM files GROUP BY level")
-        return {level: tuple(sorted(_codings_of(amounts), key=_name_of)) for level, *amounts in rows}
+        return {level: tuple(sorted(_codings_of(amounts), key=lambda each: each.coding)) for level, *amounts in rows}
 
     def embedding(self, *, weighs_views: bool) -> Iterator[tuple[str, tuple[str, ...], int]]:
         """Yield a level, files that pages of it embed, and how many pages or views of them embed just these."""
@@ -318,10 +318,6 @@ def _codings_of(amounts: Sequence[int]) -> Iterator[CodingFigures]:
     for coding, count, total in zip(_CODINGS, amounts[::2], amounts[1::2], strict=True):
         if count:
             yield CodingFigures(coding, count, total)
-
-
-def _name_of(figures: CodingFigures) -> str:
-    return figures.coding
 
 
 def _open(path: Path) -> sqlite3.Connection | None:

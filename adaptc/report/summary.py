@@ -206,7 +206,7 @@ def _proof_lines(figures: SiteFigures) -> list[str]:
 
 
 def _diagnostic_lines(diagnostics: Sequence[DiagnosticFigures], paint: Paint) -> list[str]:
-    ordered = sorted(diagnostics, key=_gravity)
+    ordered = sorted(diagnostics, key=lambda kind: (list(Severity).index(kind.severity), -kind.count, kind.id))
     if not ordered:
         return ["No diagnostics."]
     grave = [kind for kind in ordered if kind.severity is not Severity.NOTE]
@@ -222,10 +222,6 @@ def _diagnostic_lines(diagnostics: Sequence[DiagnosticFigures], paint: Paint) ->
 def _diagnostic_line(kind: DiagnosticFigures, wide: int, paint: Paint) -> str:
     severity = paint(kind.severity.value.ljust(len("warning")), COLOURS[kind.severity])
     return f"  {severity}  {kind.count:>{wide},}  {kind.id}"
-
-
-def _gravity(kind: DiagnosticFigures) -> tuple[int, int, str]:
-    return (list(Severity).index(kind.severity), -kind.count, kind.id)
 
 
 def _severities(diagnostics: Sequence[DiagnosticFigures]) -> str:

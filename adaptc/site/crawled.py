@@ -37,17 +37,14 @@ def find_mirror(docroot: Path) -> Mirror | None:
 
     Raises ``UsageError`` for a mirror of several hosts, and for an invalid table.
     """
-    for mirror, name in ((docroot, ""), (docroot.parent, docroot.name), (docroot.parent.parent, _last_two(docroot))):
+    above = docroot.parent
+    for mirror, name in ((docroot, ""), (above, docroot.name), (above.parent, f"{above.name}/{docroot.name}")):
         table = _table(mirror)
         if name in table:
             return _entry(docroot, table[name])
         if not name and table:
             return _only(docroot, table)
     return None
-
-
-def _last_two(docroot: Path) -> str:
-    return f"{docroot.parent.name}/{docroot.name}"
 
 
 def _only(mirror: Path, table: Mapping[str, Mapping[str, object]]) -> Mirror:

@@ -58,7 +58,7 @@ def _of_paths(docroot: Path, pages: Mapping[str, str], names: tuple[str, ...]) -
         declared = next(filter(None, (_declared(page, text, prefix) for page, text in pages.items())), None)
         enough = min(_SURE * len(below), len(below) - (len(below) >= _SEVERAL))
         if led >= (_SURE_IF_DECLARED * len(below) if declared else enough):
-            return declared or _at(prefix)
+            return declared or NOWHERE.rstrip("/") + prefix
     return None
 
 
@@ -89,10 +89,6 @@ def _declared_bases(page: str, text: str) -> Iterator[str]:
                 if place.endswith(f"/{own}") and prefix.count("/") <= _STEPS + 1:
                     yield f"{scheme.lower()}://{host.lower()}{prefix}"
                     break
-
-
-def _at(prefix: str) -> str:
-    return NOWHERE.rstrip("/") + prefix
 
 
 def _sample(docroot: Path, index_names: tuple[str, ...]) -> Iterator[tuple[str, str]]:

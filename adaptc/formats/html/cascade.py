@@ -112,7 +112,7 @@ class Cascade:
             style = element.attr("style") or ""
             is_hidden = "hidden" in element.attrs and "display" in names
             is_named = any(name in style.lower() for name in names)
-            if is_hidden or (is_named and _hides(inline_visibility_rule(style), names)):
+            if is_hidden or (is_named and not _hiding_names(inline_visibility_rule(style)).isdisjoint(names)):
                 yield element
 
     def elements_with(self, name: str, value: str) -> Iterator[Element]:
@@ -182,10 +182,6 @@ def _joined(indexes: Sequence[_Index]) -> Sequence[_Index]:
             joined[name] += ((first + place, rule) for place, rule in rules)
         first += sum(map(len, index.values()))
     return [joined]
-
-
-def _hides(rule: VisibilityRule, names: Sequence[str]) -> bool:
-    return not _hiding_names(rule).isdisjoint(names)
 
 
 def _hiding_names(rule: VisibilityRule) -> frozenset[str]:

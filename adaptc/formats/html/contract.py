@@ -373,7 +373,8 @@ def _article_pieces(root: Node, landmarks: Landmarks, needless: frozenset[Elemen
     for child in content_nodes(root, landmarks):
         if not isinstance(child, Text) or not (piece := "".join(child.data.split())) or is_icons(piece):
             continue
-        if not _is_unread(child.parent, needless, unread) and not _labels_ad(child):
+        is_label = isinstance(child.parent, Element) and is_ad_label(child.parent)
+        if not is_label and not _is_unread(child.parent, needless, unread):
             yield piece
 
 
@@ -388,10 +389,6 @@ def _is_unread(node: Node | None, needless: frozenset[Element], known: dict[Node
         is_unread = is_unread or (isinstance(each, Element) and (each in needless or is_idle(each)))
         known[each] = is_unread
     return is_unread
-
-
-def _labels_ad(text: Text) -> bool:
-    return isinstance(text.parent, Element) and is_ad_label(text.parent)
 
 
 def _compact(body: Element) -> str:

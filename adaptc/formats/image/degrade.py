@@ -112,10 +112,6 @@ def encode_webp_copy(image: Any, effort: Effort, quality: int) -> bytes:
     )
 
 
-def _encode_png_copy(image: Any, effort: Effort, quality: int) -> bytes:
-    return finish_png(encode_png(image, effort, quality), effort)
-
-
 def encode_lossless(image: Any, effort: Effort) -> Encoding:
     """Encode the pixels as lossless WebP."""
     method = 1 if effort == "fast" else WEBP_METHODS[effort]
@@ -135,5 +131,5 @@ class CopyFormat:
 COPY_FORMATS = {
     "webp": CopyFormat(media.WEBP, "webp", encode_webp_copy),
     "jpeg": CopyFormat(media.JPEG, "jpg", encode_jpeg),
-    "png": CopyFormat(media.PNG, "png", _encode_png_copy),
+    "png": CopyFormat(media.PNG, "png", lambda image, effort, q: finish_png(encode_png(image, effort, q), effort)),
 }

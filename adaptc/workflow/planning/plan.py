@@ -153,7 +153,8 @@ def find_ladder(trials: Trials, count: int, keeps: Keeps, cost: CostConfig) -> l
     search = _Spacing(trials, keeps, cost)
     frames = [frame for frame in FRAMES if keeps.allows(frame)]
     frames = [frame for frame in frames if not frame.priced or differs(trials, search.of(frame, PRICES[0]))]
-    ends = [search.of(frame, price) for frame in frames for price in _ends(frame)]
+    prices = ((frame, (PRICES[0], PRICES[-1]) if frame.priced else (None,)) for frame in frames)
+    ends = [search.of(frame, price) for frame, both in prices for price in both]
     full, least = page_cost(trials.full, cost), min(map(search.cost_of, ends))
     step = (full - least) / (count - 1)
     rungs: dict[Candidate, PlannedRung] = {}
@@ -168,10 +169,6 @@ def find_ladder(trials: Trials, count: int, keeps: Keeps, cost: CostConfig) -> l
         ):
             rungs[trial.candidate] = PlannedRung(trial, search.cost_of(trial), even)
     return sorted(rungs.values(), key=lambda rung: -rung.cost)
-
-
-def _ends(frame: Frame) -> tuple[float | None, ...]:
-    return (PRICES[0], PRICES[-1]) if frame.priced else (None,)
 
 
 @dataclass(frozen=True, slots=True)
