@@ -82,14 +82,13 @@ def _collect(site: Path, own: Path, adapted: Path) -> None:
 
 
 def _publish(site: Path, own: Path, adapted: Path, before: set[str]) -> None:
-    """Put the export into the site, and remove what only the export before had."""
-    now = set(_files(adapted))
+    """Put the export into the site, and remove what only the export before had, and source maps that it leaves out."""
+    now, made = set(_files(adapted)), set(_files(own))
     for name in now:
         if not (site / name).is_file() or not filecmp.cmp(site / name, adapted / name, shallow=False):
             _copy(adapted / name, site / name)
-    for name in before - now:
-        if not (own / name).exists():
-            (site / name).unlink(missing_ok=True)
+    for name in (before - made | {name for name in made if name.endswith(".map")}) - now:
+        (site / name).unlink(missing_ok=True)
 
 
 def _files(root: Path) -> Iterator[str]:

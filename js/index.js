@@ -104,8 +104,10 @@ function publish(site, own, adapted, before) {
   for (const name of now) {
     if (!same(path.join(site, name), path.join(adapted, name))) copy(path.join(adapted, name), path.join(site, name));
   }
-  for (const name of before) {
-    if (!now.has(name) && !fs.existsSync(path.join(own, name))) fs.rmSync(path.join(site, name), { force: true });
+  // what only the export before had, and source maps that it leaves out
+  const gone = [...before].filter((name) => !fs.existsSync(path.join(own, name)));
+  for (const name of [...gone, ...[...files(own)].filter((each) => each.endsWith(".map"))]) {
+    if (!now.has(name)) fs.rmSync(path.join(site, name), { force: true });
   }
 }
 

@@ -100,8 +100,6 @@ def _record(done: Export, level: str) -> dict[str, Any]:
 
 # The line of a phone on which the home page is measured
 _LINE = "3g"
-# The share of an export above which it is said how to leave out source maps
-_MANY_MAPS = 0.1
 
 
 @command("web")
@@ -204,17 +202,6 @@ def _saved_record(sides: _Sides, paints: tuple[PagePaint, ...]) -> dict[str, Any
     return {"before": before, "after": after, "line": _LINE if paints else None}
 
 
-def _source_maps(config: Config, done: Export) -> Iterator[str]:
-    """Yield how to leave out source maps, where they are much of what is published."""
-    from adaptc.cli.init import toml_value
-    from adaptc.core.quantities import written_bytes
-
-    size = sum(file.stat().st_size for file in done.destination.rglob("*.map"))
-    if size > _MANY_MAPS * done.size:
-        setting = f"site.exclude = {toml_value((*config.site.exclude, '*.map'))}"
-        yield f"{written_bytes(size)} of it are source maps, for which only developer tools ask; without: {setting}"
-
-
 def _next_steps(config: Config, level: str, done: Export) -> Iterator[str]:
     output = config.output
     if not os.environ.get("ADAPTC_EMBEDDED"):  # a plugin of a generator, which publishes it
@@ -222,7 +209,6 @@ def _next_steps(config: Config, level: str, done: Export) -> Iterator[str]:
         yield f"Publish {place}; keep {output} for the next run, unpublished."
     if level == "deferred":
         yield "Scripts that hydrate pages wait until a visitor uses what needs them; to run them at once: --level web"
-    yield from _source_maps(config, done)
     yield f"What was done to each page: {output}/report.html. Both side by side: adaptc preview -o {output}"
     if config.browser.pages:
         yield f"To prove in a browser that pages keep what {level} promises: adaptc prove -o {output} --level {level}"

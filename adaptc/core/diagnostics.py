@@ -329,6 +329,10 @@ KINDS: dict[str, Kind] = {
     "remote-cache-failed": Kind(W, "the remote cache failed ({reason}); what it lacks is made here"),
     "publish-failed": Kind(E, "was not published ({reason})"),
     "export-withheld": Kind(W, "{count} files are not sent to another host: {reason}"),
+    "export-source-maps": Kind(
+        N,
+        "{count} source maps ({size}) are left out: only developer tools ask for them (site.include names exceptions)",
+    ),
     "export-stale": Kind(W, "level {level} is not up to date ({files}); run adaptc build first"),
     "export-policy": Kind(E, "pages may lose styles or scripts, as the policy does not get their hashes: {reason}"),
     "ladder-unregistered": Kind(N, "does not register the service worker of the ladder: {reason}"),

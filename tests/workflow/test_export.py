@@ -15,6 +15,7 @@ from tests.samples import prerendered as prerendered_files
 from tests.samples.prerendered import ARTICLE, prerendered
 from tests.servers.command import run_adaptc
 from tests.sites.built import BuiltSite
+from tests.waiting import cpu_limit
 
 from adaptc.browser import paint
 from adaptc.compile.engine.proof import paints
@@ -422,18 +423,19 @@ def test_one_command_builds_and_exports(tmp_path: Path) -> None:
     assert "Publish public in the place of site; keep opt" in ended.stdout
 
 
-def test_one_command_says_how_to_leave_out_source_maps(tmp_path: Path) -> None:
-    site = BuiltSite(tmp_path).write({**FILES, "app.js": "f(1)\n//# sourceMappingURL=app.js.map\n"})
-    ended = run_web(site, "site")
-    assert "source maps" not in ended.stdout
-    site.write({"app.js.map": '{"a":"' + "b" * 4990 + '"}'})
-    ended = run_web(site, "site")
-    (setting,) = re.findall(r"5.0 kB of it are source maps, .*; without: site[.](exclude = .*)", ended.stdout)
-    (tmp_path / "adaptc.toml").write_text(f"[site]\n{setting}\n")
-    ended = run_web(site, "site")
-    assert ended.returncode == 0, ended.stderr
-    assert "source maps" not in ended.stdout
-    assert names(site) == {*FILES, "app.js"}
+def test_source_maps_are_left_out_unless_a_text_names_them(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write({**FILES, "app.js": "f(1)\n//# sourceMappingURL=app.js.map\n", "app.js.map": "{}"})
+    kept = {"list.js": "f(2)", "list.js.map": "{}", "list.json": '["list.js.map"]', "alone.map": "a"}
+    site.write(kept | {"runs.json": ".map" * 20_000})
+    with cpu_limit(20):
+        told = json.loads(run_web(site, "site", "--format", "json").stdout)
+    assert [each["message"][:20] for each in told["diagnostics"] if each["id"] == "export-source-maps"] == [
+        "1 source maps (2 B) "
+    ]
+    assert names(site) == {*FILES, "app.js", *kept, "runs.json"}
+    (tmp_path / "adaptc.toml").write_text('[site]\ninclude = ["*.map"]\n')
+    run_web(site, "site")
+    assert names(site) == {*FILES, "app.js", "app.js.map", *kept, "runs.json"}
 
 
 def test_one_command_lets_the_scripts_of_a_rendered_site_wait(tmp_path: Path) -> None:

@@ -92,7 +92,9 @@ def test_a_generator_replaces_its_site(generator: str, place: Path) -> None:
 
 def test_nothing_is_adapted_twice_and_what_is_gone_is_gone(place: Path) -> None:
     adapt = 'adaptc.adapt("dist", { level: "lossless", browser: false });'
+    write(place, {"style.css.map": "{}"})
     call(place, adapt)
+    assert not (place / "dist/style.css.map").exists()
     first = (place / "dist/index.html").read_bytes()
     write(place, {"about.html": PAGE.format("other")})
     call(place, adapt)

@@ -124,7 +124,10 @@ def test_the_generators_own_files_come_back(site: Path) -> None:
 
 
 def test_what_the_generator_removed_is_gone(site: Path) -> None:
+    """And so are source maps, which an export leaves out."""
+    write(site, {"style.css.map": "{}"})
     adapt(site)
+    assert "style.css.map" not in texts(site)
     (site / "about.html").unlink()
     adapt(site)
     assert "about.html" not in texts(site)

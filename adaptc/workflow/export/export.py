@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -10,11 +11,13 @@ from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.trees.output import output_lock
 from adaptc.config.config import Config
+from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.model import OWN_DIRECTORY, PRIVATE
-from adaptc.core.quantities import written_plural
+from adaptc.core.quantities import written_bytes, written_plural
 from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import Manifest, last_manifest
+from adaptc.site.selection import Selection
 from adaptc.workflow.api import build_spec, plan
 from adaptc.workflow.export.destination import ExportRecord, Item, refuse_foreign_directory, write_items
 from adaptc.workflow.export.items import LAYOUTS, export_items
@@ -105,13 +108,16 @@ def sendable(config: Config, manifest: Manifest) -> tuple[Manifest, list[Diagnos
     """Return the manifest without the files that must not leave this server, and diagnostics with their number.
 
     These are files that may be built no longer, and those that are bounded: other hosts do not have the rules of this
-    one. What ``site.include`` names is sent.
+    one. So are source maps, for which browsers ask only with open developer tools. What ``site.include`` names is sent.
     """
     spec = build_spec(config)
     docroot, bounds, counts = spec.load(), spec.settings.bounds, Counter[str]()
     withheld, sent = frozenset(docroot.withheld), []
+    maps = _source_maps(config.existing_docroot(), manifest, spec.selection)
     for row in manifest.values["resources"]:
         path = row["path"]
+        if path in maps:
+            continue
         bound = None if spec.selection.is_included(path) else bounds.between(path, ())
         if bound is not None:
             counts[f"they are below {bound}, which not everybody may read"] += 1
@@ -120,7 +126,26 @@ def sendable(config: Config, manifest: Manifest) -> tuple[Manifest, list[Diagnos
         else:
             sent.append(row)
     diagnostics = [diagnose("export-withheld", count=count, reason=reason) for reason, count in counts.items()]
+    if maps:
+        size = written_bytes(sum(manifest.resources[path].size for path in maps))
+        diagnostics.append(diagnose("export-source-maps", count=len(maps), size=size))
     return Manifest(manifest.file, {**manifest.values, "resources": sent}), diagnostics
+
+
+# A name of a source map, anywhere but in the comment of the file that it belongs to
+_MAP_NAME = re.compile(rb"sourceMappingURL=\S*+|(?<![\w.~@$-])([\w.~@$-]+\.map)(?![\w-])")
+
+
+def _source_maps(docroot: Path, manifest: Manifest, selection: Selection) -> set[str]:
+    """Return the source maps of scripts and style sheets, but for those that another text names, as a list does."""
+    types = {path: resource.media_type for path, resource in manifest.resources.items()}
+    own = {path for path in types if path.endswith(".map") and types.get(path[:-4]) in (media.JS, media.CSS)}
+    maps = {path for path in own if not selection.is_included(path)}
+    texts = [path for path in types.keys() - own if media.is_compressible(types[path])] if maps else []
+    for file in (docroot / path for path in texts):
+        names = set(_MAP_NAME.findall(file.read_bytes())) if file.is_file() else ()
+        maps -= {path for path in maps if os.path.basename(path).encode() in names} if names else set()
+    return maps
 
 
 # ---- files that tell hosts what to do with the others
@@ -143,18 +168,11 @@ def with_host_files(items: list[Item], store: Store, target: Path, record: Expor
     """
     paths = {item.path for item in items}
     content: dict[str, bytes] = {}
-    if any(_is_copy(item.plain[0]) for item in items):
+    if any(f"{os.path.dirname(item.plain[0])}/" == OWN_DIRECTORY for item in items):
         content[HEADERS] = _COPIES_NEVER_CHANGE.encode()
     if any(path.startswith("_") for path in paths) and _CONFIGURATION not in paths:
         content[NO_JEKYLL] = b""
     mine = record.read() or ()
     wanted = [name for name in content if name not in paths and (name in mine or not (target / name).exists())]
-    return [*(_item(name, Path(store.object_path(store.put(content[name])))) for name in wanted), *items]
-
-
-def _is_copy(name: str) -> bool:
-    return name.startswith(OWN_DIRECTORY) and "/" not in name.removeprefix(OWN_DIRECTORY)
-
-
-def _item(name: str, file: Path) -> Item:
-    return Item(name, (name, file), (), origin=None, is_page=False)
+    stored = ((name, Path(store.object_path(store.put(content[name])))) for name in wanted)
+    return [*(Item(each[0], each, (), origin=None, is_page=False) for each in stored), *items]
