@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -83,7 +83,8 @@ def _server(readers: tuple[Reader, ...], read_format: FormatReader, site: Site, 
         if path is not None and path.startswith(target.path + "/"):
             return Answer(b"", "", (("Location", site.address.url_of(target.path) + "/"),), status=301)
         path = path or target.path
-        body = _first(readers if path in site.sources else readers[:-1], path)
+        bodies = (read(path) for read in (readers if path in site.sources else readers[:-1]))
+        body = next((each for each in bodies if each is not None), None)
         if body is None:
             return None
         media_type = site.sources[path].media_type if path in site.sources else media.by_name(path) or media.BINARY
@@ -115,10 +116,6 @@ def _file_of(site: Site, path: str) -> str | None:
     if page != path and page in site.sources and site.sources[page].media_type == media.HTML:
         return page
     return site.send(path)
-
-
-def _first(readers: Iterable[Reader], path: str) -> bytes | None:
-    return next((body for read in readers if (body := read(path)) is not None), None)
 
 
 def _reader(root: Path) -> Reader:

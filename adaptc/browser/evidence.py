@@ -59,14 +59,14 @@ class PageEvidence:
 
     ``document`` is the digest of the page's markup after its scripts ran, an object of the cache, ``None`` if it has no
     scripts. ``is_same_without_scripts`` says that it shows the same text, links and boxes when no script runs.
-    ``scripts`` are the paths of the scripts that it loads by itself. ``is_settled`` says that the markup after scripts
-    is the same at all widths, and that each request for a script or for data had an answer by a file of the site.
+    ``loaded`` are the paths of the scripts and data that it loads by itself. ``is_settled`` says that the markup after
+    scripts is the same at all widths, and that each request for these had an answer by a file of the site.
     """
 
     widths: tuple[WidthEvidence, ...]
     document: str | None = None
     is_same_without_scripts: bool = False
-    scripts: tuple[str, ...] = ()
+    loaded: tuple[str, ...] = ()
     is_settled: bool = False
 
     def as_record(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class PageEvidence:
     def of_record(cls, record: Mapping[str, Any]) -> PageEvidence:
         """Return the evidence of a record that ``as_record`` made."""
         widths = tuple(map(_width_of_record, record["widths"]))
-        return cls(**{**record, "widths": widths, "scripts": tuple(record["scripts"])})
+        return cls(**{**record, "widths": widths, "loaded": tuple(record["loaded"])})
 
 
 def _width_of_record(record: Mapping[str, Any]) -> WidthEvidence:

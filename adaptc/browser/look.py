@@ -202,8 +202,8 @@ async def _visit(
 class _View:
     """A page at one width, its markup after scripts, what it shows (``show.js``), and what ran of its scripts.
 
-    ``loaded`` are the scripts that it loaded by itself, by path; ``is_answered`` says that the site had an answer to
-    each request for one, or for data.
+    ``loaded`` are the scripts and data that it loaded by itself, by path; ``is_answered`` says that the site had an
+    answer to each request for them.
     """
 
     evidence: WidthEvidence
@@ -241,8 +241,8 @@ _ASKED = frozenset({"script", "fetch", "xhr", "eventsource", "websocket"})
 
 def _asked(loads: Iterable[Load], path_of: PathOf) -> tuple[tuple[str, ...], bool]:
     asked = [(load, path_of(load.url)) for load in loads if load.kind in _ASKED]
-    scripts = {path for load, path in asked if load.kind == "script" and load.status == 200 and path is not None}
-    return tuple(sorted(scripts)), all(load.status == 200 and path is not None for load, path in asked)
+    loaded = {path for load, path in asked if load.status == 200 and path is not None}
+    return tuple(sorted(loaded)), all(load.status == 200 and path is not None for load, path in asked)
 
 
 async def _at_both_widths(tab: Tab, also: int, path_of: PathOf) -> list[WidthEvidence]:

@@ -46,7 +46,7 @@
   const top = header.offsetHeight, height = main.offsetHeight - above, style = make('style', '')
   const setHeight = (space) => {
     const bars = (width, name) => `@media screen and (min-width:${width}){.md-sidebar--${name}{height:auto!important;top:${top}px!important}` +
-      `.md-sidebar--${name} .md-sidebar__scrollwrap{max-height:calc(min(100vh - ${top + space}px,${height}px) - 2.4rem)}}`
+      `.md-sidebar--${name} .md-sidebar__scrollwrap{height:calc(min(100vh - ${top + space}px,${height}px) - 2.4rem)}}`
     style.textContent = bars('60em', 'secondary') + bars('76.25em', 'primary')
   }
   document.head.append(style)

@@ -59,7 +59,8 @@ def _difference(originals: Sequence[bytes], picture: bytes, compare: _Compare) -
     before = [open_image(png).convert("RGB") for png in originals]
     now = open_image(picture).convert("RGB")
     mask = _instability(before)
-    if mask is not None and (mask.size != before[0].size or _share(mask) > _MOST_MASKED):
+    share = mask.histogram()[255] / (mask.width * mask.height) if mask is not None else 0
+    if mask is not None and (mask.size != before[0].size or share > _MOST_MASKED):
         return None
     differences = [compare(image, now, mask) for image in before]
     if None in differences:
@@ -139,10 +140,6 @@ def _shades(before: Image.Image, now: Image.Image) -> Image.Image:
 
 def _white_above(least: int) -> list[int]:
     return [255 * (shade > least) for shade in range(256)]
-
-
-def _share(mask: Image.Image) -> float:
-    return mask.histogram()[255] / (mask.width * mask.height)
 
 
 # ---- pictures for reports

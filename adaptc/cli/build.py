@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from adaptc.config.config import Config
     from adaptc.crawl.crawl import CrawlResult
     from adaptc.crawl.options import PurgeBound
-    from adaptc.workflow.api import BuildResult, Plan
+    from adaptc.workflow.api import BuildResult
 
 DEFAULT_SCREENSHOTS, MOST_SCREENSHOTS = 6, 50
 DEFAULT_PAGES = 3  # of a template
@@ -234,7 +234,7 @@ def _dry_run(invocation: Invocation, config: Config, allow_empty: bool) -> ExitC
 
     planned = plan(config, requires_pages=not allow_empty)
     if invocation.format == "json":
-        print_json(_plan_record(planned))
+        print_json({"dry_run": True, "built": _reason_records(planned.reasons), "removed": planned.removed})
     else:
         _explain(invocation, planned.reasons)
         print_text(f"would build {len(planned.reasons):,}, remove {planned.removed:,}; nothing was written", invocation)
@@ -251,10 +251,6 @@ def _reason_records(reasons: dict[tuple[str, str], Reason]) -> list[dict[str, st
         {"level": level, "path": path, "reason": type(reason).__name__, "because": str(reason)}
         for (level, path), reason in reasons.items()
     ]
-
-
-def _plan_record(planned: Plan) -> dict[str, Any]:
-    return {"dry_run": True, "built": _reason_records(planned.reasons), "removed": planned.removed}
 
 
 def _record(result: BuildResult, crawl: CrawlResult | None, said: Sequence[Diagnostic]) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -99,14 +99,11 @@ def doctor(
 
 def _show_health(invocation: Invocation, reports: list[ServerHealth], diagnostics: list[Diagnostic]) -> None:
     if invocation.format == "json":
-        print_json({"servers": [_record(report) for report in reports], "diagnostics": diagnostic_records(diagnostics)})
+        servers = [{name: getattr(each, name) for name in ("server", "user", "file", "checks")} for each in reports]
+        print_json({"servers": servers, "diagnostics": diagnostic_records(diagnostics)})
         return
     print_diagnostics(diagnostics, invocation)
     for report in reports:
         outcome = "nothing wrong" if not report.diagnostics else f"{len(report.diagnostics):,} found"
         target = f"{report.server} ({printable(report.file)}, as {printable(report.user)})"
         print_text(f"{target}: {report.checks} checks, {outcome}", invocation)
-
-
-def _record(report: ServerHealth) -> dict[str, Any]:
-    return {"server": report.server, "user": report.user, "file": report.file, "checks": report.checks}

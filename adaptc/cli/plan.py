@@ -168,13 +168,10 @@ def _plan_level(target: _Target, written: Mapping[str, str | None], keeps: Keeps
         print_json(own | _record(planned, config, tables))
     else:
         print_diagnostics(planned.diagnostics, invocation)
-        end = _missed(planned) if tables is None else _chosen(planned, target.result([name], tables))
+        missed = f"No level reaches the goals. Nearest is {planned.nearest.candidate}: {'; '.join(planned.misses)}."
+        end = [missed] if tables is None else _chosen(planned, target.result([name], tables))
         print_text("\n".join([_curve(planned.trials, planned.full, config), "", *end]), invocation)
     return ExitCode.DONE if tables is not None else ExitCode.WITH_ERRORS
-
-
-def _missed(planned: PlannedLevel) -> list[str]:
-    return [f"No level reaches the goals. Nearest is {planned.nearest.candidate}: {'; '.join(planned.misses)}."]
 
 
 def _chosen(planned: PlannedLevel, result: str) -> list[str]:

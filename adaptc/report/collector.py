@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from adaptc.compile.analyse.facts import Facts
+from adaptc.compile.engine.evidence.scripts_seen import loaded_files
 from adaptc.compile.engine.state.results import UnitResult
 from adaptc.compile.engine.state.state import State
+from adaptc.compile.engine.unit.choices import held_files
 from adaptc.config.rulebook import Level
 from adaptc.core import media
 from adaptc.core.model import Resource
@@ -38,6 +40,8 @@ class Collector:
     ) -> None:
         self.state, self.resources, self.hits = state, resources, hits
         self.levels = tuple(level.name for level in levels)
+        self.written_anew = frozenset(level.name for level in levels if level.promise == "article")
+        self.loaded = loaded_files(state)
         self.first = self.levels[0]
         self.weights = Weights(state, {path: resource.size for path, resource in resources.items()})
         self._known: dict[tuple[str, str, str], tuple[int, int, int, int, int]] = {}
@@ -109,8 +113,12 @@ class Collector:
         return weight
 
     def objects(self, result: UnitResult, level: str) -> set[str]:
-        """Return the embedded objects of a page at a level, each once, with what its sheets import and show."""
+        """Return the embedded objects of a page at a level, each once, with what its sheets import and show.
+
+        A page that a browser saw has what its scripts load, too, unless they wait.
+        """
         pending = list(result.embeds if result.embeds is not None else self.embeds(result.path))
+        pending += self._loaded_by_scripts(result)
         objects: set[str] = set()
         while pending:
             path = pending.pop()
@@ -120,3 +128,9 @@ class Collector:
                 backgrounds = self.weights.backgrounds(level, path)
                 pending.extend(self.facts(result.path).styling.loaded(path, backgrounds) if backgrounds else ())
         return objects
+
+    def _loaded_by_scripts(self, result: UnitResult) -> set[str]:
+        """Return the files of the site that no markup names, and that the scripts of a page load by themselves."""
+        if result.level in self.written_anew or result.path not in self.loaded:
+            return set()
+        return {*self.loaded[result.path]} - {*self.embeds(result.path)} - held_files(result)

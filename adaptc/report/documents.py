@@ -79,7 +79,8 @@ class DocumentWriter:
         self.state.set_meta("docroot", os.path.abspath(self.spec.docroot))
         self.state.set_meta("unbuilt", self.report.unbuilt)
         diagnostics = self._diagnostics(stored)
-        return _without_pictures(figures, diagnostics), diagnostics
+        counted = diagnostic_figures(diagnostics)
+        return dataclasses.replace(figures, screenshots=(), diagnostics=counted), diagnostics
 
     def _figures_and_diagnostics(self) -> tuple[SiteFigures, tuple[Diagnostic, ...]]:
         try:
@@ -243,10 +244,6 @@ class DocumentWriter:
         shots, diagnostics = take_screenshots(trees, pages, self.progress)
         self.report.load_diagnostics.extend(diagnostics)
         return shots
-
-
-def _without_pictures(figures: SiteFigures, diagnostics: tuple[Diagnostic, ...]) -> SiteFigures:
-    return dataclasses.replace(figures, screenshots=(), diagnostics=diagnostic_figures(diagnostics))
 
 
 # Characters that are written to a file at once: a template yields a piece for each expression

@@ -193,6 +193,10 @@ class DiagnosticFigures:
     count: int
     samples: tuple[Diagnostic, ...] = ()
 
+    def gravity(self) -> tuple[int, int, str]:
+        """Return the key by which the gravest and most frequent come first."""
+        return (list(Severity).index(self.severity), -self.count, self.id)
+
 
 SAMPLES = 200
 

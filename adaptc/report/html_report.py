@@ -96,7 +96,7 @@ def stream_report(
         bars=bars_by_type(figures.levels),
         plots=plot_pages(ledger.page_points(), levels),
         shades=shade_labels(),
-        diagnostics=sorted(figures.diagnostics, key=_diagnostic_order),
+        diagnostics=sorted(figures.diagnostics, key=DiagnosticFigures.gravity),
         row_json=_joined(table.rows),
         heads_json=_json(_heads(figures, table, shown)),
         table_json=_json([table.words, table.actions]),
@@ -245,10 +245,6 @@ def severity_counts(diagnostics: Iterable[DiagnosticFigures]) -> list[tuple[str,
     for kind in diagnostics:
         counts[kind.severity] += kind.count
     return [(severity.value, count) for severity, count in counts.items() if count]
-
-
-def _diagnostic_order(kind: DiagnosticFigures) -> tuple[int, int, str]:
-    return (SEVERITIES.index(kind.severity), -kind.count, kind.id)
 
 
 # ---- the name of the site

@@ -14,6 +14,7 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from adaptc.compile.engine.state.state import State
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, Action, is_dictionary_coding
-from adaptc.core.values import dataclass
+from adaptc.core.values import astuple, dataclass
 from adaptc.report.figures import CodingFigures, PageFigures, TypeFigures
 
 SCHEMA = 2
@@ -142,7 +143,7 @@ class Ledger:
 
     def add_page(self, page: PageFigures, objects: Iterable[str], *, is_built: bool) -> None:
         """Add a page at a level and what it embeds; one that the level does not have is served in another version."""
-        actions, demoted = self._number([_fields(action) for action in page.actions]), self._number(page.demoted)
+        actions, demoted = self._number([astuple(action) for action in page.actions]), self._number(page.demoted)
         embedded = self._number(sorted(objects))
         costs = (page.requests, page.identity_bytes, page.transfer_bytes, page.page_bytes, page.page_transfer)
         row = (os.fsencode(page.path), page.level, is_built, *costs, actions, demoted, page.views, embedded)
@@ -206,7 +207,7 @@ class Ledger:
     def _coding_figures(self) -> dict[str, tuple[CodingFigures, ...]]:
         sums = ", ".join(f'COUNT("{coding}"), SUM("{coding}")' for coding in _CODINGS)
         rows = self.db.execute(f"SELECT level, {sums} FROM files GROUP BY level")
-        return {level: tuple(sorted(_codings_of(amounts), key=lambda each: each.coding)) for level, *amounts in rows}
+        return {level: tuple(sorted(_codings_of(amounts), key=attrgetter("coding"))) for level, *amounts in rows}
 
     def embedding(self, *, weighs_views: bool) -> Iterator[tuple[str, tuple[str, ...], int]]:
         """Yield a level, files that pages of it embed, and how many pages or views of them embed just these."""
@@ -304,10 +305,6 @@ def _shared_actions(lists: Mapping[int, Sequence[Any]]) -> dict[int, tuple[Actio
         return action
 
     return {number: tuple(action_of(item) for item in items if type(item) is list) for number, items in lists.items()}
-
-
-def _fields(action: Action) -> tuple[Any, ...]:
-    return (action.pass_name, action.verb, action.subject, action.reason, action.count)
 
 
 def _places(row: Sequence[Any]) -> str:

@@ -81,7 +81,7 @@ def render_summary(figures: SiteFigures, width: int = 80, colour: bool = False, 
         _dictionary_lines(figures),
         _traffic_lines(figures),
         _browser_lines(figures),
-        _proof_lines(figures),
+        [] if figures.proof is None else [proof_sentence(figures.proof)],
         _diagnostic_lines(figures.diagnostics, paint),
         _pointers(figures, printable(output)),
     ]
@@ -201,12 +201,8 @@ def _browser_lines(figures: SiteFigures) -> list[str]:
     return [f"A browser looked at {seen}. {others}"]
 
 
-def _proof_lines(figures: SiteFigures) -> list[str]:
-    return [] if figures.proof is None else [proof_sentence(figures.proof)]
-
-
 def _diagnostic_lines(diagnostics: Sequence[DiagnosticFigures], paint: Paint) -> list[str]:
-    ordered = sorted(diagnostics, key=lambda kind: (list(Severity).index(kind.severity), -kind.count, kind.id))
+    ordered = sorted(diagnostics, key=DiagnosticFigures.gravity)
     if not ordered:
         return ["No diagnostics."]
     grave = [kind for kind in ordered if kind.severity is not Severity.NOTE]

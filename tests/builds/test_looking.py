@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.samples.material import BUNDLE, BUNDLE_PATH, material_page
+from tests.samples.material import BUNDLE, BUNDLE_PATH, LINKS, material_page
 from tests.sites.built import BuiltSite
 
 import adaptc
@@ -212,12 +213,43 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
 def test_pages_of_material_are_the_same_with_what_stands_in_for_their_bundle(chromium: str, tmp_path: Path) -> None:
     pages = {"index.html": material_page(), "more.html": material_page("<p id=more></p>")}
     pages["more.html"] = pages["more.html"].replace("</body>", "<script>more.textContent = 'More'</script></body>")
+    few = "<p>".join(
+        ("<div style='margin-bottom:-40px'>", *LINKS.split("<p>")[51:63], "</div>")
+    )  # lower than its content
+    pages["few.html"] = material_page().replace(LINKS, few)
     site = site_of(tmp_path, pages).write({BUNDLE_PATH: BUNDLE})
     look(site)
     assert {path: seen.is_same_without_scripts for path, seen in evidence(site).items()} == {
+        "few.html": True,
         "index.html": True,
         "more.html": False,
     }
+
+
+LATE = """<script type=module>addEventListener("load", () => setTimeout(async () => {
+  const { name } = await import("./late.js"); await fetch(name) }));
+document.querySelector("h1").onmouseenter = () => import("./hovered.js")</script>"""
+
+
+@pytest.mark.chromium
+def test_what_scripts_load_by_themselves_counts_with_the_page(chromium: str, tmp_path: Path) -> None:
+    """A module and data, but not what a visitor has to ask for; a level that is written anew has no scripts."""
+    site = site_of(tmp_path, {"index.html": LATE, "plain.html": ""})
+    site.write({"late.js": 'export const name = "data.json"', "data.json": "[1, 2]", "hovered.js": "f()"})
+    site.write({"plain.html": PAGE.format("<p>Words of a page without scripts.")})
+    look(site, build__levels=("full", "lossless", "text"))
+    assert evidence(site)["index.html"].loaded == ("data.json", "late.js")
+    rows = {row["path"]: row for row in json.loads((site.output / "manifest.json").read_bytes())["resources"]}
+    full, lossless, text = (rows["index.html"]["levels"][name]["page"] for name in ("full", "lossless", "text"))
+    plain = rows["plain.html"]["levels"]["full"]["page"]
+    assert (plain["requests"], full["requests"], text["requests"]) == (2, 4, 1)
+    assert lossless["requests"] == 3  # its sheet is in the page
+    own = len((site.docroot / "index.html").read_bytes()) - len((site.docroot / "plain.html").read_bytes())
+    late = sum((site.docroot / name).stat().st_size for name in ("late.js", "data.json"))
+    assert full["bytes"] == plain["bytes"] + own + late
+    look(site, build__levels=("full", "lossless", "text"), browser__pages=0)
+    rows = {row["path"]: row for row in json.loads((site.output / "manifest.json").read_bytes())["resources"]}
+    assert rows["index.html"]["levels"]["full"]["page"]["requests"] == 2
 
 
 @pytest.mark.chromium

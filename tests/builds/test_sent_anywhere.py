@@ -20,7 +20,7 @@ from adaptc.site.docroot import load_site
 from adaptc.site.header_rules import PageHeaders
 from adaptc.site.host_files import host_rules
 
-LEVELS = ("full", "lossless", "moderate", "web", "unhydrated", "extreme", "text", "halfres", "bundle")
+LEVELS = ("full", "lossless", "moderate", "web", "deferred", "unhydrated", "extreme", "text", "halfres", "bundle")
 SHEET = """@import "more.css"; body { font-family: F } .bg { background: url(../img/b.jpg?v=1) }"""
 MORE = "@font-face { font-family: F; src: url(f.ttf) } .more { background: url(/img/b.jpg) }"
 PAGE = """<!DOCTYPE html><html lang=en><head><meta charset=utf-8><title>Not found</title>

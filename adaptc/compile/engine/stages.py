@@ -133,7 +133,7 @@ def _look_stage(build: Build) -> LookStage | None:
     count = build.spec.config.browser.pages
     if not count:
         build.state.set_meta(LOOKING, None)
-        store_scripts_seen(build.state, ())
+        store_scripts_seen(build.state, (), {})
         return None
     from adaptc.compile.engine.evidence.page_templates import Templates, find_skeletons
     from adaptc.compile.engine.evidence.stage import LookStage
@@ -197,7 +197,7 @@ def _look(build: Build) -> None:
     evidence = build.looking.run(build.progress, build.publisher.check)
     build.decisions = dataclasses.replace(build.decisions, evidence=evidence)
     build.state.begin()
-    build.looking.record(build.report)
+    build.looking.record(build.report, evidence)
     _adopt(build)
 
 

@@ -160,6 +160,7 @@ class Likeness:
         )
         self._widths = tuple(map(_common_width, zip(*(evidence.widths for evidence, _ in seen), strict=True)))
         self._is_same = all(evidence.is_same_without_scripts for evidence, _ in seen)
+        self._loaded = tuple(sorted(frozenset.intersection(*(frozenset(evidence.loaded) for evidence, _ in seen))))
 
     def evidence_for(self, images: ImagePlaces) -> PageEvidence:
         """Return the evidence for another page of the template, with its images."""
@@ -173,7 +174,7 @@ class Likeness:
             )
             for number, width in enumerate(self._widths)
         )
-        return PageEvidence(tuple(widths), None, self._is_same)
+        return PageEvidence(tuple(widths), None, self._is_same, self._loaded)
 
     def _image(self, path: str, places: frozenset[str], number: int) -> ImageSeen:
         """Return an image at one of the widths; without a size where another page may show it at another one."""

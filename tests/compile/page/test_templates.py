@@ -132,6 +132,11 @@ def test_a_page_is_the_same_without_scripts_if_all_are(one: bool, other: bool, i
     assert infer({"<p>": seen(is_same=one), "<i>": seen(is_same=other)}, "").is_same_without_scripts is inferred
 
 
+def test_a_page_loads_what_all_pages_load() -> None:
+    one, other = (replace(seen(), loaded=tuple(names)) for names in ("abc", "bcd"))
+    assert infer({"<p>": one, "<i>": other}, "").loaded == ("b", "c")
+
+
 def test_the_size_of_a_file_that_all_pages_show_in_its_place_is_the_largest() -> None:
     pages = {LOGO: seen(ImageSeen("logo.png", 40, 20)), LOGO + "<p>": seen(ImageSeen("logo.png", 50, 25))}
     assert images(infer(pages, LOGO + "<i>")) == [("logo.png", 50, 25)]

@@ -1,8 +1,8 @@
-"""How much of a site's scripts ran on the pages at which a browser looked, in the state of a build."""
+"""What a browser saw of a site's scripts, in the state of a build: how much of them ran, and what they loaded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from adaptc.compile.engine.state.state import State
@@ -11,8 +11,8 @@ from adaptc.core.values import astuple, dataclass
 if TYPE_CHECKING:
     from adaptc.browser.script_coverage import ScriptCoverage
 
-# The key of the state
-_SCRIPTS = "scripts seen"
+# The keys of the state
+_SCRIPTS, _LOADED = "scripts seen", "loaded by scripts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,10 @@ class ScriptSeen:
         return self.ran / self.size if self.size else 1.0
 
 
-def store_scripts_seen(state: State, pages: Iterable[Iterable[ScriptCoverage]]) -> None:
-    """Store what ran on each page."""
+def store_scripts_seen(
+    state: State, pages: Iterable[Iterable[ScriptCoverage]], loaded: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Store what ran on each page, and which files each loads by itself: mostly the same as others of its template."""
     seen: dict[str, ScriptSeen] = {}
     for page in pages:
         for each in page:
@@ -43,8 +45,17 @@ def store_scripts_seen(state: State, pages: Iterable[Iterable[ScriptCoverage]]) 
                 each.path, max(known.size, each.size), max(known.ran, each.ran), known.pages + 1
             )
     state.set_meta(_SCRIPTS, [astuple(seen[path]) for path in sorted(seen)] or None)
+    by_files: dict[tuple[str, ...], list[str]] = {}
+    for path, files in sorted(loaded.items()):
+        by_files.setdefault(files, []).append(path)
+    state.set_meta(_LOADED, [item for item in by_files.items() if item[0]] or None)
 
 
 def scripts_seen(state: State) -> dict[str, ScriptSeen]:
     """Return what the last build stored, by path."""
     return {row[0]: ScriptSeen(*row) for row in state.meta(_SCRIPTS) or []}
+
+
+def loaded_files(state: State) -> dict[str, tuple[str, ...]]:
+    """Return the scripts and data that pages load by themselves, by page."""
+    return {path: tuple(files) for files, pages in state.meta(_LOADED) or [] for path in pages}

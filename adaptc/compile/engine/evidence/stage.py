@@ -6,7 +6,7 @@ import asyncio
 import re
 import subprocess
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from adaptc.browser import find_chromium, names_tried
@@ -60,10 +60,7 @@ class LookRecords:
     def __init__(self, store: Store, site: Site, recipe: str) -> None:
         self.store, self.site, self.recipe = store, site, recipe
         self.page_evidence = PageEvidenceStore(store)
-        self.path_of = cache(self._path_of)
-
-    def _path_of(self, url: str) -> str | None:
-        return file_at(self.site, url)
+        self.path_of = cache(partial(file_at, site))
 
     def known(self, path: str) -> Outcome | None:
         """Return the outcome of the last look at a page, if it would have the same now."""
@@ -203,8 +200,8 @@ class LookStage:
     def _note_failure(self, reason: BrowserError) -> None:
         self.diagnostics.append(diagnose("browser-failed", program=self.program, reason=reason, loss=_LOSS))
 
-    def record(self, report: BuildReport) -> None:
-        """Record the diagnostics in the state (``looking_diagnostics``), and what scripts ran.
+    def record(self, report: BuildReport, evidence: Mapping[str, EvidenceKey]) -> None:
+        """Record the diagnostics in the state (``looking_diagnostics``), what scripts ran, and what pages load by them.
 
         A browser that failed is tried again, and so are looks that may have lacked time.
         """
@@ -215,7 +212,9 @@ class LookStage:
             if outcome.key is None
         ]
         self.state.set_meta(LOOKING, pack_diagnostics((*self.diagnostics, *unseen)) or None)
-        store_scripts_seen(self.state, (outcome.scripts for outcome in self.outcomes.values()))
+        store, scripts = self._records, (outcome.scripts for outcome in self.outcomes.values())
+        loaded = {path: store.page_evidence.read(each.key).loaded for path, each in evidence.items()} if store else {}
+        store_scripts_seen(self.state, scripts, loaded)
 
 
 def major_version(program: str) -> str:

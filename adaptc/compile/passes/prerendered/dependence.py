@@ -112,7 +112,7 @@ def _loaded_scripts(hydration: Hydration, page: PageContext, view: View) -> Iter
 
 
 def held_imports(hydration: Hydration, page: PageContext, view: View) -> list[str]:
-    """Return the scripts that a browser saw the page load, without those that run in any case, or that these load."""
+    """Return what a browser saw the page load by its scripts, without what runs in any case, or that this loads."""
     if page.evidence is None:
         return []
     running, own = list[ScriptFacts](), set[str | None]()
@@ -122,7 +122,7 @@ def held_imports(hydration: Hydration, page: PageContext, view: View) -> list[st
             running.append(view.facts(SCRIPT, source))
             base = page.base if path is None else view.url_of(path)
             own.update((path, *_imported_modules(view.facts(_MODULE, source), base, view)))
-    loaded = (path for path in page.evidence.scripts if path not in own)
+    loaded = (path for path in page.evidence.loaded if path not in own)
     return [path for path in loaded if not any(facts.names_file(path, page.root) for facts in running)]
 
 
