@@ -29,7 +29,7 @@ __all__ = ["HIDING", "Cascade", "PageMatches", "inline_declarations", "is_hiding
 
 # Far enough to be out of the window
 _FAR_AWAY = re.compile(r"-(?:(?:[2-9]\d\d|\d{4,5})px|\d{2,4}r?em|1\d\d(?:%|vw))$")
-# Property -> the values that hide an element; the last three move it out of the window
+# Property -> the values that hide an element; the last four move it out of the window
 HIDING = {
     "display": re.compile(r"none$"),
     "visibility": re.compile(r"(?:hidden|collapse)$"),
@@ -42,6 +42,7 @@ HIDING = {
     ),
     "left": _FAR_AWAY,
     "right": _FAR_AWAY,
+    "margin-left": _FAR_AWAY,
 }
 
 

@@ -26,6 +26,7 @@ _SERVICES = re.compile(
     r"\b(?:facebook|twitter|twittear|tweet|linkedin|google ?\+|pinterest|reddit|whatsapp|tumblr|men[eé]ame)\b", re.I
 )
 _LONGEST_SHARE, _STOP = 60, ". "  # characters, and what ends a sentence
+_OPENED, _FIELDS = frozenset({"dropdown", "menu"}), "form, input, select, textarea"
 _TOOL_BOXES = frozenset({"div", "ul", "span", "p", "section", "aside", "li"})
 _NOT_TOOLS = (
     "h1, h2, h3, h4, h5, h6, table, article, blockquote, pre, form, input, select, textarea, iframe, video, img[alt]"
@@ -110,12 +111,19 @@ def skip_links(body: Element) -> Iterator[Element]:
 def is_idle_tools(element: Element) -> bool:
     """Whether an element is a row of tools without links that lead anywhere: to share, to enlarge the text.
 
-    It is called so, or all it says is where it would share the page, and how many did.
+    It is called so, or all it says is where it would share the page, and how many did. So is a menu that only opens by
+    a script, and leads nowhere.
     """
+    if element.tag in _TOOL_BOXES and _OPENED.issubset(class_words(element)):
+        return element.select_one(_FIELDS) is None and element.select_one("a, button") is not None and _is_idle(element)
     if element.tag not in _TOOL_BOXES or (_TOOLS.isdisjoint(class_words(element)) and not _would_share(element)):
         return False
     if element.select_one(_NOT_TOOLS) is not None or len("".join(element.text.split())) > _LONGEST_TOOLS:
         return False
+    return _is_idle(element)
+
+
+def _is_idle(element: Element) -> bool:
     return not any(is_followable(each.attr("href")) for each in element.select("a[href]"))
 
 

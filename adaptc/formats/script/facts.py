@@ -88,7 +88,10 @@ def script_facts(text: str) -> ScriptFacts:
         reads_text(script),
         selects_other_scripts(script),
         writes_document(script),
-        _WRITES_BASE.search(text) is not None,
+        any(
+            "createHTMLDocument(" not in text[max(0, m.start() - _NEAR) : m.start()]
+            for m in _WRITES_BASE.finditer(text)
+        ),
         looks_for_style_sheets(script),
         touches_addresses(script),
         _reads_backgrounds(script),
@@ -108,7 +111,9 @@ def script_facts(text: str) -> ScriptFacts:
 
 SCRIPT = FactKind("script", script_facts, ScriptFacts())
 
-# Where a script writes the base, nobody knows what addresses lead to
+# Where a script writes the base, nobody knows what addresses lead to; that of another document, which jQuery makes to
+# parse markup in, is none of the page
+_NEAR = 300  # characters
 _WRITES_BASE = re.compile(r"""<base\b|createElement\(\s*["'`]base["'`]""", re.IGNORECASE)
 
 # style.backgroundImage = "...", css("background-image", "..."), {backgroundImage: "..."}, "background-image:url(...)"

@@ -305,7 +305,6 @@ def test_a_link_to_skip_the_menu_may_go_where_no_main_content_stands_out() -> No
         ("Your town <input name=t><input name=u>", "Your town"),
         ("<table><tr><td>Town<td><input name=t><tr><td>Post<td><input name=p></table>", "Town"),
         ("<input type=checkbox name=t> I agree<input name=u>", "I agree"),
-        ("<input name=t title='Search the site'>", "Search the site"),
         ("<h2>Go</h2><input name=t><button>Find</button>", "Find"),
         ("<input name=t value='Search here'><input name=u>", "Search here"),
         ("<input name=town><input name=u>", "town"),
@@ -548,3 +547,28 @@ def test_a_page_without_a_title_has_that_of_its_heading() -> None:
     page = compose(f"<!DOCTYPE html><body><h1>The <b>quay</b></h1><p>{WORDS}</p>", url_path="/p.html")
     assert isinstance(page, ComposedPage)
     assert "<title>The quay</title>" in page.text
+
+
+def test_a_menu_that_a_script_would_open_stays_only_where_it_leads_somewhere() -> None:
+    menu = "<div class=dropdown-menu><h6>{0}</h6><a href=#>Alert</a><a href={1}>All</a></div>"
+    written = body_of(f"<h1>Board</h1><p>{WORDS}</p>{menu.format('Alerts', '#')}{menu.format('Messages', 'all.html')}")
+    assert "Alerts" not in written and "Messages" in written and "href=all.html" in written
+
+
+def test_the_foot_of_a_table_is_below_it() -> None:
+    written = body_of(
+        "<h1>T</h1><table><thead><tr><th>Name<th>Age<tfoot><tr><td>Mean<td>40<tbody><tr><td>Ada<td>36</table>"
+    )
+    assert sorted(("Name", "Ada", "Mean"), key=written.index) == ["Name", "Ada", "Mean"]
+
+
+def test_a_tooltip_out_of_the_window_stays_hidden() -> None:
+    sheet = ".tip span{position:absolute;margin-left:-999em}.tip:hover span{margin-left:0}"
+    written = body_of(f"<h1>T</h1><p>{WORDS} <a class=tip href=f>Font()<span>makes a font</span></a></p>", sheet)
+    assert "<span hidden>makes a font</span>" in written
+    assert "hidden" not in body_of(f"<h1>T</h1><p>{WORDS} <a class=tip href=f>Font()<span>x y</span></a></p>")
+
+
+def test_a_heading_with_its_number_is_the_title() -> None:
+    written = body_of(f"<h2>3. Kicking off</h2><p>{WORDS}</p>", title="Kicking off \u2014 manual")
+    assert written.startswith("<main><h1>3. Kicking off</h1>")

@@ -313,3 +313,8 @@ def test_a_licence_comes_with_the_sheet():
 def test_where_a_script_writes_the_base_no_address_is_known(written):
     head = f"<script>{written}</script>{HEAD}"
     assert "<style" not in inlined(head=head) and "<link rel=stylesheet" in inlined(head=head)
+
+
+def test_the_base_of_another_document_is_not_that_of_the_page():
+    written = '(r=(t=E.implementation.createHTMLDocument("")).createElement("base")).href=E.location.href'
+    assert "<style" in inlined(head=f"<script>{written}</script>{HEAD}")

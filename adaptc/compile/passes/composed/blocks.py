@@ -356,7 +356,8 @@ def _cell(flow: Flow, cell: Element) -> tuple[str, bool]:
 
 def table_rows(table: Element) -> Iterator[list[Element]]:
     """Yield the cells of each row, without those of tables inside."""
-    for child in _child_elements(table):
+    # a foot is shown below, wherever it is written
+    for child in sorted(_child_elements(table), key=lambda each: each.tag == "tfoot"):
         if child.tag in _SECTIONS:
             yield from (_cells(row) for row in _child_elements(child) if row.tag == "tr")
         elif child.tag == "tr":

@@ -25,7 +25,8 @@ _COLOURS = frozenset({"color", "background-color", "background"})
 _VARIABLE = re.compile(r"var\(\s*(--[\w-]+)\s*(?:,\s*([^()]+))?\)$")
 _ROOTS = frozenset({":root", "html", "body", "*", ":host", ""})
 _MOST_VARIABLES = 4  # that refer to each other
-_PROPERTIES = frozenset({"display", "float", "visibility", "height", "max-height", "flex-direction"})
+_MOVED = ("left", "margin-left")  # out of the window
+_PROPERTIES = frozenset({"display", "float", "visibility", "height", "max-height", "flex-direction", *_MOVED})
 _STRUCK = frozenset({"text-decoration", "text-decoration-line"})
 _INLINE = frozenset({"", "inline", "contents", "none", "revert", "initial", "unset", "inherit"})
 _BOX_INLINE = "inline-block"
@@ -60,12 +61,10 @@ class Layout:
 
         The words of a tooltip within a line of text are hidden, too, until a reader points at it.
         """
-        for element, widths in self._hidden.items():
-            if (
-                len(widths) == len(VIEWPORTS)
-                and element.tag in _PHRASES
-                and element.closest("a, p, li, label") is not None
-            ):
+        hidden = (each for each, widths in self._hidden.items() if len(widths) == len(VIEWPORTS))
+        moved = (each for each in self._cascade.hidden_by(*_MOVED) if self._is_shown_by_state(each, _MOVED))
+        for element in (*hidden, *moved):
+            if element.tag in _PHRASES and element.closest("a, p, li, label") is not None:
                 yield element
         for element in self.unseen():
             if element.closest(_LIVE) is not None and not _has_controls(element) and not self._is_named(element):
@@ -81,8 +80,8 @@ class Layout:
         """Return what asks for consent to what a page without scripts does not do."""
         return consent_bars(Cascade(self._tree, self.sheets))
 
-    def _is_shown_by_state(self, element: Element) -> bool:
-        return any(self._cascade.is_shown_by_state(element, name) for name in ("display", "visibility"))
+    def _is_shown_by_state(self, element: Element, names: Sequence[str] = ("display", "visibility")) -> bool:
+        return any(self._cascade.is_shown_by_state(element, name) for name in names)
 
     def _is_named(self, element: Element) -> bool:
         """Whether the page names an element's id elsewhere; ids that are there twice, as in two forms, name nothing."""

@@ -80,6 +80,7 @@ _LONGEST_FOOT = 0.4  # of the page's text
 _ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
 _HEADINGS = re.compile(r"<h[1-6][^>]*>(.*?)</h")
 _TAG = re.compile(r"<[^>]*>")
+_NUMBER = re.compile(r"\A[\d.]+\s+")  # of a chapter
 _CONTROL = re.compile(r"<(?:input|select|textarea|button)\b")
 _SEARCH = "input[type=search i], input[name=q i], input[name=s i], input[name*=search i], input[name*=query i]"
 
@@ -442,7 +443,8 @@ class _Reader:
         whole = text_markup(page_title(self.tree))
         match = _HEADINGS.search(main)
         heading = fold_space(_TAG.sub("", match[1])) if match else ""
-        has_heading = "<h1" in main or (bool(heading) and heading in (title, *title_parts(whole)))
+        said = {heading, _NUMBER.sub("", heading)} - {""}
+        has_heading = "<h1" in main or not said.isdisjoint((title, *title_parts(whole)))
         return f"<h1>{title}</h1>" if title and not has_heading else ""
 
 
