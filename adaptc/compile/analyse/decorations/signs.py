@@ -89,14 +89,8 @@ def silhouette(case: Case) -> str | None:
     return _if(is_shape and is_large, "a large shape in one colour")
 
 
-@_sign
-def photo(case: Case) -> str | None:
-    return _if(case.looks_like_photo() and not case.is_background(), "looks like a photograph")
-
-
-@_sign
-def animated(case: Case) -> str | None:
-    return _if(case.image and case.image.frames > 1, "animated")
+SIGNS["photo"] = lambda case: _if(case.looks_like_photo() and not case.is_background(), "looks like a photograph")
+SIGNS["animated"] = lambda case: _if(case.image and case.image.frames > 1, "animated")
 
 
 # ---- the site
@@ -220,7 +214,7 @@ _use_sign("enlarges", "links to a picture", lambda use: use.link == "image")
 _use_sign(
     "linked_with_text",
     "next to the text of its link",
-    lambda use: use.link in ("page", "home", "outside", "button") and not use.alone_in_link,
+    lambda use: use.link not in ("", "image") and not use.alone_in_link,
     markup_only=True,
 )
 _use_sign("alone_in_cell", "only content of a table cell", lambda use: use.in_cell and use.alone, markup_only=True)

@@ -323,3 +323,12 @@ def test_drawings_with_an_empty_alt_next_to_their_headings_are_decoration() -> N
     files: dict[str, str | bytes] = {f"{name}.png": flat(120, 100) for name in "abc"}
     html = f"{ARTICLE}<div>{''.join(map(card.format, 'abc'))}</div>"
     assert set(labels({**pages(""), "page0.html": html, **files}).values()) == {"decoration"}
+
+
+@pytest.mark.parametrize(("target", "label"), [("#", "decoration"), ("#more", "decoration"), ("mark.svg", "content")])
+def test_an_icon_before_the_text_of_a_link_goes_wherever_the_link_leads_but_to_a_picture(
+    target: str, label: str
+) -> None:
+    markup = f"<header><a href={target}><img src=icons/acme.svg width=36 height=36> Acme</a></header>"
+    files: dict[str, str | bytes] = {"icons/acme.svg": b"<svg/>", "mark.svg": b"<svg/>"}
+    assert labels({"index.html": f"<h1>Title</h1>{markup}{ARTICLE}", **files}) == {"icons/acme.svg": label}
