@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from adaptc.cli.command import ExitCode, Invocation, command
-from adaptc.cli.daemon_options import daemon_options, existing_output, owned, say, serve_metrics, settings_table
+from adaptc.cli.daemon_options import daemon_options, existing_output, owned, say, serve_metrics
 from adaptc.cli.render import print_json, print_text, table
 from adaptc.core.diagnostics import UsageError
 
@@ -47,7 +47,7 @@ def classify(
     from adaptc.daemons.classify.settings import CHECKS, ClassifySettings
 
     config = invocation.load({"output": output})
-    settings = read_settings(ClassifySettings, CHECKS, settings_table(config, "classify"), assignments)
+    settings = read_settings(ClassifySettings, CHECKS, config.daemons.below("classify"), assignments)
     settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format,
                        shadow=shadow or settings.shadow)  # fmt: skip
     if not settings.logs:

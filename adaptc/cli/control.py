@@ -23,7 +23,6 @@ from adaptc.cli.daemon_options import (
     programs_of,
     say,
     serve_metrics,
-    settings_table,
     started_page,
 )
 from adaptc.cli.measured_cost import measured_cost
@@ -74,7 +73,7 @@ def control(
     from adaptc.serve.capacity.utilization import Cost
 
     config = invocation.load({"output": output})
-    settings, sites = read_control(settings_table(config, "control"), assignments)
+    settings, sites = read_control(config.daemons.below("control"), assignments)
     settings = replace(settings, logs=logs or settings.logs, log_format=log_format or settings.log_format,
                        shadow=shadow or settings.shadow)  # fmt: skip
     sites = sites or _only_site(config, settings, replay)

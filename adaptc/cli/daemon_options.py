@@ -16,7 +16,6 @@ from adaptc.core.diagnostics import UsageError, printable
 
 if TYPE_CHECKING:
     from adaptc.config.config import Config
-    from adaptc.config.toml import TomlSource
     from adaptc.daemons.guard import Guard
     from adaptc.daemons.mode import ModeSettings
     from adaptc.daemons.reporter import Reporter
@@ -50,11 +49,6 @@ def daemon_options(function: F) -> F:
     for option in reversed(options):
         function = option(function)
     return function
-
-
-def settings_table(config: Config, name: str) -> TomlSource:
-    """Return ``[daemons.NAME]``."""
-    return config.daemons.below(name)
 
 
 def existing_output(config: Config) -> Path:

@@ -19,7 +19,6 @@ from adaptc.cli.daemon_options import (
     owned,
     say,
     serve_metrics,
-    settings_table,
     started_page,
 )
 from adaptc.cli.render import show
@@ -58,7 +57,7 @@ def switch(
 
     config = invocation.load({"output": output})
     chosen = (*assignments, f"policy={policy}") if policy else assignments
-    settings = read_switch(settings_table(config, "switch"), chosen)
+    settings = read_switch(config.daemons.below("switch"), chosen)
     settings = replace(settings, shadow=shadow or settings.shadow)
     if replay:
         return _replay(invocation, settings, replay)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from adaptc.cli.command import Invocation, command
-from adaptc.cli.daemon_options import existing_output, output_option, settings_table
+from adaptc.cli.daemon_options import existing_output, output_option
 from adaptc.cli.render import print_text
 from adaptc.core.diagnostics import UsageError
 
@@ -83,7 +83,7 @@ def _flags(config: Config, daemon: str, folder: Path) -> tuple[list[Path], bool]
     from adaptc.daemons.switch.settings import read_switch
     from adaptc.serve.state_directory import read_knobs
 
-    table = settings_table(config, daemon)
+    table = config.daemons.below(daemon)
     if daemon == "switch":
         return [folder / "run"], read_switch(table).is_temporary
     if daemon == "control":

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import struct
 import time
 import urllib.error
 import urllib.request
@@ -193,8 +194,8 @@ def murmur2(data: bytes) -> int:
     mask, factor = 0xFFFFFFFF, 0x5BD1E995
     value = len(data) & mask
     whole = len(data) // 4 * 4
-    for start in range(0, whole, 4):
-        word = int.from_bytes(data[start : start + 4], "little") * factor & mask
+    for (word,) in struct.iter_unpack("<I", data[:whole]):
+        word = word * factor & mask
         word = (word ^ word >> 24) * factor & mask
         value = value * factor & mask ^ word
     if rest := data[whole:]:

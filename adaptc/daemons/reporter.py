@@ -77,7 +77,7 @@ class Reporter:
 
     def record_all(self, epoch: float, event: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Write a line of the audit for each record."""
-        self.attempt(lambda: self._audit.write_all(epoch, event, records))
+        self.attempt(lambda: self._audit.write(epoch, event, records))
 
     def status(self, epoch: float, interval: float, figures: Figures, **status: Any) -> None:
         """Publish the figures, and write the status when the last one is old."""
@@ -138,7 +138,7 @@ class Audit:
 
     path: Path | None
 
-    def write_all(self, at: float, event: str, records: Iterable[Mapping[str, Any]]) -> None:
+    def write(self, at: float, event: str, records: Iterable[Mapping[str, Any]]) -> None:
         """Append a line for each record: ``at`` in seconds since the epoch, what happened, and what it came from.
 
         Raises ``OSError``.

@@ -117,9 +117,12 @@ def force_level(run: RunDirectory, level: str, span: float, written: str) -> str
     ``written`` is the span for people. Raises ``UsageError`` for a level that there is not, or where no daemon would
     obey.
     """
+    from adaptc.daemons.classify.tables import empty
+
     if level == OFF:
         run.write(OFF, b"")
         run.reset()
+        empty(run)
         return "off: the server sends the original, until adaptc auto"
     if not 1 <= span <= LONGEST:
         raise UsageError("a level may be forced for a second to 30 days")

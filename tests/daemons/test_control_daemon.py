@@ -477,6 +477,8 @@ def test_a_server_that_is_full_all_at_once_gets_a_sample_before_its_time(tmp_pat
     assert bench.written() == {"full": 256}
     samples = []
     for quarter in range(1, 9):
+        with bench.log.open("a") as log:
+            log.write(line(200, 64_000) * 250)
         bench.cpu.share = 0.25  # all that there is in a quarter of a second
         bench.cpu.busy += bench.cpu.share
         bench.daemon.step(bench.now + quarter / 4, bench.now + quarter / 4)

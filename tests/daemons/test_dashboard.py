@@ -37,8 +37,8 @@ def run(tmp_path: Path) -> RunDirectory:
     made = RunDirectory.of(site.output)
     record = {"daemon": "control", "pid": 1, "at": time.time(), "interval": 60.0, "cpu": 0.62, "by": "cgroup"}
     made.write_json("control.json", {**record, "sites": {"shop": {"m": 1.25, "levels": SHARES}}})
-    entry = {"rule": "<b>over</b> the bound", "inputs": {"U": 0.9}}
-    Audit(made.path / "audit-control.jsonl").write_all(time.time(), "m 1.25", [entry])
+    decision = {"rule": "<b>over</b> the bound", "inputs": {"U": 0.9}}
+    Audit(made.path / "audit-control.jsonl").write(time.time(), "m 1.25", [decision])
     return made
 
 

@@ -24,6 +24,7 @@ from tests.waiting import PATIENCE, wait_until
 from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.core.diagnostics import Busy
+from adaptc.daemons.classify.tables import Table, write_markers, write_text
 from adaptc.daemons.guard import Guard, watch
 from adaptc.daemons.mode import FRESH, keep, kept
 from adaptc.daemons.reporter import Reporter
@@ -553,8 +554,13 @@ def test_the_kill_switch_needs_no_daemon(bench: Bench, capsys: pytest.CaptureFix
     output = ["-o", str(bench.output)]
     bench.let(0.95, 2)
     assert bench.run.flag.exists()
+    table = Table({"10.0.0.1": "poor"}, {})
+    write_text(bench.run, table)
+    write_markers(bench.run, table)
     assert run(["force", "off", *output]) == ExitCode.DONE
     assert not bench.run.flag.exists()
+    assert (bench.run.path / "classes.txt").read_bytes() == b""
+    assert not any((bench.run.path / "c/poor").iterdir())
     assert not bench.let(0.95, 5)
     assert run(["status", *output]) == ExitCode.DONE
     assert "off: the kill switch is pulled; adaptc auto ends it" in capsys.readouterr().out

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+from adaptc.core.diagnostics import UsageError
 from adaptc.core.values import dataclass
 from adaptc.daemons.classify.classifier import CLASSES, NORMAL, Classifier, Estimate
 from adaptc.daemons.classify.prefixes import Network, address_of
@@ -66,7 +67,7 @@ def table_of(classifier: Classifier) -> Table:
     return Table(clients, networks)
 
 
-class ToolMissing(Exception):
+class ToolMissing(UsageError):
     """A form of the table needs something that is not installed; the text says what."""
 
 
@@ -126,6 +127,13 @@ WRITERS: dict[str, Callable[[RunDirectory, Table], None]] = {
     "mmdb": write_mmdb,
     "markers": write_markers,
 }
+
+
+def empty(run: RunDirectory) -> None:
+    """Empty the tables that servers read at every request. Raises ``OSError``, ``ToolMissing``."""
+    for form, name in (("txt", "classes.txt"), ("markers", "c"), ("dbm", "classes.dbm")):
+        if (run.path / name).exists():
+            WRITERS[form](run, Table({}, {}))
 
 
 _MOST = 256

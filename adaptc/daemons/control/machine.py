@@ -226,7 +226,7 @@ class MachineState:
 
     ``utilization`` is that of the last sample, by site, ``source`` by what it is known. ``saturated`` counts samples in
     a row in which the server was full, ``held`` those to come in which m does not rise. ``backlog`` is work that waits
-    since others had the CPU, in seconds of it.
+    since others had the CPU, in seconds of it, ``starved`` for how many samples the server has had too little of it.
     """
 
     loops: Mapping[str, Loop]
@@ -239,6 +239,7 @@ class MachineState:
     saturated: int = 0
     held: int = 0
     backlog: float = 0.0
+    starved: int = 0
 
     def m(self, site: Site) -> float:
         """Return the m by which a site is served: with a guarantee, the higher of its own and the machine's."""
@@ -255,7 +256,8 @@ def step(
 
     Where nothing ``acts`` on m, the load is that of the full site, and m what the ladder would make of it at the bound.
     """
-    state = _learnt(machine, state, loads, busy)
+    asked, state = busy.growth * _usual(state), _learnt(machine, state, loads, busy)
+    state = replace(state, starved=_starved(machine, state, busy))
     (total, source), cost = _busy(machine, state, loads, busy), state.cost
     line = _line(machine, loads)
     if line > total:
@@ -264,36 +266,33 @@ def step(
     used = _divided(total, {name: load.utilization(cost) for name, load in loads.items()})
     least = {site.name: _least(machine, site, total, busy) for site in machine.sites}
     held = _HELD if busy.queued or busy.waiting else max(state.held - 1, 0)
-    state = replace(state, utilization=used, source=source, held=held, backlog=_backlog(machine, state, busy))
+    state = replace(state, utilization=used, source=source, held=held, backlog=_backlog(machine, state, busy, asked))
     if machine.tuning.follows_latency and busy.latency is not None:
         return _by_latency(machine, state, busy.latency, least)
     targets, loops = machine.targets(state.cost, loads, used), {}
     demands = {site.name: used[site.name] / max(site.ladder.share(state.m(site)), _LEAST) for site in machine.sites}
     if not acts:
-        return _in_shadow(machine, state, used, targets, least)
+        shares = {name: max(0.0, target) / max(used[name], _LEAST) for name, target in targets.items()}
+        return replace(state, loops=_loops_at(machine, shares, least))
     has_backlog = state.backlog > 0 and not busy.waiting
-    ends_of_gap = 0.0 if has_backlog else -math.inf, 0.0 if held else math.inf
+    lowest, highest = 0.0 if has_backlog else -math.inf, 0.0 if held else math.inf
     for site in machine.sites:
         gain = _gain(machine, state, site, used, targets[site.name])
         before = observed(state.loops[site.name], demands[site.name], total >= _SATURATED or has_backlog)
         ends = (least[site.name], site.ladder.most)
-        gap, share = _clipped(targets[site.name] - used[site.name], ends_of_gap), site.ladder.share(before.m)
-        loop, error = _advanced(machine, before, gap, gain, ends, share)
+        gap = min(max(targets[site.name] - used[site.name], lowest), highest)
+        loop, error = _advanced(machine, before, gap, gain, ends, site.ladder.share(before.m))
         demand = sum(demands[peer.name] for peer in machine.sites if rank(peer) == rank(site))
         m = _limited_by_curve(site.ladder, before.m, loop.m, error / max(demand, _LEAST))
         loops[site.name] = replace(loop, m=max(min(m, before.m) if held else m, least[site.name]))
-    loops, saturated = _relieved(machine, state, busy, loops)
+    loops, saturated = _relieved(machine, state, busy, asked, loops)
     gain = sum(site.ladder.gain(state.m(site), max(used[site.name], _LEAST)) for site in machine.sites)
     loop = observed(state.whole, sum(demands.values()), total >= _SATURATED or has_backlog)
     share = total / max(sum(demands.values()), _LEAST)
-    gap = _clipped(machine.tuning.bound - total, ends_of_gap)
+    gap = min(max(machine.tuning.bound - total, lowest), highest)
     whole, _ = _advanced(machine, loop, gap, gain, (0, machine.most), share)
     whole = replace(whole, m=min(whole.m, loop.m)) if held else whole
     return replace(state, loops=loops, whole=whole, saturated=saturated)
-
-
-def _clipped(value: float, ends: tuple[float, float]) -> float:
-    return min(max(value, ends[0]), ends[1])
 
 
 # A server that gets no CPU because others of its host have it uses little, which looks like room, and its requests
@@ -305,7 +304,7 @@ _STOLEN = 0.1  # a lesser share is what chance does to the measurement
 _BACKLOG_MOST = 5.0  # seconds
 
 
-def _backlog(machine: Machine, state: MachineState, busy: Busy) -> float:
+def _backlog(machine: Machine, state: MachineState, busy: Busy, asked: float) -> float:
     """Return the work that waits since others had the CPU: what came meanwhile, at the bound.
 
     A server above the bound owes nothing more: its m has to fall, whatever else it waits for.
@@ -317,7 +316,26 @@ def _backlog(machine: Machine, state: MachineState, busy: Busy) -> float:
     elif share >= (tuning.bound if is_robbed else _STILL_SATURATED):
         backlog = max(state.backlog - (share - tuning.bound) * tuning.period, 0.0)
     work = _work(machine.sites[0], state, busy.queue) * machine.sites[0].ladder.share(state.m(machine.sites[0]))
-    return 0.0 if work > tuning.period + 2 * backlog or (busy.growth * _usual(state) > _MUCH) else backlog
+    return 0.0 if work > tuning.period + 2 * backlog or asked > _MUCH or state.starved >= _LONG else backlog
+
+
+# Other work that comes and goes gives the server its CPU back in seconds. Where it has too little for longer, what it
+# gets is all that it has: U is then the share of the time in which it has work, and cheaper pages serve more people.
+_LONG = 20  # samples
+
+
+def _starved(machine: Machine, state: MachineState, busy: Busy) -> int:
+    """Return for how many samples the server has had work all the time, and not its CPU.
+
+    Once they are ``_LONG``, it need not be all the time: m has been lowered until it is not. A server that has done
+    nothing meanwhile has had none of its CPU where requests wait; where they do not, that tells nothing.
+    """
+    share, least = busy.share or 0.0, 0.0 if state.starved >= _LONG else _STILL_SATURATED
+    is_still = share + busy.stolen < _STOLEN
+    is_starved = busy.queued if is_still else busy.stolen > _STOLEN and share + busy.stolen >= least
+    if is_starved and share < machine.tuning.bound:
+        return min(state.starved + 1, 2 * _LONG)
+    return state.starved if is_still else max(state.starved - 1, 0)
 
 
 # Above this share the server is full, and nobody knows how much more is asked of it: an error that ends there would
@@ -348,28 +366,29 @@ def is_suddenly_full(
         return True
     if share < (_STILL_FULL if state.saturated else _SATURATED):
         return False
-    loop = state.loops[site.name]
-    if state.backlog and growth * _usual(state) <= _MUCH:
+    loop, asked = state.loops[site.name], growth * _usual(state)
+    if not _is_crowd(queue, asked) or (state.backlog and asked <= _MUCH):
         return False
-    is_still_full = state.saturated > 0 and _is_crowd(state, queue, growth)
-    if loop.samples < FEW:  # nobody knows yet what chance explains
-        return is_still_full
-    if (asked := growth * _usual(state)) > share:
+    if state.saturated or loop.samples < FEW:  # nobody knows yet what chance explains
+        return state.saturated > 0
+    if asked > share:
         share, elapsed = asked, GROWTH
     noise = loop.noise * site.ladder.share(state.m(site)) * machine.tuning.period / elapsed
-    return is_still_full or share - machine.tuning.bound > SIGMAS * math.sqrt(noise * machine.tuning.bound)
+    return share - machine.tuning.bound > SIGMAS * math.sqrt(noise * machine.tuning.bound)
 
 
 def _usual(state: MachineState) -> float:
     return state.lessons.smooth[-1] if state.lessons.smooth else 0.0
 
 
-def _is_crowd(state: MachineState, queue: float, growth: float) -> bool:
+def _is_crowd(queue: float, asked: float) -> bool:
     """Whether much more is asked of a full server than it can do; it is taken to be where the log does not tell."""
-    return queue >= _CROWD or not growth or growth * _usual(state) > _MUCH
+    return queue >= _CROWD or not asked or asked > _MUCH
 
 
-def _relieved(machine: Machine, state: MachineState, busy: Busy, loops: dict[str, Loop]) -> tuple[dict[str, Loop], int]:
+def _relieved(
+    machine: Machine, state: MachineState, busy: Busy, asked: float, loops: dict[str, Loop]
+) -> tuple[dict[str, Loop], int]:
     """Return the loops of a server that may be full, and for how many samples in a row it has been."""
     limit = _STILL_SATURATED if state.saturated else _SATURATED
     is_alone = len(machine.sites) == 1 and busy.is_own and not state.backlog
@@ -380,11 +399,10 @@ def _relieved(machine: Machine, state: MachineState, busy: Busy, loops: dict[str
     saturated = state.saturated + 1 if is_full and not is_explained else 2 * (is_full and is_lasting)
     certainty = saturated + (busy.is_full and saturated > 0)
     if certainty > 1:
-        work = _work(machine.sites[0], state, busy.queue) / machine.tuning.period
-        is_certain = certainty > 2 and _is_crowd(state, busy.queue, busy.growth)
-        loops = {
-            name: _cut(machine.sites[0], state.loops[name], loop, is_certain, work) for name, loop in loops.items()
-        }
+        (site,) = machine.sites
+        work, is_certain = _work(site, state, busy.queue) / machine.tuning.period, _is_crowd(busy.queue, asked)
+        cut = _cut(site, state.loops[site.name], loops[site.name], certainty > 2 and is_certain, work)
+        loops = {site.name: cut}
     return loops, saturated
 
 
@@ -431,6 +449,8 @@ def _busy(machine: Machine, state: MachineState, loads: Mapping[str, Load], busy
         total, source = busy.share, "server"
     elif busy.share is not None and busy.share < model:
         total, source = busy.share, "host"
+    if state.starved >= _LONG:
+        total, source = total + busy.stolen, "pending work"
     strained = machine.tuning.bound + machine.tuning.slack
     return (strained, busy.waiting) if busy.waiting and total < strained else (total, source)
 
@@ -467,18 +487,10 @@ def _least(machine: Machine, site: Site, total: float, busy: Busy) -> float:
     return 1.0 - tuning.reject_most
 
 
-def _in_shadow(
-    machine: Machine,
-    state: MachineState,
-    used: Mapping[str, float],
-    targets: Mapping[str, float],
-    least: Mapping[str, float],
-) -> MachineState:
-    loops = {}
-    for site in machine.sites:
-        share = max(0.0, targets[site.name]) / max(used[site.name], _LEAST)
-        loops[site.name] = Loop(min(max(site.ladder.m_of(share), least[site.name]), float(site.ladder.most)))
-    return replace(state, loops=loops)
+def _loops_at(machine: Machine, shares: Mapping[str, float], least: Mapping[str, float]) -> dict[str, Loop]:
+    """Return loops with the m at which each site costs its share of the full site."""
+    ms = {site.name: max(site.ladder.m_of(shares[site.name]), least[site.name]) for site in machine.sites}
+    return {site.name: Loop(min(ms[site.name], float(site.ladder.most))) for site in machine.sites}
 
 
 _GROWTH = 0.05
@@ -486,12 +498,9 @@ _GROWTH = 0.05
 
 def _by_latency(machine: Machine, state: MachineState, latency: float, least: Mapping[str, float]) -> MachineState:
     gradient, factor = state.gradient.after(latency, machine.tuning.tolerance)
-    loops = {}
-    for site in machine.sites:
-        share = site.ladder.share(state.loops[site.name].m) * factor
-        share += _GROWTH if factor == 1.0 and not state.held else 0.0
-        loops[site.name] = Loop(min(max(site.ladder.m_of(share), least[site.name]), float(site.ladder.most)))
-    return replace(state, loops=loops, gradient=gradient)
+    growth = _GROWTH if factor == 1.0 and not state.held else 0.0
+    shares = {site.name: site.ladder.share(state.loops[site.name].m) * factor + growth for site in machine.sites}
+    return replace(state, loops=_loops_at(machine, shares, least), gradient=gradient)
 
 
 def _gain(machine: Machine, state: MachineState, site: Site, used: Mapping[str, float], target: float) -> float:

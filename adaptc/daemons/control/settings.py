@@ -30,11 +30,14 @@ from adaptc.core.values import dataclass, field, replace
 from adaptc.daemons.control.bucket_ladder import ladder_from
 from adaptc.daemons.control.machine import Machine, Site, Tuning
 from adaptc.daemons.mode import MODE_CHECKS, ModeSettings
-from adaptc.daemons.sensors import LIMIT_SENSORS
+from adaptc.daemons.sensors import LIMIT_SENSORS, limits_of
 from adaptc.report.manifest import MANIFEST, read_manifest
 from adaptc.serve.capacity.rungs import Rung, ladder_of
 from adaptc.serve.capacity.utilization import BOUND, CapacityExceeded, Cost, Guarantee
 from adaptc.serve.state_directory import Knobs, read_knobs
+
+# A quarter of the queue of nginx and Apache (511): an event loop that has time accepts all that there are
+_LIMITS = {"listen_queue": 128.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ class ControlSettings(ModeSettings):
     reject_most: float = 0.5
     warm_up: float = 60.0
     line: float | None = None
-    limits: Mapping[str, float] = field(default_factory=lambda: limits_of({}))
+    limits: Mapping[str, float] = field(default_factory=lambda: limits_of(_LIMITS))
 
     def tuning(self) -> Tuning:
         """Return what the pure step takes."""
@@ -113,14 +116,7 @@ class ControlSettings(ModeSettings):
         )  # fmt: skip
 
 
-def limits_of(values: Mapping[str, Any]) -> dict[str, float]:
-    """Return the limits of the sensors that have one; here connections that wait count by default."""
-    return {sensor.name: values.get(sensor.name, _LIMITS.get(sensor.name, sensor.off)) for sensor in LIMIT_SENSORS}
-
-
 POLICIES = ("utilization", "gradient")
-# A quarter of the queue of nginx and Apache (511): an event loop that has time accepts all that there are
-_LIMITS = {"listen_queue": 128.0}
 
 
 CHECKS: Schema = {
@@ -147,7 +143,7 @@ CHECKS: Schema = {
 
 def _settings(**values: Any) -> ControlSettings:
     own = {key: value for key, value in values.items() if key in ControlSettings.__dataclass_fields__}
-    return ControlSettings(**own, limits=limits_of(values))
+    return ControlSettings(**own, limits=limits_of(_LIMITS | values))
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from adaptc.daemons.sensors.waiting import LISTEN_QUEUE, PRESSURE, LimitSensor
 
 # The sensors with a limit of their own, in the order of the documentation. CPU, connections and idle workers are the
 # inputs of the switching rules and belong to the panel.
 LIMIT_SENSORS: tuple[LimitSensor, ...] = (PRESSURE, LISTEN_QUEUE)
+
+
+def limits_of(values: Mapping[str, Any]) -> dict[str, float]:
+    """Return their limits, by name."""
+    return {sensor.name: values.get(sensor.name, sensor.off) for sensor in LIMIT_SENSORS}

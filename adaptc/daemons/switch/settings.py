@@ -10,7 +10,7 @@ from adaptc.config.schema import InvalidValue, Schema, duration, number, one_of,
 from adaptc.config.toml import TomlSource
 from adaptc.core.values import dataclass, field, fields
 from adaptc.daemons.mode import MODE_CHECKS, ModeSettings
-from adaptc.daemons.sensors import LIMIT_SENSORS
+from adaptc.daemons.sensors import LIMIT_SENSORS, limits_of
 from adaptc.daemons.switch.policies import Gopshtein, Policy, Steady
 
 POLICIES = ("steady", "gopshtein")
@@ -39,7 +39,7 @@ class SwitchSettings(ModeSettings):
     probe: float = 600.0
     smoothing: float = 5.0
     connections: tuple[float, float] = (2.0, 1.0)
-    limits: Mapping[str, float] = field(default_factory=lambda: _limits({}))
+    limits: Mapping[str, float] = field(default_factory=lambda: limits_of({}))
 
     def __post_init__(self) -> None:
         if self.leave >= self.enter:
@@ -47,19 +47,13 @@ class SwitchSettings(ModeSettings):
         if self.dwell > self.dwell_most:
             raise InvalidValue(f"dwell ({self.dwell:g} s) must not be above dwell_most ({self.dwell_most:g} s)")
 
-    @property
-    def active_limits(self) -> dict[str, float]:
-        """The limits that a value can exceed: those of the sensors that are opened."""
-        return {
-            sensor.name: self.limits[sensor.name] for sensor in LIMIT_SENSORS if self.limits[sensor.name] < sensor.off
-        }
-
     def rule(self) -> Policy:  # type: ignore[type-arg]
         """Return the policy with its parameters; the published one has none."""
         if self.policy == "gopshtein":
             return Gopshtein(connections=self.connections)
         named = {each.name: getattr(self, each.name) for each in fields(Steady) if hasattr(self, each.name)}
-        return Steady(**{**named, "limits": self.active_limits})
+        limits = {each.name: self.limits[each.name] for each in LIMIT_SENSORS if self.limits[each.name] < each.off}
+        return Steady(**{**named, "limits": limits})
 
 
 CHECKS: Schema = {
@@ -88,8 +82,4 @@ def read_switch(source: TomlSource, assignments: Sequence[str] = ()) -> SwitchSe
 
 def _settings(**values: Any) -> SwitchSettings:
     own = {key: value for key, value in values.items() if key in SwitchSettings.__dataclass_fields__}
-    return SwitchSettings(**own, limits=_limits(values))
-
-
-def _limits(values: Mapping[str, Any]) -> dict[str, float]:
-    return {sensor.name: values.get(sensor.name, sensor.off) for sensor in LIMIT_SENSORS}
+    return SwitchSettings(**own, limits=limits_of(values))
