@@ -397,7 +397,7 @@ PART = Part(
                 hysteresis,
                 {**SEED, "top": 60, "minutes": 20, "noise": 0.1, "rates": [15, 20, 22, 24, 26, 28, 30, 40, 85]},
                 {"minutes": 2, "rates": [15, 26]},
-                version=2,
+                version=3,
             ),
             show_hysteresis,
         ),
