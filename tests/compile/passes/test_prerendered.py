@@ -619,7 +619,7 @@ def test_scripts_run_that_change_more_or_what_may_be_another_tomorrow(
 
 def test_what_only_held_scripts_load_is_named() -> None:
     files = {**FILES, "assets/js/a.12345678.js": "1", "assets/js/b.12345678.js": "2"}
-    seen = PageEvidence((), is_same_without_loaded=True, scripts=("assets/js/a.12345678.js", "assets/js/b.12345678.js"))
+    seen = PageEvidence((), is_same_without_scripts=True, loaded=("assets/js/a.12345678.js", "assets/js/b.12345678.js"))
     text = prerendered("Docusaurus").replace("</body>", "<script>import('/assets/js/b.12345678.js')</script></body>")
     made = SmallSite({"index.html": text, **files}, evidence={"index.html": seen}).rewrite(steps=DROP, promise="words")
     assert "assets/js/a.12345678.js" in [each.subject for each in made.actions if each.verb == "held"]
