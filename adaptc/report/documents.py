@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from adaptc.compile.analyse.decisions import evidence_of
 from adaptc.compile.analyse.demotions import demotions_of
 from adaptc.compile.engine.cache.store import Store
-from adaptc.compile.engine.evidence.scripts_seen import scripts_seen
+from adaptc.compile.engine.evidence.scripts_seen import loaded_files, scripts_seen
 from adaptc.compile.engine.proof.records import ProofRecord, last_proof, proof_diagnostics, proven_views
 from adaptc.compile.engine.reporting import looking_diagnostics
 from adaptc.compile.engine.state.damage import MALFORMED, discard, is_damage
@@ -123,6 +123,7 @@ class DocumentWriter:
             repr([level.name for level in self.spec.levels]),
             self.spec.docroot.name,
             repr(traffic and (traffic.share, traffic.hits)),
+            repr(loaded_files(self.state)),
             *parts,
         )
 

@@ -253,6 +253,16 @@ def test_what_scripts_load_by_themselves_counts_with_the_page(chromium: str, tmp
 
 
 @pytest.mark.chromium
+def test_a_page_that_is_not_built_again_counts_with_what_its_scripts_load_now(chromium: str, tmp_path: Path) -> None:
+    site = site_of(tmp_path, {"index.html": LATE}).write({"late.js": 'export const name = "a.gif"'})
+    for script, wanted in (("", 4), ("; await fetch('more.json')", 5)):
+        site.write({"late.js": f'export const name = "a.gif"{script}', "more.json": "[]"})
+        look(site, build__levels=("full",))
+        rows = {row["path"]: row for row in json.loads((site.output / "manifest.json").read_bytes())["resources"]}
+        assert rows["index.html"]["levels"]["full"]["page"]["requests"] == wanted
+
+
+@pytest.mark.chromium
 def test_images_that_scripts_change_or_move(chromium: str, tmp_path: Path) -> None:
     body = """<img src=a.gif><img src=b.gif><p><img src=c.gif></p><p id=moved><img src=d.gif></p><p><img src=e.gif></p>
     <script>const images = document.images; images[1].style.width = '5px'; images[2].className = 'x'
