@@ -182,10 +182,14 @@ def _text(script: str | bytes) -> str:
 # ---- The images that scripts may take hold of, where one of them changes addresses, for passes without a guard
 
 # Classes that scripts give to one element after the other
-STATE_CLASSES = r"(?:in|on|hover|(?:is|has|js)-[\w-]+|[\w-]*(?:active|current|focus|open|select|selected|show|visible))"
-_STATE = re.compile(rf"\.{STATE_CLASSES}\Z")
-_COMPOUND = re.compile(r"(\s*[>+~]\s*|\s+)")
-_SIMPLE = re.compile(r"[.#](?:[\w-]|\\.|[^\x00-\x7f])+|\[[^\]]*\]|[^.#\[]+")
+_STATE_CLASS = re.compile(
+    r"\.(?:in|on|hover|(?:is|has|js)-[\w-]+|[\w-]*(?:active|current|focus|open|select|selected|show|visible))(?![\w-])"
+)
+
+
+def stateless(selector: str) -> str:
+    """Return a selector that takes classes of states (``active``, ``open``) for set on every element."""
+    return _STATE_CLASS.sub(":not(no-such-element)", selector)
 
 
 class NamedImages:
@@ -215,20 +219,7 @@ class NamedImages:
     def _select(self, selectors: Iterable[str]) -> None:
         for selector in sorted(selectors):
             for static in static_selectors(selector) or ("img",):
-                present = self._present(static)
-                if present:
-                    self.elements.update(self.tree.select(present))
-
-    def _present(self, selector: str) -> str:
-        """Return a selector without states; empty if it names what the page does not have, and a script may make."""
-        parts = [part if _COMPOUND.fullmatch(part) else self._compound(part) for part in _COMPOUND.split(selector)]
-        return "".join(parts) if all(parts) else ""
-
-    def _compound(self, text: str) -> str:
-        lasting = [part for part in _SIMPLE.findall(text) if not _STATE.match(part)]
-        if any(part[0] in ".#[" and self.tree.select_one(part) is None for part in lasting):
-            return ""
-        return "".join(lasting) or "*"
+                self.elements.update(self.tree.select(stateless(static)))
 
     def _is_named(self, element: object) -> bool:
         """Whether a selector names an element; those for the whole page, or its main part, say nothing of an image."""

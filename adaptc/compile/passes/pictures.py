@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from adaptc.browser.evidence import WIDTHS
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_compared, is_isolated
 from adaptc.compile.page.copies import Copy, FormatCopies, shows_as_stored, single_source_set, with_images
-from adaptc.compile.page.guarded_images import STATE_CLASSES, NamedImages, answer_as_written
+from adaptc.compile.page.guarded_images import NamedImages, answer_as_written, stateless
 from adaptc.compile.page.image_sizes import PageSizing, ShownImages
 from adaptc.compile.page.sheets import page_sheets
 from adaptc.compile.passes.dimensions import is_styled, natural_size
@@ -293,9 +293,6 @@ _RELATIVE = re.compile(
     r"(?<![-\w])font(?:-size)?\s*:[^;]*?(?:(?<![\d.])(?!100%)[\d.]+(?:em|%|ex|ch)|larger|smaller)", re.I
 )
 _SHOWS = re.compile(r"(?<![-\w])(?:display|all)\s*:[^;]*(?:!\s*important|inherit)", re.IGNORECASE)
-# In the place of a class that scripts give and take
-_ANY = ":not(no-such-element)"
-_STATE_CLASS = re.compile(rf"\.{STATE_CLASSES}(?![-\w])")
 
 
 def wrappable_images(text: str, tree: Document, images: Sequence[Element], sheets: Iterable[str]) -> list[Element]:
@@ -357,7 +354,7 @@ def _rules_of(sheet: str, items: Sequence[Item], parents: tuple[str, ...]) -> It
                 yield _Rule(None, *effects)
             for selector in selectors:
                 if any(effects[:3]) or _DEPENDS.search(selector):
-                    yield _Rule(_STATE_CLASS.sub(_ANY, selector), *effects)
+                    yield _Rule(stateless(selector), *effects)
             yield from _rules_of(sheet, [each for each in item.items if not each.is_declaration], selectors)
 
 

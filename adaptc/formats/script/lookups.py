@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, fields
 from adaptc.formats.script.lexer import Kind, unescape
 from adaptc.formats.script.names import DATASET, hyphenated
 from adaptc.formats.script.script import Script
@@ -102,13 +102,8 @@ _VARIABLE = re.compile(r"(?<![\w$.])(?:(?:document|self|window)\.)?([A-Za-z_]\w*
 
 def union_of(parts: Sequence[Handles]) -> Handles:
     """Return the handles that scripts have together."""
-    return Handles(
-        frozenset().union(*(part.ids for part in parts)),
-        frozenset().union(*(part.classes for part in parts)),
-        frozenset().union(*(part.attributes for part in parts)),
-        frozenset().union(*(part.selectors for part in parts)),
-        frozenset().union(*(part.variables for part in parts)),
-    )
+    names = (each.name for each in fields(Handles))
+    return Handles(*(frozenset[str]().union(*(getattr(part, name) for part in parts)) for name in names))
 
 
 # ---- Selectors by which a script finds links and scripts by their files
