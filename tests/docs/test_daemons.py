@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -20,7 +21,7 @@ from adaptc.daemons.control import settings as control
 from adaptc.daemons.switch import settings as switch
 from benchmarks.crowd_matrix import table
 
-PAGE = (DOCS / "daemons.md").read_text("utf-8")
+PAGE, CROWD = ((DOCS / name).read_text("utf-8") for name in ("daemons.md", "crowd.md"))
 
 KINDS = [
     ("switch", switch.SwitchSettings, switch.CHECKS),
@@ -71,3 +72,32 @@ def test_rows_of_the_crowd_are_those_of_their_records() -> None:
     records = (ROOT / "benchmarks/crowd_matrix.jsonl").read_text().splitlines()
     _, _, after = PAGE.partition("## Measured in a crowd")
     assert [line for line in after.splitlines() if re.match(r"\| (nginx|apache), ", line)] == list(table(records))
+
+
+def test_what_is_said_of_the_rows_is_what_their_records_say() -> None:
+    records = [json.loads(line) for line in (ROOT / "benchmarks/crowd_matrix.jsonl").read_text().splitlines()]
+    text = " ".join(PAGE.partition("## Measured in a crowd")[2].split())
+
+    def found(server: str, *rows: str) -> list[tuple[float, float]]:
+        known = [one for one in records if one["server"] == server and one["row"] in rows and one["daemon"]]
+        return [tuple(one["state"]["m"]) for one in known]
+
+    def swing(server: str, row: str) -> str:
+        return f"{max(most - least for least, most in found(server, row)):.2f}"
+
+    def least(server: str, *rows: str) -> str:
+        return f"{math.floor(10 * min(low for low, _ in found(server, *rows))) / 10:.1f}"
+
+    noisy, constant = (tuple(swing(server, row) for server in ("nginx", "apache")) for row in ("noisy8", "constant10"))
+    assert f"in the 90 s m stayed within {noisy[0]} of a level with nginx and {noisy[1]} with Apache (two runs" in text
+    assert f"at 0.8 times without them within {swing('apache', 'steady8')} with Apache (three runs)" in text
+    assert f"m stayed within {constant[0]} of a level with nginx and {constant[1]} with Apache (one run each" in text
+    after = f"at {least('nginx', 'flash20')} of 5 or above from the fifteenth second on with nginx"
+    assert f"{after}, at {least('apache', 'flash20-door')} or above with Apache behind that rule" in text
+    assert f"and at {least('apache', 'flash20')} or above without it" in text
+    assert len(found("nginx", "noisy8")) == len(found("apache", "noisy8")) == 2
+    assert len(found("apache", "steady8")) == 3
+    behind = [one["phases"][1] for one in records if one["row"] == "flash20-door"]
+    served = f"{min(one['served/s'] for one in behind):.0f} to {max(one['served/s'] for one in behind):.0f}"
+    assert f"served {served} views a second in place of 5, 95 % of them within a second" in " ".join(CROWD.split())
+    assert max(one["p95_s"] for one in behind) < 1
