@@ -760,6 +760,14 @@ def test_a_host_without_pressure_is_said_and_control_goes_on(tmp_path: Path) -> 
     assert bench.status()["sites"]["site"]["U"] == pytest.approx(0.58, abs=0.02)
 
 
+def test_samples_that_come_a_little_early_have_a_status_each(tmp_path: Path) -> None:
+    directory = RunDirectory.of(tmp_path)
+    reporter = Reporter("control", [directory], print)
+    for at in (1000.0, 1000.97, 1001.95, 1002.95):
+        reporter.status(at, 1.0, {})
+        assert directory.read_json("control.json")["at"] == at
+
+
 @pytest.mark.parametrize("jump", [-86400.0, 86400.0])
 def test_a_clock_that_is_set_changes_nothing(bench: Bench, jump: float) -> None:
     bench.serve(200, 20)
