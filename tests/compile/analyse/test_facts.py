@@ -137,7 +137,8 @@ def test_what_others_may_check_a_file_by_and_what_it_checks() -> None:
     found = facts(worker, "sw.js", media.JS).checks
     assert found.written == (digest[:12],) and found.lengths == (("a.js", 50), ("/i.png", 30))
     assert found.digests == content_digests(worker.encode(), digest_bytes(worker.encode()))
-    assert facts(digest, "i.png", media.PNG).checks.written == ()
+    assert facts(digest, "i.png.sha256", media.PNG).checks.written == (digest[:12],)
+    assert facts(f"\x89PNG\0{digest}", "i.png", media.PNG).checks.written == ()
     assert facts(digest, "_headers", media.BINARY).checks.written == (digest[:12],)
     assert facts(f"{digest}\0", "x", media.BINARY).checks.written == ()
 
