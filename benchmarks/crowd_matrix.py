@@ -80,7 +80,7 @@ class Row:
     restarts: bool = False  # the daemon is killed and started again, eight seconds into the last phase
     daemon: str = "control"
     accepts_all: bool = True  # nginx accepts all connections that wait before it answers: multi_accept
-    is_starved: bool = False  # in the last phase other work of the machine comes before the server
+    starved: int = 0  # in the last phase other work of the machine comes before the server, which has this weight
     is_noisy: bool = False  # other work of the machine comes and goes, and has the same right to its CPUs
     is_mute: bool = False  # the status page takes connections and does not answer
     door: float = 0.0  # more new connections a second, as a multiple of the capacity, are refused; 0: none
@@ -97,7 +97,10 @@ ROWS = {
     "steady8": Row("0.8 times for 30 s", 0.05, ((30.0, 0.8),)),
     "constant10": Row("1.5 times for 10 minutes", 0.05, ((600.0, 1.5),)),
     "starved": Row(
-        "1.5 times, after 40 s other work comes before the server", 0.05, ((40.0, 1.5), (40.0, 1.5)), is_starved=True
+        "1.5 times, after 40 s other work comes before the server", 0.05, ((40.0, 1.5), (40.0, 1.5)), starved=2
+    ),
+    "starved-part": Row(
+        "1.5 times, after 30 s other work leaves the server a part", 0.05, ((30.0, 1.5), (75.0, 1.5)), starved=20
     ),
     "noisy8": Row("0.8 times for 90 s, other work of the machine comes and goes", 0.05, ((90.0, 0.8),), is_noisy=True),
     "step4": Row("4 times", 0.05, STEP),
@@ -148,12 +151,12 @@ class Limited:
         (GROUPS / "cpu" / GROUP / "cpu.cfs_quota_us").write_text(str(round(self.share * PERIOD)))
 
     @contextlib.contextmanager
-    def starved(self) -> Iterator[None]:
-        """Let busy loops of the machine come before it."""
+    def starved(self, weight: int) -> Iterator[None]:
+        """Let busy loops of the machine, one for each CPU and of the usual weight, come before it."""
         shares = GROUPS / "cpu" / GROUP / "cpu.shares"
-        command = ["nice", "-n", "39", sys.executable, "-c", "while True: pass"]  # the least of all but the server
-        loops = [subprocess.Popen(command) for _ in range(os.cpu_count() or 1)]
-        shares.write_text("2")
+        command = [sys.executable, "-c", "while True: pass"]
+        loops = [subprocess.Popen(command, preexec_fn=_leave_priority) for _ in range(os.cpu_count() or 1)]
+        shares.write_text(str(weight))
         try:
             yield
         finally:
@@ -460,10 +463,10 @@ async def _measured(
                 loop.call_later(8, daemons[0].kill)
                 loop.call_later(9, lambda: daemons.append(start_daemon(row, config, log, cost, is_new=False)))
             last = time.time()
-            is_starved = row.is_starved and phase is phases[-1]
+            weight = row.starved if phase is phases[-1] else 0
             rate = -phase.load if phase.load < 0 else phase.load * capacity
             async with server.neighbours() if row.is_noisy else contextlib.nullcontext():
-                with server.starved() if is_starved else server.door(row.door * capacity):
+                with server.starved(weight) if weight else server.door(row.door * capacity):
                     await crowd.phase(phase, rate, server)
         state = json.loads((Path(config.output) / f"run/{row.daemon}.json").read_text()) if daemons else {}
     finally:

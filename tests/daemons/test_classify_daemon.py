@@ -384,6 +384,7 @@ def test_nothing_is_forgotten_over_a_restart(bench: Bench, log: Path) -> None:
     bench.start()
     bench.step()
     assert markers(bench.run) == {"10.0.0": "poor"}  # two pages: one before, one after
+    assert bench.status()["lines"] == 2  # none is read again
 
 
 def test_a_state_that_is_none_is_left_alone(bench: Bench, log: Path) -> None:
