@@ -629,6 +629,18 @@ def test_a_server_without_cpu_is_no_room_to_rise_while_requests_wait(busy: Calla
     assert all(after <= before for before, after in pairwise(found))
 
 
+@pytest.mark.parametrize(("share", "least"), [(0.3, 1.0), (0.55, 0.5)])
+def test_nobody_is_rejected_for_what_waits_while_the_share_is_below_the_bound_by_the_slack(
+    share: float, least: float
+) -> None:
+    site = Site("site", ladder_from(LEVELS_OF_A_SITE[:3], COST))
+    machine = Machine((site,), COST, replace(FIXED, reject_most=0.5))
+    state = machine.start()
+    for _ in range(90):
+        state = step(machine, state, {"site": Load(500, 0, 5000)}, Busy(share, True, "listen_queue 300"))
+    assert state.m(site) == least
+
+
 def test_m_rises_once_nothing_waits() -> None:
     found = starved(lambda second: Busy(0.1, True, queued=second < 5))
     assert found[5] <= found[0]

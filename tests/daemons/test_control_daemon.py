@@ -319,6 +319,19 @@ def test_what_the_server_uses_decides_where_the_log_is_silent(tmp_path: Path) ->
     assert sum("and the log is silent" in text for text in bench.lines) == 1
 
 
+def test_what_the_server_uses_decides_where_the_log_is_lost(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.cpu.source = "group"
+    bench.serve(200, 10)
+    before = bench.status()["sites"]["site"]["m"]
+    bench.log.unlink()
+    bench.cpu.pin(0.9)
+    for _ in range(5):
+        bench.step()
+    assert bench.status()["sites"]["site"]["m"] < before
+    assert sum("there is no log" in text and "what the server uses decides" in text for text in bench.lines) == 1
+
+
 def test_a_host_that_is_busy_with_other_work_is_no_reason_to_stay(bench: Bench) -> None:
     bench.serve(200, 10)
     bench.cpu.pin(0.9)
