@@ -23,7 +23,7 @@ from adaptc.daemons.control.load_meter import LoadUnknown, LogMeter, Meter, Stat
 from adaptc.daemons.control.machine import Load
 from adaptc.daemons.control.settings import ControlSettings, SiteSettings, machine_of, read_control
 from adaptc.daemons.mode import kept
-from adaptc.daemons.reporter import Reporter, label, render_metrics
+from adaptc.daemons.reporter import Reporter, label, render_metrics, serve_metrics
 from adaptc.daemons.run_directory import Override, RunDirectory, write_override
 from adaptc.daemons.sensors.cpu import CpuCount
 from adaptc.daemons.sensors.status_page import ServerStatus, Unanswered
@@ -533,6 +533,32 @@ def test_pages_are_compared_by_the_time_that_their_lines_are_from(tmp_path: Path
     assert meter.read(2).requests == 5  # nothing is counted twice, or lost
 
 
+def test_the_first_lines_after_a_long_silence_count_for_one_sample(tmp_path: Path) -> None:
+    log = tmp_path / "access.log"
+    log.write_text("")
+    meter = LogMeter([log], compile_format())
+    assert [meter.read(1).requests for _ in range(40)] == [0.0] * 40
+    with log.open("a") as file:
+        file.write(line(200, 900) * 100)
+    assert meter.read(1).requests == 100
+
+
+def test_every_sample_goes_to_the_audit_on_demand(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, ControlSettings(audit_all=True))
+    bench.serve(20, 5)
+    rows = [json.loads(row) for row in (bench.run.path / "audit-control.jsonl").read_text().splitlines()]
+    samples = [row for row in rows if row["event"] == "sample"]
+    assert len(samples) == 6  # one at the begin
+    assert samples[-1]["sites"]["site"]["R"] == 20
+
+
+def test_figures_are_served_on_loopback_alone() -> None:
+    server = serve_metrics(0, lambda: "")
+    assert server.server_address[0] == "127.0.0.1"
+    server.shutdown()
+    server.server_close()
+
+
 def test_between_two_samples_nothing_is_done_where_the_server_is_not_full(tmp_path: Path) -> None:
     bench = own(tmp_path)
     bench.serve(100, 5)
@@ -957,6 +983,10 @@ output = "opt2"
 logs = "b.log"
 priority = 2
 """
+
+
+def test_a_line_is_given_in_megabits_and_counts_in_kilobytes() -> None:
+    assert ControlSettings(line=8).tuning().line == 1000
 
 
 def test_virtual_servers_of_the_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
