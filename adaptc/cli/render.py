@@ -19,7 +19,7 @@ import click
 
 from adaptc.cli.command import ExitCode, Invocation
 from adaptc.core.diagnostics import Diagnostic, Severity, printable
-from adaptc.core.quantities import written_plural
+from adaptc.core.quantities import written_bytes, written_plural
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -177,8 +177,6 @@ class _BarProgress:
         self.bar.reset(self.task, description=phase, total=units, saved="")
 
     def advance(self, units: int, size: int, saved: int) -> None:
-        from adaptc.core.quantities import written_bytes
-
         self.saved += saved
         text = f"{written_bytes(self.saved)} saved" if self.saved > 0 else ""
         self.bar.update(self.task, advance=units, saved=text)

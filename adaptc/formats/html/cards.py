@@ -14,7 +14,7 @@ from itertools import groupby
 from turbohtml import Document, Element, Text
 
 from adaptc.core.values import dataclass, field
-from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, is_hidden
+from adaptc.formats.html.visible_text import content_length, fold_space, is_followable, is_hidden, text_length
 
 __all__ = ["NO_CARDS", "Cards", "find_cards"]
 
@@ -122,20 +122,16 @@ def _titles(tree: Document) -> Iterator[tuple[Element, str]]:
             continue
         heading = _heading_around(link)
         if heading is not None:
-            is_title = _length(link) > _length(heading) / 2
+            is_title = text_length(link) > text_length(heading) / 2
         else:
-            is_title = _length(link) >= _FEWEST_LETTERS and link.select_one(_BLOCKS) is not None
-        if is_title and _length(link) >= _FEWEST_LETTERS:
+            is_title = text_length(link) >= _FEWEST_LETTERS and link.select_one(_BLOCKS) is not None
+        if is_title and text_length(link) >= _FEWEST_LETTERS:
             yield link, href
 
 
 def _heading_around(link: Element) -> Element | None:
     around = (each for each in link.ancestors if isinstance(each, Element))
     return next((each for _, each in zip(range(4), around, strict=False) if each.tag in _HEADINGS), None)
-
-
-def _length(element: Element) -> int:
-    return len("".join(element.text.split()))
 
 
 def _around(element: Element) -> Iterator[Element]:

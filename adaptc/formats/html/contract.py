@@ -113,10 +113,6 @@ def _links(tree: Document, unrendered: set[Element]) -> tuple[str, ...]:
     return tuple(each.attr("href") or "" for each in _select_rendered(tree, selector, unrendered))
 
 
-def _anchor_ids(tree: Document) -> frozenset[str]:
-    return _attributes(tree, "id", _PLACELESS, _unrendered(tree))
-
-
 def _forms(tree: Document, unrendered: set[Element]) -> tuple[FormContent, ...]:
     by_owner: dict[Element | None, list[Element]] = {}
     has_controls = any(tree.find(tag) is not None for tag in _CONTROL_TAGS)
@@ -171,7 +167,7 @@ def _check_words(before: Document) -> ContractCheck:
 
 
 def _anchored_content(tree: Document) -> PageContent:
-    return replace(extract_content(tree), ids=_anchor_ids(tree))
+    return replace(extract_content(tree), ids=_attributes(tree, "id", _PLACELESS, _unrendered(tree)))
 
 
 def _lost_words(old: PageContent, texts: Sequence[str], after: Document) -> list[str]:

@@ -98,7 +98,10 @@ def find_forms(tree: Document) -> Forms:
     forms = tree.select("form")
     if not forms:
         return Forms(frozenset(), {}, {})
-    controls = [each for each in tree.select(_CONTROLS) if not any(map(_is_hidden_node, (each, *each.ancestors)))]
+    lineages = ((each, (each, *each.ancestors)) for each in tree.select(_CONTROLS))
+    controls = [
+        each for each, around in lineages if not any(isinstance(node, Element) and is_hidden(node) for node in around)
+    ]
     owner = _owners(forms, controls)
     controls_of: dict[Element, list[Element]] = {form: [] for form in forms}
     for control, form in owner.items():
@@ -108,10 +111,6 @@ def find_forms(tree: Document) -> Forms:
     used = {element.attr("id") for element in tree.select("[id]")}
     free = (name for number in itertools.count(1) if (name := f"f{number}") not in used)
     return Forms(working, owner, {form: form.attr("id") or next(free) for form in outside})
-
-
-def _is_hidden_node(node: object) -> bool:
-    return isinstance(node, Element) and is_hidden(node)
 
 
 def _owners(forms: list[Element], controls: list[Element]) -> dict[Element, Element]:
@@ -143,17 +142,13 @@ def _following_controls(form: Element, owner: dict[Element, Element]) -> list[El
 
 
 def _is_working(form: Element, controls: list[Element]) -> bool:
-    if is_hidden(form) or not _leads_anywhere(form.attr("action") or "?"):
+    action = form.attr("action") or "?"  # ``#`` is the page itself, to which browsers send the form
+    if is_hidden(form) or not (action.strip() == "#" or is_followable(action)):
         return False
     if form.attr("action"):
         return not _IDLE.issuperset(map(control_type, controls))
     sent = (each for each in controls if each.attr("name") or control_type(each) not in _PRESSED)
     return not (_IDLE | _CHOICES).issuperset(map(control_type, sent))
-
-
-def _leads_anywhere(action: str) -> bool:
-    """Whether an action is no script; ``#`` is the page itself, to which browsers send the form."""
-    return action.strip() == "#" or is_followable(action)
 
 
 def works_without_script(control: Element) -> bool:

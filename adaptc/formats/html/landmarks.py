@@ -93,11 +93,8 @@ def _candidates(tree: Document) -> Iterator[tuple[float, Iterable[Element]]]:
     yield 0.0, tree.select("main, [role=main]")
     articles = tree.select("article, [role=article]")
     yield _HALF, articles if len(articles) == 1 else ()
-    yield _HALF, [each for each in tree.select("div, section, td, form") if _is_called_main(each)]
-
-
-def _is_called_main(element: Element) -> bool:
-    return any(name.lower() in _MAIN_NAMES for name in (*class_names(element), element.attr("id") or ""))
+    named = ((each, (*class_names(each), each.attr("id") or "")) for each in tree.select("div, section, td, form"))
+    yield _HALF, [each for each, names in named if any(name.lower() in _MAIN_NAMES for name in names)]
 
 
 # A checkbox without a name opens a part of a menu (Material for MkDocs)

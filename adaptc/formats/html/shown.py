@@ -71,7 +71,10 @@ class ShownPage:
         hidden = self._hidden(width)
         if not hidden.isdisjoint((self.body, *self.body.ancestors)):
             return iter(())
-        return walk(self.body, lambda each: each not in hidden and not _is_unshown(each))
+        return walk(
+            self.body,
+            lambda each: each not in hidden and not (each.tag in _UNSHOWN and "shadowrootmode" not in each.attrs),
+        )
 
     def is_blank(self, width: float) -> bool:
         """Whether there is nothing to see at a width."""
@@ -139,10 +142,6 @@ class ShownPage:
         if element.tag == "dialog" and "open" not in element.attrs:
             return True
         return bool(self._cascade.hiding(element, width))
-
-
-def _is_unshown(element: Element) -> bool:
-    return element.tag in _UNSHOWN and "shadowrootmode" not in element.attrs
 
 
 def _is_in(element: Element, unseen: frozenset[Element]) -> bool:

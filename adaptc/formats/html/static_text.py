@@ -177,7 +177,8 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
     splices, shown = list[Splice](), _words(_SCRIPTS.sub(" ", text))
     themes: dict[tuple[str, str], list[str]] = {}
     contents: dict[str, str] = {}
-    run = tuple(source if len(source) <= _longest(source) else "" for _, source in sources)
+    longest = {True: _LONGEST_WRITING, False: _LONGEST}
+    run = tuple(source if len(source) <= longest[_WRITES[0] in source] else "" for _, source in sources)
     for (script, _), effects in zip(sources, _effects(run), strict=True):
         location = script.source_location
         written = "".join(each.value or "" for each in effects if each.kind == "write")
@@ -205,10 +206,6 @@ def _without_signs(text: str, start: int, end: int) -> Splice:
     """
     before, after = _BEFORE_YEAR.search(text, max(0, start - _LONGEST_SIGN), start), _AFTER_YEAR.match(text, end)
     return Splice(before.start() if before else start, after.end() if after else end)
-
-
-def _longest(source: str) -> int:
-    return _LONGEST_WRITING if _WRITES[0] in source else _LONGEST
 
 
 @lru_cache(maxsize=32)

@@ -185,7 +185,7 @@ class TextLengths:
     def __init__(self, root: Node, unseen: Collection[Element]) -> None:
         self._unseen: dict[Node, int] = {}
         for element in unseen:
-            length = _length(element)
+            length = text_length(element)
             for around in element.ancestors if length else ():
                 self._unseen[around] = self._unseen.get(around, 0) + length
                 if around in unseen or around is root:
@@ -193,10 +193,11 @@ class TextLengths:
 
     def of(self, node: Node) -> int:
         """Return the count for ``root`` or a node below it."""
-        return _length(node) - self._unseen.get(node, 0)
+        return text_length(node) - self._unseen.get(node, 0)
 
 
-def _length(node: Node) -> int:
+def text_length(node: Node) -> int:
+    """Return the number of characters of all text below a node, white space left out."""
     return len("".join(node.text.split()))
 
 
@@ -319,7 +320,9 @@ def media_target(element: Element) -> tuple[str, str] | None:
     """Return URL and label of embedded media, for a link in their place; ``None`` where there is nothing to link to."""
     source = element.select_one("source[src]")
     url = element.attr("src") or element.attr("data-src") or (source.attr("src") if source is not None else "") or ""
-    if not url or not is_followable(url) or url.startswith("about:") or _is_pixel(element):
+    if not url or not is_followable(url) or url.startswith("about:"):
+        return None
+    if any((element.attr(side) or "") in ("0", "1") for side in ("width", "height")):
         return None
     label = element.attr("title") or element.attr("aria-label") or element.attr("name") or _last_segment(url)
     return url, fold_space(label)
@@ -386,10 +389,6 @@ _HOME_SIGN = "\u2302"
 def _last_segment(url: str) -> str:
     path = url.partition("#")[0].partition("?")[0].rstrip("/")
     return unquote(path.rpartition("/")[2]) or path
-
-
-def _is_pixel(element: Element) -> bool:
-    return any((element.attr(side) or "") in ("0", "1") for side in ("width", "height"))
 
 
 # MathML elements of two and three children, with the signs between them

@@ -110,3 +110,23 @@ def test_faces_are_no_pictures_of_the_content() -> None:
     body = "<main><h1>H</h1><p>Words.</p><p><img class=table-avatar src=one.jpg alt=Avatar></p><img src=lead.jpg alt=L>"
     images = parse((extreme(body).content or b"").decode()).select("img")
     assert [image.attr("alt") for image in images] == ["L"]
+
+
+@pytest.mark.parametrize(
+    ("colour", "alt", "ground"), [("white", "Plan", ["k"]), ("black", "Plan", ["w"]), ("white", "", None)]
+)
+def test_a_transparent_drawing_has_a_ground_to_be_seen_on(colour: str, alt: str, ground: list[str] | None) -> None:
+    drawn = Image.new("RGBA", (400, 300))
+    drawn.paste(Image.new("RGBA", (100, 200), colour), (50, 50))
+    drawn.save(file := BytesIO(), "PNG")
+    body = f"<main><h1>H</h1><p>{'Words that are read. ' * 30}<img src=plan.png alt='{alt}'></main>"
+    images = parse((extreme(body, **{"plan.png": file.getvalue()}).content or b"").decode()).select("main img")
+    assert [each.attr("class") for each in images] == ([] if ground is None else ground)
+
+
+def test_a_link_of_a_picture_without_words_has_a_name() -> None:
+    body = (
+        f"<main><h1>H</h1><p>{'Words that are read. ' * 30}<p><a href=two.html title=Ada><img src=lead.jpg alt=...></a>"
+    )
+    link = parse((extreme(body).content or b"").decode()).select_one("main a:has(img)")
+    assert link is not None and link.attr("aria-label") == "Ada"

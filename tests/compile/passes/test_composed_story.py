@@ -362,3 +362,20 @@ def test_a_field_that_only_a_tooltip_names_shows_its_name() -> None:
     assert isinstance(page, ComposedPage)
     field, box = parse(page.text).select("input")
     assert (field.attr("placeholder"), field.attr("title"), box.attr("aria-label")) == ("Address", None, "News")
+
+
+def test_the_title_of_a_dialogue_is_none_of_the_page() -> None:
+    dialogue = "<div role=dialog hidden><h1>Choose a theme</h1></div>"
+    story = f"<main><div><h1>Cards</h1><p>What a card is.</p></div><div>{PARAGRAPH * 3}</div></main>"
+    page = compose(f"<title>Card - Design</title><body>{story}{dialogue}", url_path="/card.html")
+    assert isinstance(page, ComposedPage)
+    assert "<main><h1>Cards</h1><p>What a card is." in page.text
+
+
+def test_the_heading_of_a_part_of_the_site_is_not_its_name() -> None:
+    logo = "<div class=header><a class=logo href=/><img src=l.png alt=Tab></a></div>"
+    head = f"{logo}<div class=page-header><h1>Guide</h1></div>"
+    source = f"<title>Alerts - Guide - Tab</title><body>{head}<main><h2>Alerts</h2>{PARAGRAPH * 3}</main>"
+    page = compose(source, url_path="/alerts.html")
+    assert isinstance(page, ComposedPage)
+    assert "<p class=s><a href=/>Tab</a></p>" in page.text

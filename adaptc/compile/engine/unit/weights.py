@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.analyse.loaded_backgrounds import page_styling, sheet_backgrounds
 from adaptc.compile.analyse.styling import NO_STYLING, Background, Styling, resolved
 from adaptc.compile.engine.state.results import Output, UnitResult
+from adaptc.compile.page.sheets import sheet_text
 from adaptc.compile.verify import embedded_files_of, files_of
 from adaptc.compile.view import REQUEST_BYTES
 from adaptc.core import media
@@ -24,7 +25,6 @@ from adaptc.core.urls import document_base
 from adaptc.core.values import dataclass, field, replace
 from adaptc.formats.css.images import loaded_urls
 from adaptc.formats.css.references import imported_urls
-from adaptc.formats.css.sheet_text import decode_sheet
 from adaptc.formats.html.document import Irreversible, parse, read_page
 from adaptc.formats.html.references import base_href
 
@@ -224,12 +224,12 @@ class AssetWeigher:
 
 def imported_sheets(path: str, content: bytes, view: RecordingView) -> tuple[str, ...]:
     """Return the sheets that a style sheet imports."""
-    return _files(path, imported_urls(_text(content)), view)
+    return _files(path, imported_urls(sheet_text(content)), view)
 
 
 def loaded_backgrounds(path: str, content: bytes, view: RecordingView) -> tuple[Background, ...]:
     """Return the images that a style sheet loads with pages, by path."""
-    backgrounds, base = sheet_backgrounds(_text(content)), view.url_of(path)
+    backgrounds, base = sheet_backgrounds(sheet_text(content)), view.url_of(path)
     return resolved(backgrounds, lambda url: next(iter(files_of((url,), base, view)), None))
 
 
@@ -251,11 +251,7 @@ def _styling(content: bytes) -> tuple[Styling, str | None]:
 
 def loaded_files(path: str, content: bytes, view: RecordingView) -> tuple[str, ...]:
     """Return the images and fonts that a style sheet loads."""
-    return _files(path, loaded_urls(_text(content)), view)
-
-
-def _text(content: bytes) -> str:
-    return decode_sheet(content, "utf-8").text
+    return _files(path, loaded_urls(sheet_text(content)), view)
 
 
 def _files(path: str, urls: Iterable[str], view: RecordingView) -> tuple[str, ...]:

@@ -387,7 +387,8 @@ def is_layout_table(table: Element) -> bool:
     if any(cell.select_one("table, h1, h2, h3, form, hr, nav, main, article") for cells in rows for cell in cells):
         return True
     has_long_cell = any(content_length(cell) > _LONG for cells in rows for cell in cells)
-    return not _has_border(table) and (len(rows) < _FEW or has_long_cell)
+    has_border = (table.attr("border") or "0").strip() not in ("0", "0px", "none")
+    return not has_border and (len(rows) < _FEW or has_long_cell)
 
 
 def _is_navigation_table(table: Element) -> bool:
@@ -408,10 +409,6 @@ def _is_marked_as_data(table: Element, rows: list[list[Element]]) -> bool:
 
 def _has_nested(rows: list[list[Element]]) -> bool:
     return any(cell.select_one("table h1, table h2, nav, main") is not None for cells in rows for cell in cells)
-
-
-def _has_border(table: Element) -> bool:
-    return (table.attr("border") or "0").strip() not in ("0", "0px", "none")
 
 
 WRITERS: dict[str, Writer] = {

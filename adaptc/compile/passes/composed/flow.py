@@ -228,15 +228,10 @@ def _is_set_apart(before: Node | None, after: Node) -> bool:
     return isinstance(before, Element) and _LABEL.match(after.text) is not None
 
 
-def _is_label(element: Node | None) -> bool:
-    """Whether an element names what follows it, as its words do that end with a colon."""
-    return isinstance(element, Element) and element.tag in _LABELS
-
-
 _SILENT = frozenset({"meta", "link", "script", "style", "template"})
 _ENDS = " \t\n.,;:!?)]\u2019'\u201d\u3001\u3002"  # what follows a word without a space
 _LABEL = re.compile(r"[A-Z][^\W\d_]{2,20}(?: [a-z]{2,20})?:")
-_LABELS = frozenset({"cite", "strong", "b", "label"})
+_LABELS = frozenset({"cite", "strong", "b", "label"})  # with a colon they name what follows them
 
 
 def anchors(names: list[str]) -> str:
@@ -321,7 +316,9 @@ class Flow:
         first = text_of(node)[:1] if last and not last.isspace() else ""
         if not first:
             return False
-        if first.strip(_ENDS) and (_is_set_apart(previous, node) or (last == ":" and _is_label(previous))):
+        if first.strip(_ENDS) and (
+            _is_set_apart(previous, node) or (last == ":" and getattr(previous, "tag", "") in _LABELS)
+        ):
             return True
         if not first.isalnum():
             return False
@@ -340,7 +337,7 @@ class Flow:
             self._add_unshown(element, blocks)
         elif writer is not None:
             writer(self, element, blocks)
-        elif self.layout.is_struck(element) and not holds_block(element):
+        elif element in self.layout.struck and not holds_block(element):
             self.add_wrapped("s", language_attributes(element), element, blocks)
         elif tag in BLOCK_TAGS:
             self.add_container(element, blocks)
@@ -453,25 +450,14 @@ class Flow:
         several = (each for each, count in counts.items() if count >= _FEWEST_IN_GALLERY)
         return frozenset(each for each in several if not each.text.strip())
 
-    def is_named(self, href: str) -> bool:
-        """Whether another link of the page to the same place has a name."""
-        return href in self._named
-
     @cached_property
-    def _named(self) -> set[str]:
+    def named(self) -> set[str]:
+        """The targets of links that have a name."""
         links = (link for link in self._body.select("a[href]") if any(map(str.isalnum, link.text)))
         return {link.attr("href") or "" for link in links if not is_hidden(link)}
 
-    def is_labelled(self, control: Element) -> bool:
-        """Whether a label of the page that says something is for a control."""
-        return self._labelled.get(control.attr("id") or "", False)
-
-    def has_label(self, name: str) -> bool:
-        """Whether a label of the page is for the control with this id."""
-        return name in self._labelled
-
     @cached_property
-    def _labelled(self) -> dict[str, bool]:
+    def labelled(self) -> dict[str, bool]:
         """The ids of what labels are for: whether one of them says something."""
         found: dict[str, bool] = {}
         for label in self._body.select("label[for]"):

@@ -67,7 +67,8 @@ class Layout:
             if element.tag in _PHRASES and element.closest("a, p, li, label") is not None:
                 yield element
         for element in self.unseen():
-            if element.closest(_LIVE) is not None and not _has_controls(element) and not self._is_named(element):
+            has_controls = element.matches(_CONTROLS) or element.select_one(_CONTROLS) is not None
+            if element.closest(_LIVE) is not None and not has_controls and not self._is_named(element):
                 yield element
 
     def unseen(self) -> Iterator[Element]:
@@ -97,12 +98,9 @@ class Layout:
     def _ids(self) -> Counter[str]:
         return Counter(each.attr("id") or "" for each in self._tree.select("[id]"))
 
-    def is_struck(self, element: Element) -> bool:
-        """Whether a line goes through the words of an element: a price that is no more."""
-        return element in self._struck
-
     @cached_property
-    def _struck(self) -> frozenset[Element]:
+    def struck(self) -> frozenset[Element]:
+        """The elements through whose words a line goes: a price that is no more."""
         if not any("line-through" in each for each in (self._text, *self.sheets)):
             return frozenset()
         cascade = Cascade(self._tree, self.sheets, _STRUCK)
@@ -160,10 +158,6 @@ class Layout:
 
     def _values(self, element: Element, name: str) -> Iterator[str]:
         return (self._cascade.value(element, name, width) for width in VIEWPORTS)
-
-
-def _has_controls(element: Element) -> bool:
-    return element.matches(_CONTROLS) or element.select_one(_CONTROLS) is not None
 
 
 # The site's accent colour, as it can be read: in light and in dark.

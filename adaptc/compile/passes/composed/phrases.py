@@ -90,7 +90,9 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
     if not has_content or not inner.strip(_SPACES):
         label = link_label(element) if element.tag == "a" else image_text(element) or "\u2192"
         inner = text_markup(label.strip(_SPACES))
-        has_content = bool(inner) and href != flow.last_href and not (flow.is_named(href) and not _says(element))
+        has_content = bool(inner) and href != flow.last_href and not (href in flow.named and not _says(element))
+    if "<img" in inner and not fold_space(element.text) and not any(map(image_text, element.select("img"))):
+        attributes = f" {attribute_markup('aria-label', link_label(element))}{attributes}"
     if (href, inner.strip()) == previous and flow.is_repeating(element):
         return  # the link of a picture whose words stand below it
     flow.last_href, flow.last_link = href, (href, inner.strip())
@@ -250,7 +252,7 @@ def _add_control(flow: Flow, element: Element, blocks: Blocks) -> None:
         return
     flow.written.add(element)
     name = element.attr("id") or ""
-    is_referred_to = name in flow.ids.linked or flow.has_label(name)
+    is_referred_to = name in flow.ids.linked or name in flow.labelled
     identity = f" {attribute_markup('id', name)}" if name and is_referred_to and flow.ids.claim(name) else ""
     markup = control_markup(element, f"{identity}{_name_of_control(flow, element)}", flow.forms.reference(element))
     if control_type(element) == "hidden":
@@ -283,7 +285,7 @@ def _name_of_control(flow: Flow, control: Element) -> str:
         return ""
     title, option = control.attr("title"), control.select_one("option")
     has_name = control.attr("aria-label") or (control.attr("placeholder") and not title)
-    if has_name or flow.is_labelled(control):
+    if has_name or flow.labelled.get(control.attr("id") or ""):
         return ""
     if title and "placeholder" not in control.attrs and (kind in _WRITTEN or control.tag == "textarea"):
         control.attrs["placeholder"] = control.attrs.pop("title")  # which is read without pointing at the field

@@ -1,7 +1,7 @@
 """The pictures of a composed page: logo, lead image, images of cards and figures, in the page, as far as bytes allow.
 
 All of them are small copies as data URIs, so that the page stays one request. Each has a place of its own: no word is
-laid over one. A logo that is drawn for a dark ground gets one.
+laid over one. A transparent picture that is drawn for a dark or a light ground gets one.
 """
 
 from __future__ import annotations
@@ -91,7 +91,10 @@ class PagePictures:
         scale = min(1.0, 2 * role.width / width, _MOST_HEIGHT / height)
         size = round(width * scale), round(height * scale)
         is_portrait = role is CARD and size[0] < 1.1 * size[1]
-        ground = _ground(content) if role.name == LOGO.name else " class=p" * is_portrait
+        has_ground = self.view.media_type(path) != media.JPEG
+        ground = " class=p" if is_portrait else _ground(content) if has_ground else ""
+        if ground.endswith(("k", "w")) and role.name != LOGO.name and image.attr("alt") == "":
+            return ""  # fog, a shadow: it decorates what it lies over
         return self._markup(image, path, data_uri(content, media_type), role, size, ground)
 
     def _drawing(self, image: Element, path: str, role: Role) -> str:
@@ -133,7 +136,7 @@ _MOST_OPAQUE = 0.95
 
 
 def _ground(content: bytes) -> str:
-    """Return the class of the ground that a logo needs: ``k`` for a light one, ``w`` for other transparent ones."""
+    """Return the class of the ground that a picture needs: ``k`` for a light one, ``w`` for other transparent ones."""
     from PIL import Image, ImageStat
 
     with Image.open(BytesIO(content)) as opened:

@@ -172,7 +172,7 @@ def _compose(tree: Document, key: _Key, title_of: TitleOf, pictures: Pictures) -
     # the rules that a page needs are known once it is written
     written = writer.render(replace(page, style=_STYLE), settings.template)
     style = writer.style_for(written, accents(tree, layout, settings.accent), settings.style)
-    written = _reference_new_characters(written, text).replace(_STYLE, style)
+    written = writer.reference_new_characters(written, text).replace(_STYLE, style)
     left_out = Counter(element.tag for element in tree.iter_elements(_LEFT_OUT))
     return ComposedPage(written, tuple(sorted(left_out.items())))
 
@@ -193,11 +193,6 @@ def _depth(tree: Document) -> int:
     while level := [child for node in level if isinstance(node, Element) for child in node.children]:
         deepest += 1
     return deepest
-
-
-def _reference_new_characters(markup: str, source: str) -> str:
-    added = set() if markup.isascii() else {each for each in set(markup) - set(source) if not each.isascii()}
-    return markup.translate({ord(c): f"&#{ord(c)};" for c in added}) if added else markup
 
 
 class _Reader:
@@ -230,14 +225,16 @@ class _Reader:
         self.flow = self._flow()
 
     def _flow(self) -> Flow:
-        brand = self.site.brand
-        is_named = brand is not None and self.site.name and _is_said_by(self.site.name, brand)
+        brand, name = self.site.brand, self.site.name
+        # the name says all that the link to the home does, which may be a picture
+        is_named = (
+            brand is not None and bool(name) and (_without_logo(link_name(brand)) == name or not brand.text.strip())
+        )
         left_out = [*self.landmarks.navigation, *filter(None, [self.story.site])]
-        left_out += [brand] if brand is not None and (is_named or self.story.site is not None) else []
         left_out += [*self.cards.repeats, *self.repeated_forms]
-        messages = self.layout.messages()
-        ids = IdQueue(self.linked, self.tree, self._is_in_story)
-        return Flow(self.tree, self.forms, ids, left_out, _WRITERS, self.layout, messages, self.cards, self.pictures)
+        left_out += [brand] if brand is not None and (is_named or self.story.site is not None) else []
+        ids, hidden = IdQueue(self.linked, self.tree, self._is_in_story), self.layout.messages()
+        return Flow(self.tree, self.forms, ids, left_out, _WRITERS, self.layout, hidden, self.cards, self.pictures)
 
     def _is_in_story(self, element: Element) -> bool:
         main, around = self.story.main, {element, *element.ancestors}
@@ -480,11 +477,6 @@ def _said_within(name: str, others: Iterable[str]) -> str:
     """Return what else the site is called, if its name says that and more: "Back to the home of The Herald"."""
     found = (each for each in others if len(each) > 2 and each.casefold() in name.casefold())
     return next(found, name)
-
-
-def _is_said_by(name: str, brand: Element) -> bool:
-    """Whether the name of the site says all that the link to its home does, which may be a picture."""
-    return not fold_space(brand.text) or _without_logo(link_name(brand)) == name
 
 
 def _without_logo(name: str) -> str:

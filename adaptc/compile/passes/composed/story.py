@@ -216,6 +216,7 @@ def _is_beside(element: Element, lengths: TextLengths) -> bool:
 def _title_heading(tree: Document, article: Element | None, titles: tuple[str, ...]) -> Element | None:
     """Return the heading that is the title of the page: its first heading, or the one that says what the page does."""
     headings = [each for each in tree.select("h1") if content_length(each) and not _is_brand(each)]
+    headings = [each for each in headings if each.closest("dialog, [role=dialog]") is None]
     if len(headings) == 1:
         return headings[0]
     inside = [each for each in headings if article is not None and article in each.ancestors]
@@ -234,8 +235,10 @@ def _site_heading(tree: Document, page_title: str) -> tuple[Element | None, Elem
     first = headings[0] if len(headings) == 1 else None
     if first is None or not any(isinstance(each, Element) and is_head(each) for each in first.ancestors):
         return None, None
-    parts, name = set(map(_compact, title_parts(page_title))), _compact(first.text)
-    said = parts - {name} if name in parts else {_compact(page_title)}
+    parts, name = list(map(_compact, title_parts(page_title))), _compact(first.text)
+    if name in parts[1:-1]:
+        return None, None  # a part of the site
+    said = set(parts) - {name} if name in parts else {_compact(page_title)}
     title = next((each for each in tree.select("h2, h3") if _compact(each.text) in said - {""}), None)
     return (first, title) if title is not None else (None, None)
 

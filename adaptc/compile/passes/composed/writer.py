@@ -174,14 +174,10 @@ def style_for(body: str, colours: tuple[str, str], own: str = "") -> str:
 
 
 def _rule_for(tree: Document, used: set[str], start: str, selectors: tuple[str, ...], end: str) -> str:
-    found = (each for each in selectors if _needed(each) <= used)
-    chosen = [each for each in found if _may_select(tree, _HOLDS.sub(r"\1", _STATE.sub("", each)))]
+    found = ((each, _HOLDS.sub(r"\1", _STATE.sub("", each))) for each in selectors if _needed(each) <= used)
+    # one that is not nested selects something, or to know takes more than one look at each element
+    chosen = [each for each, plain in found if not _NESTED.fullmatch(plain) or tree.select_one(plain) is not None]
     return f"{start}{','.join(chosen)}{end}" if chosen else ""
-
-
-def _may_select(tree: Document, selector: str) -> bool:
-    """Whether a selector selects something, or to know takes more than one look at each element."""
-    return _NESTED.fullmatch(selector) is None or tree.select_one(selector) is not None
 
 
 @cache
@@ -197,6 +193,12 @@ def _needed(selector: str) -> frozenset[str]:
     """Return the names of the elements and classes without which a selector selects nothing."""
     names = frozenset(_NAME.findall(_IN_PRELUDE.sub(" ", selector)))
     return names | {_FROM_RIGHT} if _FROM_RIGHT in selector else names
+
+
+def reference_new_characters(markup: str, source: str) -> str:
+    """Return markup with references for the characters beyond ASCII that its source does not hold."""
+    added = set() if markup.isascii() else {each for each in set(markup) - set(source) if not each.isascii()}
+    return markup.translate({ord(c): f"&#{ord(c)};" for c in added}) if added else markup
 
 
 def _in_ascii(sheet: str) -> str:
