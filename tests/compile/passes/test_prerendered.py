@@ -83,6 +83,9 @@ def test_hydration_waits_only_where_a_browser_shows_the_same_without(is_same: bo
     [
         (True, "<h1>404</h1> Not found", "x()", None),
         (False, "<h1>404</h1> Not found", "x()", "its HTML holds hardly any text"),
+        (False, "<h1>Ships</h1><img src=a.png> of all seas, large and small ones", "x()", None),
+        (False, "<h1>Ships</h1> of all seas, large and small ones", "x()", "its HTML holds hardly any text"),
+        (False, "<h1>Ships</h1><img src=a.png>", "x()", "its HTML holds hardly any text"),
         (True, "", "x()", "its HTML holds hardly any text"),
         (True, "<p>Loading...</p>", "x()", "its HTML holds hardly any text"),
         (True, "<h1>Ships</h1>", "fetch('/ships.json').then(show)", "its HTML holds hardly any text"),

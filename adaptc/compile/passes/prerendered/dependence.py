@@ -200,7 +200,8 @@ def _imported_modules(module: _Module, base: str, view: View) -> dict[str, _Modu
 
 # ---- Whether the HTML of a page holds what a visitor reads, or waits for a script to write it
 
-# Characters of the main content that a page has at least; a shell has "Loading", an error page "404 Not found"
+# Characters of the main content that a page has at least, or half of them with a headline and a picture; a shell has
+# "Loading", an error page "404 Not found"
 _LEAST = 60
 # React's mark of a part that it leaves to the browser, islands without content, and parts that say that they load
 _UNWRITTEN = "template[data-dgst=BAILOUT_TO_CLIENT_SIDE_RENDERING], astro-island[client=only]"
@@ -224,7 +225,9 @@ def dependence_reason(tree: Document, selector: str, sheets: Sequence[str], leas
     if root is None:
         return "its HTML does not have the element that scripts fill"
     main = _main_content(tree, root)
-    if content_length(main) < least:
+    # a home page may be a headline, a picture and a line of text
+    is_titled = main.select_one("h1") is not None and main.select_one("img") is not None
+    if content_length(main) < (min(least, _LEAST // 2) if is_titled else least):
         return SHORT
     if root.select_one(_UNWRITTEN) is not None or main.select_one(_LOADING) is not None:
         return "a script writes a part of it"
