@@ -117,7 +117,7 @@ class _UsedStyles:
         }
         if kept:
             pruning = self._pruning(names, whole, without_file | kept)
-        return find_rest(pruning, self.inline, self.matches.names, folds=is_quirks(self.editor.tree))
+        return find_rest(pruning, self.matches.names, folds=is_quirks(self.editor.tree))
 
     def _pruning(self, names: frozenset[str], texts: Sequence[str], whole: Container[int]) -> LivePruning:
         likely = LikelyNames(names, folds=is_quirks(self.editor.tree))

@@ -64,19 +64,18 @@ class Rest:
         return f"<link data-used {attribute_markup('href', sheet.element.attr('href') or '')}{media}>"
 
 
-def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds: bool) -> Rest | None:
+def find_rest(pruning: LivePruning, markup: Iterable[str], *, folds: bool) -> Rest | None:
     """Return what waits of the sheets of a page; ``None`` if that saves little.
 
-    Of the names that a selector lacks, that one is waited for which most lack. ``inline`` are the declarations of the
-    page's style attributes, ``markup`` the names of its elements; with ``folds`` their case does not count.
+    Of the names that a selector lacks, that one is waited for which most lack. ``markup`` are the names of the page's
+    elements; with ``folds`` their case does not count.
     """
     if pruning.saved <= _FEWEST_SAVED:
         return None
     fold = str.lower if folds else str
     lacks = [[fold(name) for name in lacking] for lacking in pruning.lacking()]
-    defined = [max(_words(each), key=len) for each in pruning.definitions]
-    has = {fold(name) for name in (*_WRITTEN, *markup, *pruning.known, *(_words(inline) if defined else ()))}
-    keys, known = _keys(lacks, defined, has)
+    has = {fold(name) for name in (*_WRITTEN, *markup, *pruning.known)}
+    keys, known = _keys(lacks, has)
     size = len(keys) * _BITS_PER_NAME | 1
     bits = _filter(keys, size)
     asked = has - known - keys
@@ -86,7 +85,8 @@ def find_rest(pruning: LivePruning, inline: str, markup: Iterable[str], *, folds
         SIZE=size,
         HASHES=_HASHES,
         KNOWN=" ".join(sorted(name for name in known if not _SPACE.search(name))),
-        WORDS=bool(defined),
+        WORDS=sorted({max(_SEPARATORS.split(name.lower()), key=len) for name in pruning.definitions}),
+        HAS_WORDS=bool(pruning.definitions),
         IDS=any(key[0] == "#" for key in keys),
         FOLDS=folds,
         BOXES=not has.isdisjoint(_BOXES),
@@ -101,16 +101,14 @@ def _most_shared(lacks: Sequence[Sequence[str]]) -> frozenset[str]:
     return frozenset(max(lacking, key=lambda name: (counts[name], name)) for lacking in lacks)
 
 
-def _keys(
-    lacks: Sequence[Sequence[str]], defined: Sequence[str], has: Iterable[str]
-) -> tuple[frozenset[str], frozenset[str]]:
+def _keys(lacks: Sequence[Sequence[str]], has: Iterable[str]) -> tuple[frozenset[str], frozenset[str]]:
     """Return what a filter has, names or what they begin with (``.carousel-``), and names of the page among those."""
-    beginnings = _worthy_beginnings({*chain.from_iterable(lacks), *defined}, has)
+    beginnings = _worthy_beginnings(set(chain.from_iterable(lacks)), has)
 
     def key_of(name: str) -> str:
         return next((each for each in _beginnings(name) if each in beginnings), name)
 
-    keys = _most_shared([list(map(key_of, lacking)) for lacking in lacks]).union(map(key_of, defined))
+    keys = _most_shared([list(map(key_of, lacking)) for lacking in lacks])
     return keys, frozenset(name for name in has if not keys.isdisjoint(_beginnings(name)))
 
 
@@ -125,11 +123,6 @@ def _beginnings(name: str) -> list[str]:
     """Return the beginnings of a name that a filter may have in its place, as in ``wait.js``."""
     first, last = name.find("-", 1), name.rfind("-")
     return [name[: place + 1] for place in ([first] if first == last else [first, last]) if place > 0]
-
-
-def _words(text: str) -> list[str]:
-    """Return the words of declarations, or of the name of keyframes or fonts, as names to wait for."""
-    return [f"@{word}" for word in _SEPARATORS.split(text.lower())]
 
 
 def _filter(names: Iterable[str], size: int) -> int:
@@ -154,8 +147,8 @@ def _hashes(name: str) -> tuple[int, ...]:
     return tuple(hashes)
 
 
-_FLAGS = ("WORDS", "IDS", "FOLDS", "BOXES")
-_PLACE = re.compile(rf"\b(?:{'|'.join(_FLAGS)}|BITS|SIZE|HASHES|KNOWN)\b")
+_FLAGS = ("HAS_WORDS", "IDS", "FOLDS", "BOXES")
+_PLACE = re.compile(rf"\b(?:{'|'.join(_FLAGS)}|BITS|SIZE|HASHES|KNOWN|WORDS)\b")
 
 
 def _script(**values: object) -> str:

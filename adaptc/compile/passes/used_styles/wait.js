@@ -1,9 +1,9 @@
 // Waits until an element of the page has a name that rules in files need, then lets the links that wait load the whole
 // sheets, each after the rules of its sheet that are in the page; so does the first pointer, key or focus.
 // BITS is a filter (Bloom 1970) of SIZE bits with HASHES hashes for each name, or for what all but the KNOWN names begin
-// with; it errs on the side of yes. WORDS says that it has words of style attributes, IDS that it has ids, FOLDS that case
-// does not count, and BOXES that the page has dialogs or popovers. What is in a closed one needs no rules yet: a selector
-// matches only what is, follows or is in an element with a name that it requires.
+// with; it errs on the side of yes. WORDS are those by which style attributes name keyframes and fonts that wait. IDS says
+// that the filter has ids, FOLDS that case does not count, and BOXES that the page has dialogs or popovers. What is in a
+// closed one needs no rules yet: a selector matches only what is, follows or is in an element with a name that it requires.
 {
   const bits = atob(BITS)
   const known = new Set(KNOWN.split(' '))
@@ -28,14 +28,13 @@
     return box && parentElement.checkVisibility?.() === false && closed.add(box)
   }
   // Attributes are read by methods: a form's properties may be its fields
-  const isWaitedFor = (element) => [
+  const isWaitedFor = (element) => ([
     element.localName.toLowerCase(),
     ...IDS ? ['#' + element.getAttribute('id')] : [],
     ...element.getAttributeNames().map((name) => '[' + name),
     ...[...element.classList].map((name) => '.' + name),
-    ...WORDS ? (element.getAttribute('style') || '').toLowerCase().split(/[\s"',;:()]+/)
-      .filter((word) => !/^[-+.]*\d/.test(word)).map((word) => '@' + word) : [],
-  ].some(waitsFor) && !(BOXES && isInClosed(element)) || element.shadowRoot && enter(element.shadowRoot)
+  ].some(waitsFor) || HAS_WORDS && (element.getAttribute('style') || '').toLowerCase().split(/[\s"',;:()]+/)
+    .some((word) => WORDS.includes(word))) && !(BOXES && isInClosed(element)) || element.shadowRoot && enter(element.shadowRoot)
   let seen = new Set()
   const have = (nodes) => [...nodes].some((node) => node.localName && !seen.has(node) &&
     [node, ...node.querySelectorAll('*')].some((element) => !seen.has(element) && seen.add(element) && isWaitedFor(element)))
