@@ -100,7 +100,7 @@ ROWS = {
         "1.5 times, after 40 s other work comes before the server", 0.05, ((40.0, 1.5), (40.0, 1.5)), starved=2
     ),
     "starved-part": Row(
-        "1.5 times, after 30 s other work leaves the server a part", 0.05, ((30.0, 1.5), (75.0, 1.5)), starved=20
+        "1.5 times, after 30 s other work leaves the server a part", 0.05, ((30.0, 1.5), (75.0, 1.5)), starved=40
     ),
     "noisy8": Row("0.8 times for 90 s, other work of the machine comes and goes", 0.05, ((90.0, 0.8),), is_noisy=True),
     "step4": Row("4 times", 0.05, STEP),

@@ -717,6 +717,13 @@ def test_what_was_learnt_outlives_a_restart(tmp_path: Path) -> None:
     assert bench.status()["kept_seconds"] == 3
 
 
+@pytest.mark.parametrize(("age", "m"), [(119.0, 1.5), (121.0, 3.0)])
+def test_an_m_of_long_ago_is_that_of_another_load(tmp_path: Path, age: float, m: float) -> None:
+    bench = own(tmp_path)
+    bench.use(LogMeter([bench.log], compile_format()), ({"m": {"site": 1.5}}, age))
+    assert bench.status()["sites"]["site"]["m"] == m
+
+
 def test_answers_that_take_longer_than_usual_lower_the_limit(tmp_path: Path) -> None:
     settings = ControlSettings(policy="gradient")
     bench = own(tmp_path, settings=settings)

@@ -338,6 +338,12 @@ def test_what_was_kept_before_the_clock_was_set_back_is_known_and_not_its_age(tm
     assert kept(run, "switch", 7230.0)[1] == 30
 
 
+def test_what_was_learnt_a_month_ago_is_of_another_machine(tmp_path: Path) -> None:
+    directory = RunDirectory.of(tmp_path)
+    keep(directory, "control", 1000.0, costs=1)
+    assert [kept(directory, "control", 1000.0 + days * 86400) is not None for days in (29, 31)] == [True, False]
+
+
 def test_the_guard_leaves_the_flag_after_a_farewell(tmp_path: Path) -> None:
     flag, (reader, writer) = tmp_path / "opt.do", os.pipe()
     flag.touch()
