@@ -572,3 +572,11 @@ def test_a_tooltip_out_of_the_window_stays_hidden() -> None:
 def test_a_heading_with_its_number_is_the_title() -> None:
     written = body_of(f"<h2>3. Kicking off</h2><p>{WORDS}</p>", title="Kicking off \u2014 manual")
     assert written.startswith("<main><h1>3. Kicking off</h1>")
+
+
+def test_a_folded_list_of_pages_beside_the_content_keeps_its_links() -> None:
+    folded = "<div id=collapsePages class=collapse><a href=register.html>Register</a><a href=404.html>Lost</a></div>"
+    written = body_of(
+        f"<div>{folded}</div><div id=content><h1>Board</h1><p>{WORDS * 4}</p></div>", ".collapse{display:none}"
+    )
+    assert "<a href=register.html>Register</a>" in written and "<a href=404.html>Lost</a>" in written

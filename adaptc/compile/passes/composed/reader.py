@@ -265,9 +265,7 @@ class _Reader:
             main, around = around, ""
         if not _is_usable(main + around + rest + footer):
             main = writer.refresh_link(self.tree)
-            if not main:
-                return None
-            return self._model(main)
+            return self._model(main) if main else None
         page = self._model(main, search, around + rest, footer, frame)
         return replace(page, site=replace(page.site, logo=logo if page.site.name else ""))
 
@@ -360,7 +358,8 @@ class _Reader:
             frame.menu.append(Group("", tuple(map(link_of, written))))
             frame.hrefs.update(link.href for link in written)
         rest = read_frame(unseen, frame.hrefs | self.flow.hrefs, ())
-        frame.menu += [*rest.menu, *rest.contents]
+        apart = Group("", (*rest.breadcrumb, *rest.pagination))  # hidden, and called so: a folded list of pages
+        frame.menu += [*rest.menu, *rest.contents, *rest.foot, *([apart] if apart.links else [])]
         frame.hrefs |= rest.hrefs
         wanted = [*navigation_links(self.landmarks), *self._links_left()]
         lost = [link for link in wanted if link.href not in frame.hrefs and link.href not in self.flow.hrefs]
