@@ -226,7 +226,7 @@ def test_pages_of_material_are_the_same_with_what_stands_in_for_their_bundle(chr
     }
 
 
-LATE = """<script type=module>addEventListener("load", () => setTimeout(async () => {
+LOADING = """<script type=module>addEventListener("load", () => setTimeout(async () => {
   const { name } = await import("./late.js"); await fetch(name) }));
 document.querySelector("h1").onmouseenter = () => import("./hovered.js")</script>"""
 
@@ -234,7 +234,7 @@ document.querySelector("h1").onmouseenter = () => import("./hovered.js")</script
 @pytest.mark.chromium
 def test_what_scripts_load_by_themselves_counts_with_the_page(chromium: str, tmp_path: Path) -> None:
     """A module and data, but not what a visitor has to ask for; a level that is written anew has no scripts."""
-    site = site_of(tmp_path, {"index.html": LATE, "plain.html": ""})
+    site = site_of(tmp_path, {"index.html": LOADING, "plain.html": ""})
     site.write({"late.js": 'export const name = "data.json"', "data.json": "[1, 2]", "hovered.js": "f()"})
     site.write({"plain.html": PAGE.format("<p>Words of a page without scripts.")})
     look(site, build__levels=("full", "lossless", "text"))
@@ -254,7 +254,7 @@ def test_what_scripts_load_by_themselves_counts_with_the_page(chromium: str, tmp
 
 @pytest.mark.chromium
 def test_a_page_that_is_not_built_again_counts_with_what_its_scripts_load_now(chromium: str, tmp_path: Path) -> None:
-    site = site_of(tmp_path, {"index.html": LATE}).write({"late.js": 'export const name = "a.gif"'})
+    site = site_of(tmp_path, {"index.html": LOADING}).write({"late.js": 'export const name = "a.gif"'})
     for script, wanted in (("", 4), ("; await fetch('more.json')", 5)):
         site.write({"late.js": f'export const name = "a.gif"{script}', "more.json": "[]"})
         look(site, build__levels=("full",))
