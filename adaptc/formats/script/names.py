@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator
 from adaptc.formats.script.lexer import Kind
 from adaptc.formats.script.script import Script, string_content
 
-__all__ = ["DATASET", "LikelyNames", "hyphenated", "names_of_script"]
+__all__ = ["DATASET", "WORD", "LikelyNames", "hyphenated", "names_of_script"]
 
-_WORD = re.compile(r"[A-Za-z_][\w-]*+")
+WORD = re.compile(r"[A-Za-z_][\w-]*+")
 # What a selector looks up is there already
 _LOOKUP = re.compile(r"[.#][A-Za-z_][\w-]*+")
 _PROPERTY = re.compile(r"[{,]([A-Za-z_]\w*+):|\.([A-Za-z_]\w*+)=(?!=)")
@@ -35,16 +35,16 @@ class LikelyNames:
         self._words = frozenset(map(self._fold, words))
 
     def __contains__(self, name: object) -> bool:
-        words = _WORD.findall(self._fold(str(name)))
+        words = WORD.findall(self._fold(str(name)))
         return bool(words) and all(word in self._words or word.rstrip(_DIGITS) in self._words for word in words)
 
 
 def names_of_script(script: Script) -> frozenset[str]:
     """Return the names that a script is likely to bring in."""
     if not script.lexes:
-        return frozenset(_WORD.findall(script.text))
+        return frozenset(WORD.findall(script.text))
     strings = "\n".join(map(string_content, script.texts_of(Kind.STRING, Kind.TEMPLATE)))
-    return frozenset(_WORD.findall(_LOOKUP.sub(" ", strings))).union(_properties(script.code))
+    return frozenset(WORD.findall(_LOOKUP.sub(" ", strings))).union(_properties(script.code))
 
 
 def _properties(code: str) -> Iterator[str]:

@@ -26,7 +26,7 @@ from adaptc.formats.html.syntax import attribute_markup, split_tokens
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 from adaptc.formats.script.inert import REFLECTED, are_inert
 from adaptc.formats.script.lookups import Handles
-from adaptc.formats.script.names import LikelyNames
+from adaptc.formats.script.names import WORD, LikelyNames
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
@@ -184,23 +184,24 @@ def _subject(style: PageStyle) -> str:
 
 @dataclass(slots=True)
 class ScriptReach:
-    """The scripts that are likely to run in a page.
+    """The scripts that are likely to run in a page, and the words that attributes hold for them.
 
     ``is_inert`` says that there are no others, and that none can bring a name into the page but those it writes out.
     """
 
     scripts: dict[str | bytes, ScriptFacts] = field(default_factory=dict)
+    held: frozenset[str] = frozenset()
     is_inert: bool = False
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of all scripts."""
-        return frozenset[str]().union(*(script.names for script in self.scripts.values()))
+        """The names of all scripts, and those held for them."""
+        return self.held.union(*(script.names for script in self.scripts.values()))
 
 
 def script_reach(tree: Document, page: PageContext, view: View) -> ScriptReach:
     """Return what the scripts of a page in its present state are likely to bring in."""
-    reach = ScriptReach()
+    reach = ScriptReach(held=frozenset(_held_words(tree)))
     elements = [(script_source(each, page.base, view), each.attr("src")) for each in tree.iter_elements("script")]
     # handlers, and what is an address now: last, since files name others relative to themselves
     pending = [(source, page.base) for source in page.scripts]
@@ -219,6 +220,21 @@ def script_reach(tree: Document, page: PageContext, view: View) -> ScriptReach:
     is_closed = not page.unseen_scripts and tree.select_one(_LIVE) is None and not _CODE_ADDRESS.search(page.page.text)
     reach.is_inert = is_closed and are_inert([script.inertness for script in reach.scripts.values()])
     return reach
+
+
+# Attributes whose values are for browsers; libraries read the others (``x-bind:class``, ``data-toggle``)
+_PLAIN = frozenset({
+    "alt", "class", "content", "d", "height", "href", "id", "points", "sizes", "src", "srcdoc", "srcset", "style",
+    "viewBox", "width",
+})  # fmt: skip
+
+
+def _held_words(tree: Document) -> Iterator[str]:
+    """Yield the words of attributes that are for scripts."""
+    for element in tree.iter_elements():
+        for name, value in element.attrs.items():
+            if name not in _PLAIN and value:
+                yield from WORD.findall(str(value))
 
 
 # Where visitors write, browsers insert elements, and what is pasted has classes
