@@ -108,7 +108,6 @@ class ModeEnvironment:
 
 SAVE_EVERY = 5.0  # seconds
 FRESH = 120.0  # seconds for which the m and the mode of an earlier run are those of the load now
-SAVE_EVERY = 5.0  # seconds
 _OLDEST = 30 * 86400.0  # seconds; what an older run has learnt is of another machine
 
 

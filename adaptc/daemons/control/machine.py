@@ -296,9 +296,9 @@ def step(
 
 
 # A server that gets no CPU because others of its host have it uses little, which looks like room, and its requests
-# wait. While they are seen to, and for some samples after, m does not rise. Then it catches up, and is full: by what it
-# owes, and not by a crowd. So m does not fall by it either, until the server has time again, or more is asked of it
-# than it owes.
+# wait. While they are seen to, and for some samples after, m does not rise. Then it catches up, and is full: by its
+# backlog, and not by a crowd. So m does not fall by it either, until the server has time again, or more is asked of it
+# than that.
 _HELD = 3
 _STOLEN = 0.1  # a lesser share is what chance does to the measurement
 _BACKLOG_MOST = 5.0  # seconds
@@ -307,7 +307,7 @@ _BACKLOG_MOST = 5.0  # seconds
 def _backlog(machine: Machine, state: MachineState, busy: Busy, asked: float) -> float:
     """Return the work that waits since others had the CPU: what came meanwhile, at the bound.
 
-    A server above the bound owes nothing more: its m has to fall, whatever else it waits for.
+    Nothing waits so for a server above the bound: its m has to fall, whatever else it waits for.
     """
     tuning, share = machine.tuning, busy.share or 0.0
     backlog, is_robbed = 0.0, busy.stolen > _STOLEN
