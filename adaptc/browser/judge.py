@@ -101,10 +101,10 @@ async def view_page(browser: Chromium, server: Server, url: str, width: int) -> 
         try:
             async with asyncio.timeout(tab.patience):
                 await tab.load(url)
-                record = await tab.run(script("collect"))
+                # a picture gives the window another size for a moment, in which the page may choose other images
+                view = _view(await tab.run(script("collect")), tab.seen)
                 picture = await tab.picture()
                 faults = await _faults(tab)
-                view = _view(record, tab.seen)
                 awake = _view(await tab.run(script("collect")), tab.seen) if await tab.wake() else None
         except TimeoutError:
             raise BrowserError(RESTLESS) from None

@@ -22,6 +22,7 @@ from adaptc.browser.judge import (
     view_page,
 )  # fmt: skip
 from adaptc.browser.pictures import coarse_difference, is_uniform, pixel_difference
+from adaptc.browser.tab import Load, Tab
 from adaptc.config.rulebook import load_levels
 
 Box = tuple[int, int, int, int]
@@ -178,6 +179,24 @@ def test_a_hint_that_names_a_key_may_be_missing_until_scripts_run_but_not_a_key_
     assert [original.labelled, waits.labelled, lost.labelled] == [2, 2, 1]
     kinds = [{each.kind for each in differences((original,), view, LAYOUT)} for view in (waits, lost, other)]
     assert [each - {"weight"} for each in kinds] == [set(), {"text"}, {"text"}]
+
+
+class _Moving(Tab):
+    """A tab that asks for another file while a picture of it is taken: the window has another size then."""
+
+    async def picture(self, height: int | None = None) -> bytes:
+        self.seen.loads.append(Load(f"{URL}narrow.png", "image", 200, 9))
+        return await super().picture(height)
+
+
+@pytest.mark.chromium
+def test_what_a_page_loads_for_its_picture_to_be_taken_is_not_counted(
+    chromium: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptc.browser.chromium.Tab", _Moving)
+    look = lambda browser: view_page(browser, site({"index.html": "<p>text"}), URL, 1280)  # noqa: E731
+    view = side_by_side(chromium, [look])[0]
+    assert (view.requests, view.size) == (1, len(b"<p>text"))
 
 
 def test_a_page_that_shows_nothing_is_blank() -> None:

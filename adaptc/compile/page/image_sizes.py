@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from adaptc.browser.evidence import ImageSeen, PageEvidence
 from adaptc.core.values import dataclass
 from adaptc.formats.css.rules import GROUPS, Item, sheet_items
+from adaptc.formats.css.selectors import static_selectors
 from adaptc.formats.css.sheet_text import beyond_limits
 from adaptc.formats.css.visibility import split_selectors
 from adaptc.formats.html.syntax import split_tokens
@@ -38,6 +39,8 @@ _AROUND = re.compile(
 _WHOLE = frozenset({"html", "body", "main"})
 _WIDTHS = ("width", "min-width", "max-width")
 _NOTHING = frozenset({"none", "hidden", "0", "0px"})
+# As the resets of libraries write it: ``border: 0 solid``
+_IS_NO_BORDER = re.compile(r"0(?:px)? (?:solid|dashed|dotted|double)\b")
 # Values of display under which a child's size does not depend on the parent's layout.
 _PLAIN_DISPLAY = frozenset({
     "none", "block", "inline", "inline-block", "list-item", "flow-root", "table", "inline-table", "table-row",
@@ -57,13 +60,14 @@ class SizingRules:
 
     ``stretched`` are those of ``sized`` that do more than to limit the width and keep the shape, ``shaped`` those that
     do more than to set a width or ``height: auto``. ``freed`` are of rules with ``height: auto`` in every medium and
-    state.
+    state, ``proportioned`` of those with an ``aspect-ratio``.
     """
 
     sized: tuple[str, ...] = ()
     stretched: tuple[str, ...] = ()
     shaped: tuple[str, ...] = ()
     freed: tuple[str, ...] = ()
+    proportioned: tuple[str, ...] = ()
     boxed: tuple[str, ...] = ()
     padded: tuple[str, ...] = ()
     arranged: tuple[str, ...] = ()
@@ -109,7 +113,18 @@ class PageSizing:
         """Whether its parent, or what surrounds the picture, may change what a width means."""
         if self.is_unpredictable or self._any("arranged", parent):
             return True
+        return self._is_surrounded(image)
+
+    def _is_surrounded(self, image: Element) -> bool:
+        """Whether a padding or border may lie inside the box of which the sides are given."""
         return self._any("boxed", image) and ("border" in image.attrs or self._any("padded", image))
+
+    def takes_ratio(self, image: Element) -> bool:
+        """Whether ``aspect-ratio``, given the shape of its file, leaves an image the box that it has.
+
+        It is that of the content, unless ``box-sizing`` makes it one of what is around that (CSS Sizing 4, 5.1).
+        """
+        return not self._is_surrounded(image) and not self._any("proportioned", image)
 
     def _has_free_height(self, image: Element) -> bool:
         lasting = (selector for selector in self._freed if self._weakened(selector) == selector)
@@ -122,7 +137,8 @@ class PageSizing:
             is_whole = element.tag in _WHOLE or element.attr("role") == "main"
             selectors = (self._weakened(each, is_whole) for rules in self.rules for each in getattr(rules, kind))
             fitting = self._fitting[key] = [selector for selector in selectors if _fits(selector, *key[1:])]
-        return any(_matches(selector, element) for selector in fitting)
+        is_fixed = self._may_appear is None  # a script that adds elements changes which one is the first of them
+        return any(_matches(selector, element, is_fixed) for selector in fitting)
 
     def _weakened(self, selector: str, is_whole: bool = False) -> str:
         """Return a selector without the names that scripts may give or take; with ``is_whole`` of its subject, too."""
@@ -137,12 +153,12 @@ class PageSizing:
 @lru_cache(maxsize=128)
 def sizing_rules(text: str) -> SizingRules:
     """Return the sizing rules of a style sheet, at 3 MB/s; cached, as sheets are shared by pages."""
-    if _UNPREDICTABLE.search(text) or beyond_limits(text):
-        return SizingRules(is_unpredictable=True)
     try:
-        rules = list(_rules(text, sheet_items(text)))
+        rules = None if beyond_limits(text) else list(_rules(text, sheet_items(text)))
     except _OddRuleError:
-        return SizingRules(is_unpredictable=True)
+        rules = None
+    if rules is None:
+        return SizingRules(proportioned=("*",), is_unpredictable=True)
     sizes = ({name: value for name, value in rule.declared.items() if _SIZING.match(name)} for rule in rules)
     sizing = [rule._replace(declared=own) for rule, own in zip(rules, sizes, strict=True) if own]
     return SizingRules(
@@ -150,9 +166,11 @@ def sizing_rules(text: str) -> SizingRules:
         _selected([rule for rule in sizing if not _sets_only(rule.declared, "max-width")], "img"),
         _selected([rule for rule in sizing if not _sets_only(rule.declared, *_WIDTHS)], "img"),
         _selected([rule for rule in sizing if _frees(rule)], "img"),
+        _selected([rule for rule in rules if "aspect-ratio" in rule.declared], "img"),
         _selected([rule for rule in rules if "box-sizing" in rule.declared], "img"),
         _selected([rule for rule in rules if _surrounds(rule.declared)], "img"),
         _selected([rule for rule in rules if _arranges(rule.declared)]),
+        _UNPREDICTABLE.search(text) is not None,
     )
 
 
@@ -220,8 +238,12 @@ def _rules(text: str, items: Iterable[Item], is_inside: bool = False, is_known: 
 
 
 def _surrounds(declared: dict[str, str]) -> bool:
-    """Whether declarations put a padding or border around an element; ``border-style: none`` takes one away."""
-    return any(_AROUND.match(name) and value not in _NOTHING for name, value in declared.items())
+    """Whether declarations put a padding or border around an element; one without a style or a width is none."""
+    is_thin = declared.get("border-width") in _NOTHING
+    around = {name: value for name, value in declared.items() if _AROUND.match(name) and value not in _NOTHING}
+    return any(
+        not (is_thin and name.endswith("-style")) and not _IS_NO_BORDER.match(value) for name, value in around.items()
+    )
 
 
 def _arranges(declared: dict[str, str]) -> bool:
@@ -267,14 +289,18 @@ def _fits(selector: str, tag: str, classes: str, identifier: str) -> bool:
     return _is_odd(subject) or all(name.lower() in own[mark] for mark, name in _NAME.findall(subject))
 
 
-def _matches(selector: str, element: Element) -> bool:
-    """Whether a selector may match in some state; unsupported selectors count as matching."""
+def _matches(selector: str, element: Element, is_fixed: bool) -> bool:
+    """Whether a selector may match in some state; unsupported selectors count as matching.
+
+    ``is_fixed`` says that the page keeps its elements.
+    """
     from turbohtml import SelectorSyntaxError
 
-    if ":" in selector or "&" in selector:  # a state (:hover), or another element's rule around this one
+    static = static_selectors(selector) if is_fixed or ":" not in selector else ()
+    if "&" in selector or not static:  # another element's rule around this one, or an unknown one
         return True
     try:
-        return element.matches(selector)
+        return any(map(element.matches, static))
     except SelectorSyntaxError:
         return True
 

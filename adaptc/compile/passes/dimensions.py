@@ -27,7 +27,7 @@ from adaptc.formats.script.lookups import union_of
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["add_dimensions", "is_styled", "natural_size"]
+__all__ = ["add_dimensions", "is_styled", "names_by_script", "natural_size", "own_ratio"]
 
 _RASTER = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP})
 _REFUSED = frozenset({"width", "height", "style", "sizes", "srcset"})
@@ -52,7 +52,7 @@ def add_dimensions(editor: Editor, page: PageContext, view: View, options: Optio
     if sheets is None or not sheets.are_known:
         return report
     lasting = lasting_sheets(editor.tree, editor.text, page.base, view)
-    sizing = PageSizing(sheets.texts, lasting, _names_by_script(editor, page) if may_size else None)
+    sizing = PageSizing(sheets.texts, lasting, names_by_script(editor, page) if may_size else None)
     is_left_alone = _left_alone(editor, page) if may_size else _always
     for path, image, parent in images:
         is_sure = is_left_alone(image, path) and sizing.keeps_shape(image, parent)
@@ -74,7 +74,7 @@ def _left_alone(editor: Editor, page: PageContext) -> Callable[[Element, str], b
     return lambda image, path: shown.is_unchanged(path) and not named.includes(image)
 
 
-def _names_by_script(editor: Editor, page: PageContext) -> Callable[[str], bool]:
+def names_by_script(editor: Editor, page: PageContext) -> Callable[[str], bool]:
     """Return whether a script may give a name to an element: it writes it in a string, or a browser saw it come."""
     handles = union_of([facts.handles for facts in page.scripts.values()])
     tree = editor.tree
@@ -123,6 +123,11 @@ def is_styled(image: Element) -> bool:
     """Whether a style attribute around the image may reach it: that of the parent by its layout."""
     styles = [getattr(ancestor, "attrs", {}).get("style") or "" for ancestor in image.ancestors]
     return "display" in styles[0].lower() or any(mark in style.lower() for style in styles for mark in _REACHING)
+
+
+def own_ratio(natural: tuple[int, int]) -> str:
+    """Return the style of an image that has the shape of its file, whichever copy of it is shown."""
+    return f"aspect-ratio:{natural[0]}/{natural[1]}"
 
 
 def natural_size(content: bytes, view: View) -> tuple[int, int] | None:

@@ -17,7 +17,7 @@ from adaptc.compile.page.guarded_images import NamedImages, defer_images
 from adaptc.compile.page.image_sizes import PageSizing
 from adaptc.compile.page.sheets import page_sheets, sheets_with_bases, url_like
 from adaptc.compile.page.transfer_sizes import transfer_size
-from adaptc.compile.passes.dimensions import is_styled, natural_size
+from adaptc.compile.passes.dimensions import is_styled, natural_size, own_ratio
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
@@ -157,10 +157,13 @@ class _Loading:
             if natural is None:
                 continue
             if not self._has_known_box(image, natural, sizing):
-                if styled is None or any(_matches(each, image) for each in styled) or not self._is_held(image, path):
+                if styled is None or any(_matches(each, image) for each in styled):
                     continue
                 ratio, style = f"aspect-ratio:auto {natural[0]}/{natural[1]}", image.attr("style") or ""
-                self.editor.set_attribute(image, "style", f"{ratio};{style}" if style else ratio)
+                if not self._is_held(path) or (style != own_ratio(natural) and not _is_plain(image, style)):
+                    continue
+                if style != own_ratio(natural):
+                    self.editor.set_attribute(image, "style", f"{ratio};{style}" if style else ratio)
             deferred[image] = natural
             self.report.actions.append(Action(NAME, "deferred", path, "it is below the first window"))
         defer_images(self.editor, deferred, self.page)
@@ -173,16 +176,14 @@ class _Loading:
         readers = (match for text in sheets for match in _STYLE_READER.findall(text))
         return list(dict.fromkeys(_CONDITION.sub("", each) or "*" for each in readers))
 
-    def _is_held(self, image: Element, path: str) -> bool:
+    def _is_held(self, path: str) -> bool:
         """Whether a browser saw at each width that the box of an image does not depend on its being loaded.
 
         What it needs for that is its shape, which an image has of its own once it is loaded: ``aspect-ratio: auto``
         says nothing then (CSS Sizing 4, section 5.1).
         """
         seen = [each for width in self.widths for each in width.images if each.path == path]
-        style = (image.attr("style") or "").lower()
-        is_plain = "aspect-ratio" not in style and not {"srcset", "sizes"} & set(image.attrs)
-        return is_plain and len(seen) == len(self.widths) and all(each.is_held for each in seen)
+        return len(seen) == len(self.widths) and all(each.is_held for each in seen)
 
     def _is_below(self, image: Element, number: int) -> bool:
         if self.widths:
@@ -201,7 +202,13 @@ class _Loading:
             return False
         if abs(int(width) * natural[1] / natural[0] - int(height)) > _CLOSE:
             return False
-        return "style" not in image.attrs and not is_styled(image) and not sizing.may_stretch(image)
+        return (
+            image.attr("style") in (None, own_ratio(natural)) and not is_styled(image) and not sizing.may_stretch(image)
+        )
+
+
+def _is_plain(image: Element, style: str) -> bool:
+    return "aspect-ratio" not in style.lower() and not {"srcset", "sizes"} & set(image.attrs)
 
 
 def _matches(selector: str, image: Element) -> bool:

@@ -5,6 +5,8 @@ A server that negotiates sends them under the address of the image. Where none d
 
 The layout cannot move. A source with ``sizes`` has its natural size corrected by its density (HTML, 4.8.4.3), so each
 says the width of the original, and media conditions choose among them, whatever the style sheets make of the image.
+A copy of which the sides have not quite the ratio of the original's, as 852 by 567 pixels for 1280 by 852, would make
+it a part of a pixel lower, by which lines of text below it are rounded otherwise: its ``aspect-ratio`` says the shape.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from adaptc.compile.page.copies import Copy, FormatCopies, shows_as_stored, sing
 from adaptc.compile.page.guarded_images import NamedImages, answer_as_written, stateless
 from adaptc.compile.page.image_sizes import PageSizing, ShownImages
 from adaptc.compile.page.sheets import page_sheets
-from adaptc.compile.passes.dimensions import is_styled, natural_size
+from adaptc.compile.passes.dimensions import is_styled, names_by_script, natural_size, own_ratio
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.core.values import dataclass
@@ -32,6 +34,7 @@ from adaptc.formats.css.selectors import required_names, selector_names, static_
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import class_names, split_tokens
+from adaptc.formats.image.halve import scaled_size, slack
 from adaptc.formats.script.addresses import has_lazy_address
 from adaptc.formats.script.lookups import union_of
 
@@ -49,6 +52,9 @@ _SPARE = _WIDEST_PHONE / _PHONE
 # Widths of copies are multiples of so many pixels, so that pages that show an image at nearly the same size share one.
 # A copy with nearly all pixels of the original saves nothing.
 _STEP, _LARGEST_SHARE = 80, 0.85
+# CSS pixels in which browsers lay out
+_UNIT = 1 / 64
+_READS_STYLE = re.compile(r"\[\s*style\b", re.IGNORECASE)
 
 
 def add_pictures(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
@@ -123,7 +129,7 @@ def _wrap_images(
         if sheets is not None:
             report.actions.append(Action(NAME, KEPT, "images", "a style sheet is not a file of this site"))
         return frozenset(copies.image(image.attr("src") or "") for image in every)
-    pictures = _Pictures(editor, page, view, options, copies, PageSizing(sheets.texts), report)
+    pictures = _Pictures(editor, page, view, options, copies, sheets.texts, report)
     offered = {image: markup for image in images if (markup := pictures.sources(image))}
     chosen = wrappable_images(editor.text, editor.tree, list(offered), sheets.texts)
     loaded = {copies.image(image.attr("src") or "") for image in every if image not in chosen} | backgrounds
@@ -135,7 +141,8 @@ def _wrap_images(
             report.actions.append(Action(NAME, KEPT, path, reason if path not in backgrounds else "it is a background"))
             continue
         start, end = start_tag(image)
-        editor.replace_element(image, f"{OPENING}{markup}{editor.text[start:end]}</picture>")
+        tag = f"<img{pictures.shapes.get(image, '')}{editor.text[start:end][len('<img') :]}"
+        editor.replace_element(image, f"{OPENING}{markup}{tag}</picture>")
         report.actions.append(Action(NAME, "offered", path, "in other formats or sizes"))
     if chosen:
         answer_as_written(editor, page, _IS_WRAPPED)
@@ -179,15 +186,19 @@ class _Pictures:
         view: DerivingView,
         options: Options,
         copies: FormatCopies,
-        sizing: PageSizing,
+        sheets: Sequence[str],
         report: Report,
     ) -> None:
         self.page, self.view, self.options, self.copies = page, view, options, copies
-        self.sizing, self.report = sizing, report
+        self.sizing = PageSizing(sheets, (), names_by_script(editor, page) if page.scripts else None)
+        self.report = report
         self.shown = ShownImages(page.evidence)
         self.named = NamedImages(editor.tree, page)
         self.handles = union_of([facts.handles for facts in page.scripts.values()])
         self._natural: dict[str, tuple[int, int] | None] = {}
+        # attributes of images that need them to keep their shape
+        self.shapes: dict[Element, str] = {}
+        self._is_style_read = "style" in self.handles.attributes or any(map(_READS_STYLE.search, sheets))
 
     def sources(self, image: Element) -> str:
         """Return the markup of the sources of an image, empty if there are none worth it."""
@@ -198,7 +209,12 @@ class _Pictures:
         if path not in self._natural:
             self._natural[path] = natural_size(self.view.read(path), self.view)
         natural = self._natural[path]
-        return "" if natural is None else "".join(self._markup(path, url, list(self._ranges(image, path, natural))))
+        if natural is None:
+            return ""
+        ranges = list(self._ranges(image, path, natural))
+        if any(_slack(each, natural) for each in ranges):
+            self.shapes[image] = f' style="{own_ratio(natural)}"'
+        return "".join(self._markup(path, url, ranges))
 
     def _may_be_changed(self, image: Element, path: str) -> bool:
         """Whether a script of the site may change an image, or find it and what is around it."""
@@ -220,20 +236,26 @@ class _Pictures:
         phone, laptop = (self._seen_pixels(path, natural, width) for width in (_PHONE, _LAPTOP))
         if phone is not None and laptop is not None:
             wide = max(laptop, phone, min(_LAPTOP, natural[0]))
-            yield from self._if_smaller(_Range(_WIDEST_PHONE, _stepped(phone * _SPARE)), natural)
+            yield from self._if_smaller(_Range(_WIDEST_PHONE, _stepped(phone * _SPARE)), natural, image)
             if wide > phone * _SPARE:
-                yield from self._if_smaller(_Range(_LAPTOP, _stepped(wide)), natural)
+                yield from self._if_smaller(_Range(_LAPTOP, _stepped(wide)), natural, image)
         fixed = self._fixed_width(image)
         if fixed is not None and (phone is None or laptop is None):
-            is_smaller = list(self._if_smaller(_Range(None, _stepped(fixed * self.options["density"])), natural))
-            yield from is_smaller or (_Range(None, None),)
+            copy = _Range(None, _stepped(fixed * self.options["density"]))
+            yield from list(self._if_smaller(copy, natural, image)) or (_Range(None, None),)
             return
         yield _Range(None, None)
 
-    def _if_smaller(self, copy: _Range, natural: tuple[int, int]) -> Iterator[_Range]:
+    def _if_smaller(self, copy: _Range, natural: tuple[int, int], image: Element) -> Iterator[_Range]:
         is_smaller = copy.width is not None and copy.width < _LARGEST_SHARE * natural[0]
-        if is_smaller and self.options["target"] != "exact" and not self.page.draws_parts():
+        if not is_smaller or self.options["target"] == "exact" or self.page.draws_parts():
+            return
+        if _slack(copy, natural) <= _UNIT or self._takes_ratio(image):
             yield copy
+
+    def _takes_ratio(self, image: Element) -> bool:
+        """Whether a style of its own may say the shape of an image, and nobody notices."""
+        return not self._is_style_read and "style" not in image.attrs and self.sizing.takes_ratio(image)
 
     def _seen_pixels(self, path: str, natural: tuple[int, int], width: int) -> float | None:
         share = self.shown.share(path, natural, width)
@@ -251,6 +273,11 @@ class _Pictures:
         """Yield sources, none if the copy that all windows get is hardly smaller than the file."""
         if self.copies.is_worth_it(path, self.copies.of(path, url, ranges[-1].width)):
             yield from (_source(copy, each) for each in ranges for copy in self.copies.of(path, url, each.width))
+
+
+def _slack(copy: _Range, natural: tuple[int, int]) -> float:
+    """Return by how many CSS pixels a copy would change the height of an image in its own size."""
+    return 0.0 if copy.width is None else slack(natural, scaled_size(*natural, copy.width / natural[0]))
 
 
 def _stepped(pixels: float) -> int:

@@ -110,7 +110,7 @@ def test_other_images_get_none(images):
         "img{contain:size}",
         "img{content:url(b.png)}",
         "img:hover{width:50px}",
-        "a:hover img{width:50px}",
+        "p:hover img{width:50px}",
         "img:not(.x){width:50px}",
         ":root img{width:9px}",
         "img:unknown-state{width:9px}",
@@ -144,6 +144,7 @@ def test_a_rule_that_may_size_the_image_keeps_it(css):
     "css",
     [
         "a{width:10px}",
+        "a:hover img{width:50px}",
         "p::before{width:9px;content:''}",
         ".clearfix:after{height:0;display:block}",
         "img.other{width:10px}",
