@@ -2,7 +2,7 @@
 
 They are the words of the scripts' strings and templates, and the names of properties (``{active: true}``, ``e.hidden =
 true``, ``e.dataset.openPanel``; ``{NavBar: …}`` as ``nav-bar``, too). Others may come as well, as those that a script
-composes: what is missed here costs a request, and no rule (``wait.js``).
+composes otherwise: what is missed here costs a request, and no rule (``wait.js``).
 """
 
 from __future__ import annotations
@@ -20,14 +20,12 @@ WORD = re.compile(r"[A-Za-z_][\w-]*+")
 _LOOKUP = re.compile(r"[.#][A-Za-z_][\w-]*+")
 _PROPERTY = re.compile(r"[{,]([A-Za-z_]\w*+):|\.([A-Za-z_]\w*+)=(?!=)")
 DATASET = re.compile(r'\bdataset(?:\.|\[")([\w$-]++)')
-_CAPITAL = re.compile(r"[A-Z]")
-_DIGITS = "0123456789"
 
 
 class LikelyNames:
     """A container of the names that are among ``words``; ``folds`` says that case does not count.
 
-    Of a name such as ``md:flex`` both words must be there. A word may end in a number that a script counts.
+    Of a name such as ``md:flex`` both words must be there. A word may end in a number, or begin as ``alert-`` does.
     """
 
     def __init__(self, words: Iterable[str], *, folds: bool = False) -> None:
@@ -36,7 +34,12 @@ class LikelyNames:
 
     def __contains__(self, name: object) -> bool:
         words = WORD.findall(self._fold(str(name)))
-        return bool(words) and all(word in self._words or word.rstrip(_DIGITS) in self._words for word in words)
+        return bool(words) and all(map(self._is_likely, words))
+
+    def _is_likely(self, word: str) -> bool:
+        head, _, rest = word.partition("-")
+        is_composed = f"{head}-" in self._words and self._words.issuperset(rest.split("-"))
+        return is_composed or word in self._words or word.rstrip("0123456789") in self._words
 
 
 def names_of_script(script: Script) -> frozenset[str]:
@@ -59,4 +62,4 @@ def _properties(code: str) -> Iterator[str]:
 
 def hyphenated(name: str) -> str:
     """Return a name in capitals as it is with hyphens (HTML, 3.2.6.6: ``openPanel`` is ``open-panel``)."""
-    return _CAPITAL.sub(lambda capital: f"-{capital[0].lower()}", name)
+    return re.sub("[A-Z]", lambda capital: f"-{capital[0].lower()}", name)

@@ -171,6 +171,7 @@ def live(css, body="<p class=a>text", script="", files=(), **options):
         ("e.id = 'late'", "#late"),
         ("'unfinished late", ".late"),
         ("use({NavBar: 1})", ".nav-bar"),
+        ("e.className = 'alert-' + (ok ? 'success' : 'danger')", ".alert-danger"),
     ],
 )
 def test_names_that_a_script_is_likely_to_bring_in_count_as_used(script, kept):
@@ -205,7 +206,7 @@ def test_names_that_the_markup_holds_for_scripts_count_as_used(held):
 @pytest.mark.parametrize(
     ("body", "script"),
     [
-        ("", "e.className = 'fa-' + icon, icon = 'b'"),
+        ("", "e.className = 'fa-' + icon"),
         ("", "e.className = base + '-b', base = 'fa'"),
         ("", "$('#nav').load('parts/nav.html')"),
         ("", "fetch('parts/list.json').then(r => r.json()).then(d => { box.innerHTML = d.html })"),

@@ -6,15 +6,17 @@ import pytest
 
 from adaptc.formats.script.names import LikelyNames
 
-WORDS = ("drop", "nav", "a-b")
+WORDS = ("drop", "nav", "a-b", "is-")
 
 
-@pytest.mark.parametrize("name", ["nav", "nav12", "nav drop", "drop:nav", "a-b"])
+@pytest.mark.parametrize("name", ["nav", "nav12", "nav drop", "drop:nav", "a-b", "is-nav", "is-drop-nav"])
 def test_a_name_consists_of_words(name: str) -> None:
     assert name in LikelyNames(WORDS)
 
 
-@pytest.mark.parametrize("name", ["", "12", "other", "nav-other", "nav other", "a", "NAV"])
+@pytest.mark.parametrize(
+    "name", ["", "12", "other", "nav-other", "nav other", "a", "NAV", "is", "is-a", "nav-drop", "nav-is-drop"]
+)
 def test_other_names_are_none(name: str) -> None:
     assert name not in LikelyNames(WORDS)
 

@@ -106,9 +106,7 @@ class _UsedStyles:
             (style.media and handles_markup(style.element, self.page)) or _is_selected(style.element, handles)
             for style in self.styles
         ]
-        without_file = frozenset(
-            place for place, style in enumerate(self.styles) if style.path is None or is_known[place]
-        )
+        without_file = {place for place, style in enumerate(self.styles) if style.path is None or is_known[place]}
         pruning = self._pruning(names, whole, without_file)
         kept = {
             place

@@ -46,7 +46,6 @@ _WRITTEN = (
 )  # fmt: skip
 # What may be closed, as ``wait.js`` knows it
 _BOXES = frozenset({"dialog", "[popover"})
-_SPACE = re.compile(r"\s")
 _SEPARATORS = re.compile(r"[\s\"',;:()]+")
 
 
@@ -78,13 +77,12 @@ def find_rest(pruning: LivePruning, markup: Iterable[str], *, folds: bool) -> Re
     keys, known = _keys(lacks, has)
     size = len(keys) * _BITS_PER_NAME | 1
     bits = _filter(keys, size)
-    asked = has - known - keys
-    known |= {name for name in asked if any(_is_in(bits, size, each) for each in (name, *_beginnings(name)))}
+    known |= {name for name in has - keys if any(_is_in(bits, size, each) for each in (name, *_beginnings(name)))}
     waiting = _script(
         BITS=b64encode(bits.to_bytes(size // 8 + 1, "little")).decode(),
         SIZE=size,
         HASHES=_HASHES,
-        KNOWN=" ".join(sorted(name for name in known if not _SPACE.search(name))),
+        KNOWN=" ".join(sorted(name for name in known if name.split() == [name])),
         WORDS=sorted({max(_SEPARATORS.split(name.lower()), key=len) for name in pruning.definitions}),
         HAS_WORDS=bool(pruning.definitions),
         IDS=any(key[0] == "#" for key in keys),
