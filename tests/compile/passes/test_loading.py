@@ -134,6 +134,13 @@ def test_an_image_of_the_first_window_or_one_that_was_not_seen_is_not_lazy(image
 HELD = ImageSeen("b.jpg", 400, 300, is_held=True)
 
 
+def test_an_image_that_has_its_shape_from_another_pass_is_lazy_as_one_without() -> None:
+    image = "<img src=b.jpg style='aspect-ratio:400/300'>"
+    assert "loading=lazy" in loaded(image, HELD)
+    assert "loading=lazy" in loaded(image.replace("src", "width=200 height=150 src"), BELOW)
+    assert "loading" not in loaded(image.replace("400/300", "1/1"), HELD)
+
+
 @pytest.mark.parametrize("style", ["", "width:200px", "height:9em;color:red"])
 def test_an_image_whose_box_needs_its_shape_alone_is_lazy_and_gets_it(style: str) -> None:
     text = loaded(f"<img src=b.jpg style='{style}'>" if style else "<img src=b.jpg>", HELD)
