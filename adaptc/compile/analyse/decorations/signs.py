@@ -89,8 +89,14 @@ def silhouette(case: Case) -> str | None:
     return _if(is_shape and is_large, "a large shape in one colour")
 
 
-SIGNS["photo"] = lambda case: _if(case.looks_like_photo() and not case.is_background(), "looks like a photograph")
-SIGNS["animated"] = lambda case: _if(case.image and case.image.frames > 1, "animated")
+@_sign
+def photo(case: Case) -> str | None:
+    return _if(case.looks_like_photo() and not case.is_background(), "looks like a photograph")
+
+
+@_sign
+def animated(case: Case) -> str | None:
+    return _if(case.image and case.image.frames > 1, "animated")
 
 
 # ---- the site
