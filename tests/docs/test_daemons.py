@@ -92,7 +92,7 @@ def test_what_is_said_of_the_rows_is_what_their_records_say() -> None:
     noisy, constant = (tuple(swing(server, row) for server in ("nginx", "apache")) for row in ("noisy8", "constant10"))
     assert f"in the 90 s m stayed within {noisy[0]} of a level with nginx and {noisy[1]} with Apache (three" in text
     assert f"at 0.8 times without them within {swing('apache', 'steady8')} with Apache (four runs)" in text
-    assert f"m stayed within {constant[0]} of a level with nginx and {constant[1]} with Apache (one run each" in text
+    assert f"m stayed within {constant[0]} of a level with nginx and {constant[1]} with Apache (two runs each" in text
     after = f"at {least('nginx', 'flash20')} of 5 or above from the fifteenth second on with nginx"
     assert f"{after}, at {least('apache', 'flash20-door')} or above with Apache behind that rule" in text
     assert f"and at {least('apache', 'flash20')} or above without it" in text
