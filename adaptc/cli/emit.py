@@ -99,7 +99,9 @@ def doctor(
 
 def _show_health(invocation: Invocation, reports: list[ServerHealth], diagnostics: list[Diagnostic]) -> None:
     if invocation.format == "json":
-        servers = [{name: getattr(each, name) for name in ("server", "user", "file", "checks")} for each in reports]
+        servers = [
+            {"server": each.server, "user": each.user, "file": each.file, "checks": each.checks} for each in reports
+        ]
         print_json({"servers": servers, "diagnostics": diagnostic_records(diagnostics)})
         return
     print_diagnostics(diagnostics, invocation)

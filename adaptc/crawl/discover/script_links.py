@@ -155,8 +155,9 @@ def _bundled(script: Script, url: str) -> Iterator[tuple[str | None, str]]:
 
 
 def _of_page(script: Script, page: str) -> Iterator[tuple[str | None, str]]:
-    """Yield the workers that a script starts, and files that it fetches with ``fetch(…)`` alone, keeps in a cache or
-    gives elements.
+    """Yield the workers that a script starts, and files that it fetches, keeps in a cache or gives elements.
+
+    Of ``fetch(…)`` those count that have no other argument: others may send something.
     """
     for place in script.places(("addAll",)):
         at = place + 3 if tuple(script.tokens[place + 1 : place + 3]) == ("(", "[") else place

@@ -13,5 +13,5 @@ LIMIT_SENSORS: tuple[LimitSensor, ...] = (PRESSURE, LISTEN_QUEUE)
 
 
 def limits_of(values: Mapping[str, Any]) -> dict[str, float]:
-    """Return their limits, by name."""
+    """Return the limit of each of these sensors, by name: that in ``values``, else one that no value exceeds."""
     return {sensor.name: values.get(sensor.name, sensor.off) for sensor in LIMIT_SENSORS}

@@ -68,6 +68,15 @@ def test_names_of_all_widths_were_seen():
     assert ".part8" not in styles(text)[0]
 
 
+def test_a_class_that_was_seen_and_has_no_rule_fetches_nothing():
+    """Rules of 200 classes wait by what they begin with; one that comes begins so, too."""
+    css = "".join(f".is-{letter}{number}{{margin:{number}px}}" for letter in "abcd" for number in range(50))
+    css = f".a{{color:red}}{css}{REST}"
+    text, _ = made(evidence=seen("is-submenu"), css_a_css=css)
+    known = re.search(r"new Set\([\"'`]([^\"'`]*)[\"'`]\.split", text)
+    assert known is not None and ".is-submenu" in known[1].split()
+
+
 def test_style_elements_have_no_file_to_wait_in():
     text, _ = made(head=f"<style>{REST}</style><link rel=stylesheet href=css/a.css><style>.a{{top:0}}{REST}</style>")
     first, second = styles(text)

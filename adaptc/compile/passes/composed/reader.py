@@ -238,7 +238,7 @@ class _Reader:
 
     def _is_in_story(self, element: Element) -> bool:
         main, around = self.story.main, {element, *element.ancestors}
-        return main is None or (main in around and around.isdisjoint(self.story.beside))
+        return main is None or (main in around and around.isdisjoint(self.story.asides))
 
     def page(self) -> Page | None:
         """Return the model of the page, ``None`` if there is nothing to read or to fill in."""
@@ -256,7 +256,7 @@ class _Reader:
         heads = [each for each in heads if each.select_one("a[href], form, img, svg, nav") is not None]
         heads = [each for each in heads if each not in (*self.flow.left_out, *find_hero(body, self.landmarks.main))]
         self.flow.left_out.update([*feet, *heads])
-        around = "".join(map(self._released, self.story.beside)) + self.flow.write(body.children)
+        around = "".join(map(self._released, self.story.asides)) + self.flow.write(body.children)
         head = "".join(self._released(each) for each in heads)
         footer = "".join(self._released(foot) for foot in feet)
         frame = self._frame(feet, unseen)
@@ -295,7 +295,7 @@ class _Reader:
         if main is None:
             return ""
         lead = [each for each in self.story.lead if each not in self.flow.left_out]
-        self.flow.left_out.update(self.story.beside)
+        self.flow.left_out.update(self.story.asides)
         inner = self.flow.write([*lead, main]) + self.flow.ids.write_anchors()
         self.flow.left_out.update([*lead, main])
         return inner

@@ -35,13 +35,13 @@ _RUNNING = frozenset(
 class Story:
     """Where a page's story is: ``main`` holds it, ``lead`` are its title and what stands between that and ``main``.
 
-    ``beside`` are blocks in ``main`` that are none of it: comments, lists of related stories, buttons that share.
+    ``asides`` are blocks in ``main`` that are none of it: comments, lists of related stories, buttons that share.
     ``site`` is a first heading that only names the site.
     """
 
     main: Element | None
     lead: tuple[Element, ...] = ()
-    beside: tuple[Element, ...] = ()
+    asides: tuple[Element, ...] = ()
     site: Element | None = None
 
 
@@ -52,23 +52,23 @@ def find_story(tree: Document, landmarks: Landmarks, statements: Statements, pag
     first = own_title or _title_heading(tree, None, titles)
     named = _found_beside(tree, first)
     teasers = _teasers(tree, set(named), first)
-    beside = [*named, *teasers]
-    article = find_article(tree, beside)
+    asides = [*named, *teasers]
+    article = find_article(tree, asides)
     if teasers and (article is None or not _outweighs(article, teasers)):
-        beside, article = named, find_article(tree, named)
+        asides, article = named, find_article(tree, named)
     title = own_title or _title_heading(tree, article, titles)
     if article is not None and _is_narrower(article, called, title, titles):
-        main: Element | None = _with_title(article, title, beside)
+        main: Element | None = _with_title(article, title, asides)
     else:
         main = called
     body = tree.select_one("body")
     if main is None or body is None:
         return Story(None, site=site)
-    lead = _lead(body, main, title, {*landmarks.navigation, *beside})
+    lead = _lead(body, main, title, {*landmarks.navigation, *asides})
     if article is None or main == called:
-        beside = [each for each in beside if not is_foot(each)]
+        asides = [each for each in asides if not is_foot(each)]
     parts, above = {main, *lead}, _above(title, article)
-    inner = [each for each in beside if not parts.isdisjoint(each.ancestors) and each not in above]
+    inner = [each for each in asides if not parts.isdisjoint(each.ancestors) and each not in above]
     outermost = [each for each in inner if set(inner).isdisjoint(each.ancestors)]
     is_told = article is not None and title is not None and _compact(title.text) != _compact(statements.site)
     return Story(main, tuple(lead), tuple(dict.fromkeys(outermost)) if is_told else (), site)
@@ -141,32 +141,32 @@ def _above(title: Element | None, article: Element | None) -> set[Element]:
     return {each for each in blocks if content_length(each) <= _LONGEST_LEAD and _signed_by(each)}
 
 
-def _with_title(article: Element, title: Element | None, beside: Iterable[Element]) -> Element:
+def _with_title(article: Element, title: Element | None, asides: Iterable[Element]) -> Element:
     """Return the element that holds an article and its title, if little else is in it: a summary, sources, tags."""
     around = set(title.ancestors) if title is not None else set()
     common = next((each for each in article.ancestors if isinstance(each, Element) and each in around), None)
     if common is None or article in around or common.tag in ("html", "body"):
         return article
     lengths = content_lengths(common)
-    inner = [each for each in beside if common in each.ancestors]
+    inner = [each for each in asides if common in each.ancestors]
     others = sum(lengths.of(each) for each in inner if set(inner).isdisjoint(each.ancestors))
     return common if lengths.of(common) - others <= _MOST_AROUND * lengths.of(article) else article
 
 
-def find_article(tree: Document, beside: Iterable[Element] = ()) -> Element | None:
+def find_article(tree: Document, asides: Iterable[Element] = ()) -> Element | None:
     """Return the smallest element that holds nearly all running text of a page, ``None`` where none stands out.
 
-    Text ``beside`` the article does not count, unless that leaves next to nothing.
+    Text in ``asides`` does not count, unless that leaves next to nothing.
     """
     weights: dict[Element, int] = {}
-    besides, left_out = set(beside), 0
+    known, left_out = set(asides), 0
     body = tree.select_one("body")
     for element in tree.iter_elements():
         if element.tag in _RUNNING and (length := _running_text(element)) >= _SHORTEST_PARAGRAPH:
             lineage = [element, *(each for each in element.ancestors if isinstance(each, Element))]
             if any(each.tag == "a" or each.tag in UNSEEN or is_hidden(each) for each in lineage):
                 continue
-            if besides.intersection(lineage):
+            if known.intersection(lineage):
                 left_out += length
                 continue
             for each in lineage:

@@ -82,7 +82,7 @@ class _UsedStyles:
         if self.reach is None:
             used: Sequence[str] = prune_sheets(whole, self.matches, inline=self.inline, is_partial=self.is_partial)
         elif self.reach.is_inert:
-            used = self._pruning(self.reach.names | REFLECTED, whole, frozenset()).texts
+            used = self._pruning(self._likely(self.reach.names | REFLECTED), whole, frozenset()).texts
         else:
             used = whole if rest is None else rest.texts
         texts = {id(style): self._text(style, text) for style, text in zip(self.styles, used, strict=True)}
@@ -107,18 +107,23 @@ class _UsedStyles:
             for style in self.styles
         ]
         without_file = {place for place, style in enumerate(self.styles) if style.path is None or is_known[place]}
-        pruning = self._pruning(names, whole, without_file)
+        likely = self._likely(names)
+        pruning = self._pruning(likely, whole, without_file)
         kept = {
             place
             for place, (text, part) in enumerate(zip(whole, pruning.texts, strict=True))
             if len(text) > len(part) > (1 - LEAST_OF_SHEET) * len(text)
         }
         if kept:
-            pruning = self._pruning(names, whole, without_file | kept)
-        return find_rest(pruning, self.matches.names, folds=is_quirks(self.editor.tree))
+            pruning = self._pruning(likely, whole, without_file | kept)
+        # classes that a browser saw come and no selector has may begin as those do that wait
+        come = () if seen is None else (f".{name}" for name in names)
+        return find_rest(pruning, (*self.matches.names, *come), folds=is_quirks(self.editor.tree))
 
-    def _pruning(self, names: frozenset[str], texts: Sequence[str], whole: Container[int]) -> LivePruning:
-        likely = LikelyNames(names, folds=is_quirks(self.editor.tree))
+    def _likely(self, names: frozenset[str]) -> LikelyNames:
+        return LikelyNames(names, folds=is_quirks(self.editor.tree))
+
+    def _pruning(self, likely: LikelyNames, texts: Sequence[str], whole: Container[int]) -> LivePruning:
         return LivePruning(texts, self._has, likely, whole=whole, inline=self.inline, is_partial=self.is_partial)
 
     def _has(self, name: str) -> bool:

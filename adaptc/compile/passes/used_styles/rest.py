@@ -79,7 +79,7 @@ def find_rest(pruning: LivePruning, markup: Iterable[str], *, folds: bool) -> Re
     bits = _filter(keys, size)
     known |= {name for name in has - keys if any(_is_in(bits, size, each) for each in (name, *_beginnings(name)))}
     waiting = _script(
-        BITS=b64encode(bits.to_bytes(size // 8 + 1, "little")).decode(),
+        BITS=b64encode(bits).decode(),
         SIZE=size,
         HASHES=_HASHES,
         KNOWN=" ".join(sorted(name for name in known if name.split() == [name])),
@@ -123,14 +123,17 @@ def _beginnings(name: str) -> list[str]:
     return [name[: place + 1] for place in ([first] if first == last else [first, last]) if place > 0]
 
 
-def _filter(names: Iterable[str], size: int) -> int:
+def _filter(names: Iterable[str], size: int) -> bytearray:
     """Return a filter of ``size`` bits that has the names."""
-    places = {each % size for name in names for each in _hashes(name)}
-    return sum(1 << place for place in places)
+    bits = bytearray(size // 8 + 1)
+    for place in (each % size for name in names for each in _hashes(name)):
+        bits[place >> 3] |= 1 << (place & 7)
+    return bits
 
 
-def _is_in(bits: int, size: int, name: str) -> bool:
-    return all(bits >> each % size & 1 for each in _hashes(name))
+def _is_in(bits: bytearray, size: int, name: str) -> bool:
+    places = (each % size for each in _hashes(name))
+    return all(bits[place >> 3] >> (place & 7) & 1 for place in places)
 
 
 @lru_cache(maxsize=1 << 16)
