@@ -4,6 +4,8 @@
 (_, { isVisible, LABELLED, HINT }) => {
   const shown = [document.title]
   const box = ({ left, top, width, height }) => [left + scrollX, top + scrollY, width, height].map(Math.round).join(' ')
+  // Where a link leads, however it is written: routers make addresses absolute
+  const address = ({ href }) => String(href?.baseVal ?? href ?? '').replace(location.origin, '')
   const walker = document.createTreeWalker(document.body ?? document, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT)
   const range = document.createRange()
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
@@ -17,7 +19,7 @@
       else shown.push(node.data.replace(/\s+/g, ' '), box(rect))
     } else if (!(node.localName === 'svg' && node.closest(LABELLED)) && node.matches('a[href],area,img,svg,video,iframe,canvas,input,button,select,textarea')) {
       const rect = node.getBoundingClientRect()
-      if (isVisible(node) && (rect.width > 1 || rect.height > 1)) shown.push(node.localName, node.getAttribute('href') ?? '', box(rect))
+      if (isVisible(node) && (rect.width > 1 || rect.height > 1)) shown.push(node.localName, address(node), box(rect))
     }
   }
   return shown.join('\n')

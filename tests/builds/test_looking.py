@@ -193,6 +193,7 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
         "same.html": text + "<script>x.textContent = 'Words'</script>",
         "words.html": text + "<script>x.textContent = 'More'</script>",
         "links.html": text + "<script>document.links[0].href = 'b.html'</script>",
+        "absolute.html": text + "<script>document.links[0].href = document.links[0].href</script>",
         "boxes.html": text + "<script>x.style.margin = '99px'</script>",
         "noscript.html": text + "<noscript>No script</noscript><script>0</script>",
         "key.html": text + "<kbd id=key hidden>K</kbd><script>key.hidden = false</script>",
@@ -206,7 +207,7 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
     site = site_of(tmp_path, pages)
     look(site)
     same = {path for path, seen in evidence(site).items() if seen.is_same_without_scripts}
-    assert same == {"same.html", "noscript.html", "key.html", "label.html", "speck.html"}
+    assert same == {"same.html", "absolute.html", "noscript.html", "key.html", "label.html", "speck.html"}
 
 
 @pytest.mark.chromium

@@ -151,6 +151,32 @@ def test_alpine_waits_where_a_browser_sees_the_same_and_all_its_directives_wait(
     assert [each.attr("data-later") for each in held] == ([] if reason else ["/npm/alpinejs@3.14/cdn.js"])
 
 
+LAND = "<is-land on:idle import=/start.js><button @click='open = !open'>More</button></is-land>"
+LAND_FILES = {"is-land.js": "customElements.define('is-land', Land)", "start.js": str([3**each for each in range(200)])}
+
+
+@pytest.mark.parametrize(
+    ("land", "is_seen", "reason"),
+    [
+        (LAND, True, None),
+        (LAND, False, "only a browser says what it shows without scripts"),
+        (LAND.replace("@click", "@scroll.window"), True, "scripts run before a visitor uses anything"),
+    ],
+)
+def test_islands_wait_where_a_browser_sees_the_same_and_what_they_import_counts(
+    land: str, is_seen: bool, reason: str | None
+) -> None:
+    files = {"index.html": page(land + ARTICLE, "<script type=module src=/is-land.js></script>"), **LAND_FILES}
+    loaded = PageEvidence((), is_same_without_scripts=True, loaded=("start.js",))
+    rewritten = SmallSite(files, evidence={"index.html": loaded} if is_seen else {}).rewrite(
+        steps=DROP, promise="words"
+    )
+    assert [each.reason for each in rewritten.actions if each.verb == "kept"] == ([reason] if reason else [])
+    held = [each.subject for each in rewritten.actions if each.verb == "held"]
+    assert held == ([] if reason else ["hydration by is-land", "start.js"])
+    assert not rewritten.demoted
+
+
 @pytest.mark.parametrize(
     ("more", "is_seen", "reason"),
     [

@@ -258,6 +258,45 @@ def test_letters_are_kept_that_are_typed_while_a_field_is_hydrated(chromium: str
     assert in_chromium(chromium, work) == "abcdefgh"
 
 
+# Nobody listens to one of its buttons
+UNSERVED = f"""{TELL} tell('awake')
+document.querySelector('#live').addEventListener('click', () => tell('live'))
+{FILES["assets/js/main.75c38abc.js"].replace("run", "String")}
+"""
+
+
+@pytest.mark.chromium
+def test_a_button_that_nobody_serves_delays_no_other(chromium: str) -> None:
+    style = "<style>button{position:fixed;left:0;top:0;width:90px;height:20px}#live{top:30px}</style>"
+    text = page(
+        f"<div id=__docusaurus>{ARTICLE}<button id=dead>D</button><button id=live>L</button></div>",
+        style + "<script src=/assets/js/main.75c38abc.js defer></script>",
+    )
+    files = {"index.html": text, **FILES, "assets/js/main.75c38abc.js": UNSERVED}
+    step = Step(BY_NAME["prerendered"], {"hydration": "drop"})
+    content = SmallSite(files).rewrite(steps=(step,), promise="words").content
+    assert content is not None
+
+    async def press(tab: Tab, y: int) -> None:
+        mouse = {"x": 30, "y": y, "button": "left", "clickCount": 1, "pointerType": "mouse"}
+        for type_ in ("mousePressed", "mouseReleased"):
+            await tab.send("Input.dispatchMouseEvent", {"type": type_, **mouse})
+
+    async def work(browser: Chromium) -> list[str]:
+        server = site({"index.html": content, "assets/js/main.75c38abc.js": UNSERVED})
+        async with browser.tab(server, 400, 300, is_drawn=True) as tab:
+            await tab.open(URL)
+            await press(tab, 10)
+            async with asyncio.timeout(PATIENCE):
+                while not await told_in(tab):
+                    await tab.advance(1)
+            await tab.advance(6)
+            await press(tab, 40)
+            return await told_in(tab)
+
+    assert in_chromium(chromium, work) == ["awake", "live"]
+
+
 COUNTED = (".md-typeset__scrollwrap", ".md-code__nav", "style[data-later]", "label:not([hidden])", "div[style]")
 STATE = f"""JSON.stringify([document.documentElement.className, globalThis.copied ?? '',
 ...{list(COUNTED)}.map((selector) => document.querySelectorAll(selector).length)])"""

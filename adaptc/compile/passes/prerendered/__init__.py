@@ -15,6 +15,7 @@ from turbohtml import Element
 
 from adaptc.compile.page.context import KEPT, PageContext, Report
 from adaptc.compile.page.sheets import screen_sheets
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.passes.prerendered.dependence import (
     SHORT,
     absence_reason,
@@ -35,11 +36,12 @@ from adaptc.compile.passes.prerendered.vitepress import (
     write_side_bar,
     writes_headings,
 )
-from adaptc.compile.view import Options, View
+from adaptc.compile.view import REQUEST_BYTES, Options, View
 from adaptc.core.fs import package_file
 from adaptc.core.model import HELD_TYPE, Action
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
+from adaptc.formats.html.references import embedded_references
 from adaptc.formats.html.static_text import has_streamed_parts, place_streamed_parts
 from adaptc.formats.html.visible_text import content_length
 from adaptc.formats.script.minify import minify_script
@@ -82,6 +84,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     if reason:
         return Report([Action(NAME, KEPT, subject, reason)])
     files = frozenset(path for url in hydration.urls() if (path := view.follow(page.base, url).path) is not None)
+    references = tuple(embedded_references(editor.tree))
     if framework.name == "VitePress":
         keep_scroll_offset(editor, screen_sheets(editor.tree, page.base, view))
     actions = list(_write(editor, written, page, view))
@@ -89,9 +92,11 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     script = _wake_script(fills=bool(written)) + (";" + _material_script()) * (framework.name == MATERIAL)
     _hold(editor, hydration, script)
     held = Action(NAME, "held", subject, "it runs once a visitor uses what it serves", len(hydration.scripts))
-    imports = held_imports(hydration, page, view)
-    actions += [Action(NAME, "held", path, "only scripts that wait load it") for path in imports if path not in files]
-    return Report([held, *actions], held=files)
+    marked = files.union(view.follow(page.base, each.url).path for each in references)
+    imports = [path for path in held_imports(hydration, page, view) if path not in marked]
+    actions += [Action(NAME, "held", path, "only scripts that wait load it") for path in imports]
+    absorbed = sum(REQUEST_BYTES + transfer_size(path, view) for path in imports)
+    return Report([held, *actions], absorbed=absorbed, held=files)
 
 
 def _reason_to_run(

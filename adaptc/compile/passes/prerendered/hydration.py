@@ -58,6 +58,11 @@ def _code(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+# Directives say what elements show and do; some run as the page is scrolled, pointed at, or by themselves
+_DIRECTIVES = _code(
+    r"""\s(?:x-(?:init|effect|intersect|teleport|resize|sort)\b|(?:@|x-on:)(?!click|key|input|change|submit)[\w.:-]+)"""
+    r"""|<a\b[^>]*\shref=["']?[^"'#\s>][^>]*\s(?:@|x-on:)click|<a\b[^>]*\s(?:@|x-on:)click[^>]*\shref=["']?[^"'#\s>]"""
+)
 MATERIAL = "Material for MkDocs"
 FRAMEWORKS = (
     Framework("Docusaurus", "#__docusaurus", "#__docusaurus"),
@@ -84,16 +89,20 @@ FRAMEWORKS = (
         code=_code(r"""customElements\.define\(["']astro-island["']|\bself\.Astro\b"""),
         has_modules=True,
     ),
-    # Directives say what elements show and do; some run as the page is scrolled, pointed at, or by themselves
+    # Elements that load what makes their content interactive once they are seen or used, or the page idles
+    Framework(
+        "is-land",
+        mark="is-land",
+        bundle=re.compile(r"(?:^|/)(?:is-land|@?alpine)[^/]*(?:/|\.m?js$)", re.IGNORECASE),
+        needs_evidence=True,
+        needs=_DIRECTIVES,
+    ),
     Framework(
         "Alpine",
         mark="[x-data]",
         bundle=re.compile(r"(?:^|/)(?:@?alpine)[^/]*(?:/|\.js$)", re.IGNORECASE),
         needs_evidence=True,
-        needs=re.compile(
-            r"""\s(?:x-(?:init|effect|intersect|teleport|resize|sort)\b|(?:@|x-on:)(?!click|key|input|change|submit)[\w.:-]+)"""
-            r"""|<a\b[^>]*\shref=["']?[^"'#\s>][^>]*\s(?:@|x-on:)click|<a\b[^>]*\s(?:@|x-on:)click[^>]*\shref=["']?[^"'#\s>]"""
-        ),
+        needs=_DIRECTIVES,
     ),
     # Its bundle works on pages that MkDocs wrote (``material.js`` stands in for it). More runs before a visitor uses
     # anything: tabs with a mark that moves, notes in code, diagrams, versions, consent

@@ -15,9 +15,10 @@
   const typing = ['pointerdown', 'keydown', 'input'] // heard for as long as what was typed may be lost
   const all = (selector) => [...document.querySelectorAll(selector)]
   const now = () => performance.now()
+  const isQuiet = () => now() - last > 80
   const prototype = EventTarget.prototype, listen = prototype.addEventListener
   const done = [], edited = new Map(), listening = new WeakSet()
-  let isAwake, isPressed, isReplacing, isTold, hearsKeys, entered, filled, typed = '', last = 0
+  let isAwake, hasRun, isPressed, isLive, isReplacing, isTold, hearsKeys, entered, filled, typed = '', last = 0
 
   // Links and details work without scripts, but for those that scripts made controls
   const isServed = (target) => {
@@ -64,6 +65,7 @@
       if (isField && !isReplacing && target.value === event.data) setValue(target, (edited.get(target) ?? '') + event.data)
       if (isField) edited.set(target, target.value)
     } else if (type === 'keydown') {
+      isLive = false
       if (isTold && !typed) return
       const isShortcut = key === 'k' ? event.ctrlKey || event.metaKey : key === '/' && !isField
       if (!isTold && (isShortcut || /^Arrow/.test(key) && !isField && target.closest(widget))) keep(event, target, true)
@@ -73,9 +75,13 @@
       if (!target.hasAttribute('action')) keep(event, target, true)
     } else {
       const used = target.closest(control)
-      if (type === 'pointerdown') isPressed = used && !isServed(target)
+      if (type === 'pointerdown') {
+        isPressed = used && !isServed(target)
+        // While something that nobody serves, or only later, is waited for, what is served already answers at once
+        isLive = hasRun && isQuiet() && isReady(used || target)
+      }
       const isOfPage = type === 'click' ? isServed(target) || !used && String(getSelection()) : !isPressed
-      if (!isOfPage) keep(event, used || target, type === 'click' && !target.closest(field))
+      if (!isOfPage && !isLive) keep(event, used || target, type === 'click' && !target.closest(field))
     }
   }
 
@@ -158,8 +164,9 @@
     }
     await Promise.all([...started, ...late.map(copy)])
     dispatchEvent(new Event('TYPE'))
+    hasRun = true
     // Until somebody listens to what was used, and nothing more has changed for a while, but not for ever
-    for (const end = now() + 5000; now() < end && !(now() - last > 80 && done.every(isReadyFor) && [...edited.keys()].every(isReady));) {
+    for (const end = now() + 5000; now() < end && !(isQuiet() && done.every(isReadyFor) && [...edited.keys()].every(isReady));) {
       await wait()
       edited.forEach(restore)
     }
