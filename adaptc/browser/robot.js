@@ -4,13 +4,14 @@
 // While scripts of the type "held" wait, labels may say something else: a button is then known by its place, too, which
 // is its number among those of its kind.
 async ({ operation, key, number, place, held }, { NO_TEXT, LABELLED, HINT, isVisible, finish, drawn }) => {
-  const CONTROLS = 'a[href],button,summary,label,input:not([type=hidden]),select,textarea,area[href],[onclick],[tabindex],[aria-expanded],' +
+  const CONTROLS = 'a[href],button,summary,label,input:not([type=hidden]),select,textarea,area[href],[onclick],[tabindex]:not([role=region]),[aria-expanded],' +
     '[role=button],[role=tab],[role=menuitem],[role=option],[role=switch],[role=checkbox],[role=radio],[role=link],[contenteditable=""],[contenteditable=true]'
   const TYPED = /^(text|search|email|url|tel|password|number)$/, UNTOUCHED = /^(file|color|date|time|month|week|datetime-local)$/
   const MOST = 4000, TEXTS = 3000, FRAMES = 60, STILL = 4
   const plain = (text) => (text ?? '').replace(/[\s\u00a0]+/g, ' ').trim()
   const rounded = (value) => Math.round(value * 10) / 10
-  const root = document.documentElement
+  const root = document.documentElement, bare = new CSSStyleSheet()
+  bare.replaceSync('* { scroll-margin: 0 !important }')
 
   const elements = []
   const gather = (from) => {
@@ -67,7 +68,10 @@ async ({ operation, key, number, place, held }, { NO_TEXT, LABELLED, HINT, isVis
       (isWaiting ? targets.find(isAtPlace) : null))?.element
     if (!element) return null
     if (operation === 'focus') return element.focus({ preventScroll: true }) ?? true
+    // without the margins that a level may write into the page for what a script does as a link is followed
+    document.adoptedStyleSheets.push(bare)
     element.scrollIntoView({ block: 'center', inline: 'nearest', behavior: 'instant' })
+    document.adoptedStyleSheets.pop()
     await drawn()
     const box = [...element.getClientRects()].find(({ width, height }) => width && height) ?? element.getBoundingClientRect()
     const x = box.left + box.width / 2, y = box.top + box.height / 2

@@ -215,3 +215,19 @@ def test_labels_may_be_others_as_long_as_scripts_wait(chromium: str) -> None:
     for (name, (_, words)), level in zip(pages.items(), levels, strict=True):
         found = " ".join(difference(before, level))
         assert words in found and bool(words) == bool(found), (name, found)
+
+
+# A page whose last line a margin for scrolling moves, between areas that only scroll
+MARGIN = """<!doctype html><title>t</title><style>area-of-code{display:block;height:20px;overflow:auto}</style>
+<area-of-code tabindex=0 role=region>long<br>code</area-of-code><p style="height:3000px">far<p>
+<button onclick="here.textContent = scrollY" style="">Where</button><p id=here><p style="height:3000px">"""
+
+
+def test_areas_that_scroll_are_no_controls_and_margins_move_no_target(chromium: str) -> None:
+    (original,) = performances(chromium, Play(MARGIN))
+    assert {act.key.split("|")[0] for act in original.acts} <= {"button", ""}
+    moved = MARGIN.replace('style=""', 'style="scroll-margin-top: 200px"')
+    late = MARGIN.replace("scrollY", "scrollY + 1")
+    level, other = performances(chromium, Play(moved, ROBOT, original.acts), Play(late, ROBOT, original.acts))
+    assert not difference(original, level)
+    assert difference(original, other)

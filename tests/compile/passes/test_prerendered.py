@@ -173,7 +173,7 @@ def test_islands_wait_where_a_browser_sees_the_same_and_what_they_import_counts(
     )
     assert [each.reason for each in rewritten.actions if each.verb == "kept"] == ([reason] if reason else [])
     held = [each.subject for each in rewritten.actions if each.verb == "held"]
-    assert held == ([] if reason else ["hydration by is-land", "start.js"])
+    assert held == ([] if reason else ["hydration by Alpine or is-land", "start.js"])
     assert not rewritten.demoted
 
 

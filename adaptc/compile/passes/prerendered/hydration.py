@@ -58,7 +58,7 @@ def _code(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-# Directives say what elements show and do; some run as the page is scrolled, pointed at, or by themselves
+# Directives that run as the page is scrolled, pointed at, or by themselves
 _DIRECTIVES = _code(
     r"""\s(?:x-(?:init|effect|intersect|teleport|resize|sort)\b|(?:@|x-on:)(?!click|key|input|change|submit)[\w.:-]+)"""
     r"""|<a\b[^>]*\shref=["']?[^"'#\s>][^>]*\s(?:@|x-on:)click|<a\b[^>]*\s(?:@|x-on:)click[^>]*\shref=["']?[^"'#\s>]"""
@@ -89,18 +89,11 @@ FRAMEWORKS = (
         code=_code(r"""customElements\.define\(["']astro-island["']|\bself\.Astro\b"""),
         has_modules=True,
     ),
-    # Elements that load what makes their content interactive once they are seen or used, or the page idles
+    # Directives say what elements show and do; <is-land> loads its like once it is seen or used, or the page idles
     Framework(
-        "is-land",
-        mark="is-land",
+        "Alpine or is-land",
+        mark="[x-data], is-land",
         bundle=re.compile(r"(?:^|/)(?:is-land|@?alpine)[^/]*(?:/|\.m?js$)", re.IGNORECASE),
-        needs_evidence=True,
-        needs=_DIRECTIVES,
-    ),
-    Framework(
-        "Alpine",
-        mark="[x-data]",
-        bundle=re.compile(r"(?:^|/)(?:@?alpine)[^/]*(?:/|\.js$)", re.IGNORECASE),
         needs_evidence=True,
         needs=_DIRECTIVES,
     ),
