@@ -15,10 +15,10 @@ release=$root/releases/$name
 
 adaptc --quiet check "$site" -o "$opt"
 
-# What is equal in the release that is served costs neither time nor space
+# What is equal in the release that is served is neither sent nor stored again. Files of one size and one second may differ
 ssh "$host" "mkdir -p '$release' '$root/state'"
-rsync -a --delete --link-dest="$root/current/site" "$site/" "$host:$release/site/"
-rsync -a --delete --link-dest="$root/current/opt" --exclude=/run "$opt/" "$host:$release/opt/"
+rsync -a --checksum --delete --link-dest="$root/current/site" "$site/" "$host:$release/site/"
+rsync -a --checksum --delete --link-dest="$root/current/opt" --exclude=/run "$opt/" "$host:$release/opt/"
 
 ssh "$host" "
     set -eu
