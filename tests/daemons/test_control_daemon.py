@@ -1030,6 +1030,14 @@ def test_relative_paths_start_from_the_directory_of_the_file(tmp_path: Path) -> 
             "[sites.V1]\noutput='opt'\nlogs='a'\n[sites.V2]\noutput='opt'\nlogs='b'\n",
             "adaptc.toml:4: the sites V1 and V2 have one output",
         ),
+        (
+            "[sites.V1]\noutput='opt'\nlogs=['a', 'b']\n[sites.V2]\noutput='opt2'\nlogs='./x/../b'\n",
+            "adaptc.toml:4: the sites V1 and V2 have one log",
+        ),
+        (
+            "[sites.V1]\noutput='opt'\nstatus_url='http://a/s'\n[sites.V2]\noutput='opt2'\nstatus_url='http://a/s'\n",
+            "adaptc.toml:4: the sites V1 and V2 have one status_url",
+        ),
         ("[sites.'a b']\nlogs = ['a']\n", "adaptc.toml:1: 'a b' is no name of a site"),
         ("bound = 2\n", "adaptc.toml:1: bound must be a number from 0.01 to 1, not 2"),
         ("[sites.V1]\noutput = 'gone'\nlogs = 'a'\n", "gone/manifest.json cannot be read"),

@@ -163,16 +163,19 @@ def read_control(
         *(problem for name in sites.values for problem in problems_of(partial(_read_site, sites, name))),
     ])  # fmt: skip
     settings = {name: _read_site(sites, name) for name in sites.values}
-    refuse(_shared_outputs(sites, settings))
+    refuse(_shared(sites, settings))
     return read_settings(_settings, CHECKS, table, assignments), settings
 
 
-def _shared_outputs(sites: TomlSource, settings: Mapping[str, SiteSettings]) -> Iterator[str]:
-    outputs: dict[Path | None, str] = {}
+def _shared(sites: TomlSource, settings: Mapping[str, SiteSettings]) -> Iterator[str]:
+    """Yield what two sites have in common: each would control by the load of both."""
+    owners: dict[object, str] = {}
     for name, site in settings.items():
-        first = outputs.setdefault(site.output, name)
-        if first != name:
-            yield sites.complaint((name,), f"the sites {first} and {name} have one output")
+        own = [("output", site.output and site.output.resolve()), *(("log", log.resolve()) for log in site.logs)]
+        for kind, value in [*own, ("status_url", site.status_url)]:
+            first = owners.setdefault(value, name) if value else name
+            if first != name:
+                yield sites.complaint((name,), f"the sites {first} and {name} have one {kind}")
 
 
 def _read_site(sites: TomlSource, name: str) -> SiteSettings:
