@@ -27,6 +27,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
 
 _NFTABLES = """\
 # adaptc capacity: new connections beyond the pages a second that level {level} carries are refused (docs/crowd.md).
+# Costs: {costs}
 # nft -f FILE puts it in place, nft delete table inet adaptc-crowd ends it.
 table inet adaptc-crowd {{
     chain input {{
@@ -112,7 +113,9 @@ def capacity(
     cost = _with_given(measured or config_cost(config), milliseconds)
     record = _record(ladder, cost, bound)
     if nftables is not None:
-        show(rule := _nftables(nftables, record["levels"]), rule["text"], invocation)
+        is_given = milliseconds["request_ms"] is not None and milliseconds["kilobyte_ms"] is not None
+        costs = "given" if is_given else "measured" if measured else "assumed, of [cost]: run adaptc calibrate first"
+        show(rule := _nftables(nftables, record["levels"], costs), rule["text"], invocation)
         return
     crowd = _users(users, think, hit_ratios, backbone, line, load, workers)
     if load is not None and not crowd:
@@ -124,14 +127,14 @@ def capacity(
     show(record, _text(record), invocation)
 
 
-def _nftables(ports: str, levels: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _nftables(ports: str, levels: Sequence[Mapping[str, Any]], costs: str) -> dict[str, Any]:
     """Return the rule for ``nft -f``, the level that it is for and the connections a second that it lets through."""
     if not re.fullmatch(r"[1-9]\d{,4}(,[1-9]\d{,4})*", ports, re.ASCII):
         raise UsageError(f"--nftables: {ports!r} is no list of ports such as 80,443")
     lowest = max(levels, key=lambda level: level["pages_per_second"])
     rate = max(1, int(lowest["pages_per_second"]))
-    text = _NFTABLES.format(ports=ports, rate=rate, **lowest)
-    return {"level": lowest["level"], "connections_per_second": rate, "text": text}
+    text = _NFTABLES.format(ports=ports, rate=rate, costs=costs, **lowest)
+    return {"level": lowest["level"], "connections_per_second": rate, "costs": costs, "text": text}
 
 
 def _with_given(cost: Cost, milliseconds: Mapping[str, float | None]) -> Cost:

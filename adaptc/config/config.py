@@ -161,7 +161,8 @@ class ServeConfig:
     number and then ``text``. ``status`` is the address and port of a status page of its own.
     With ``classes_need_flag`` classes act while the flag is set, else always. ``shared_seconds`` is how long shared
     caches may hold a degraded answer, 0 for never. ``purge`` are the caches that are told to forget
-    (``adaptc.serve.purge``). ``freshness`` is one of ``FRESHNESS``, ``access`` of ``ACCESS``.
+    (``adaptc.serve.purge``). ``nginx_page_rate`` is how many pages a second may cost as much as the original, 0 for any
+    number. ``freshness`` is one of ``FRESHNESS``, ``access`` of ``ACCESS``.
     """
 
     emit: tuple[str, ...] = ()
@@ -200,6 +201,7 @@ class ServeConfig:
     nginx_headers: Path | None = None
     nginx_classes: str = "markers"
     nginx_file_cache: bool = True
+    nginx_page_rate: int = 0
 
 
 # How encoded files are published: not at all, under names of their own, or in place of the file (by content coding)

@@ -283,6 +283,9 @@ KINDS: dict[str, Kind] = {
         "add_header {name} has no effect any more, since nginx drops it where adaptc's lines are: move it into the "
         "server block, or to a file that serve.nginx_headers names",
     ),
+    "setup-limits": Kind(
+        W, "limit_req has no effect on pages any more: nginx drops it where that of serve.nginx_page_rate is"
+    ),
     "setup-type": Kind(W, "knows no media type for .{extension} ({count} files): add {fix}"),
     "setup-override": Kind(E, "is ignored or refused: the server must have {fix} for {docroot}"),
     "setup-access": Kind(

@@ -90,10 +90,9 @@ class Canary:
         if time.monotonic() - begun > _BUSY:
             return "the server is too busy to be asked"
         try:
-            self._prove(page, levels)
+            return self._prove(page, levels)
         finally:
             self.run.reset()
-        return ""
 
     @property
     def _top(self) -> str:
@@ -110,7 +109,7 @@ class Canary:
             return f"a test would show level {self._top} to all visitors"
         return "" if page else "no page was built at these levels"
 
-    def _prove(self, page: str, levels: list[str]) -> None:
+    def _prove(self, page: str, levels: list[str]) -> str:
         own, top = _own_buckets(self.url), self._top
         for level in (*levels, *([REJECT] if self.knobs.reject else [])):
             if self.knobs.buckets:
@@ -119,11 +118,14 @@ class Canary:
                 continue
             self.run.set_flag(True)
             found = self._awaited(page, level)
+            if found != level and found == self.knobs.ladder[-1] and self.knobs.is_paced:
+                return "the server is asked for more pages than serve.nginx_page_rate"
             if found != level:
                 raise Disobedient(
                     f"{self.url} does not obey: asked for level {level}, it sent {found or 'the original'}; "
                     "reload the server with the emitted configuration, and see adaptc doctor"
                 )
+        return ""
 
     def _awaited(self, page: str, level: str) -> str:
         """Return the level that the server sends, once it is the one that is wanted, or after ``SETTLING``."""

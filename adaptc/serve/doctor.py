@@ -210,9 +210,9 @@ def slow_reaction(installation: Installation) -> Iterator[Diagnostic]:
     return installation.examination.slow_reaction(installation)
 
 
-def dropped_headers(installation: Installation) -> Iterator[Diagnostic]:
-    """The server sends the site's own header fields with the trees."""
-    return installation.examination.dropped_headers(installation)
+def dropped_lines(installation: Installation) -> Iterator[Diagnostic]:
+    """The server sends the site's own header fields with the trees, and keeps its limits."""
+    return installation.examination.dropped_lines(installation)
 
 
 def missing_types(installation: Installation) -> Iterator[Diagnostic]:
@@ -429,7 +429,7 @@ CHECKS: tuple[Check, ...] = (
     outdated_configuration,
     unreadable_trees,
     slow_reaction,
-    dropped_headers,
+    dropped_lines,
     missing_types,
     refused_override,
     bypassed_rules,

@@ -94,7 +94,7 @@ def _knobs(policy: Policy, servers: Sequence[Server]) -> state_directory.Knobs:
     return state_directory.Knobs(
         names, policy.name, policy.prefix, serve.flag, buckets, serve.reject and buckets, serve.classes,
         serve.classes_need_flag, serve.expose, policy.level, policy.levels, policy.ladder, faithful, policy.state,
-        status_url(policy, names),
+        status_url(policy, names), "nginx" in names and serve.nginx_page_rate > 0,
     )  # fmt: skip
 
 

@@ -158,6 +158,7 @@ class Policy:
             hints=False,
             expose=True,
             nginx_file_cache=False,
+            nginx_page_rate=0,
         )
         return replace(self, serve=serve, class_levels={name: name for name in self.levels})
 

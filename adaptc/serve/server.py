@@ -129,7 +129,7 @@ class Examination:
     type_directive: Callable[[str, str], str]
     sets_formats: bool = False
     slow_reaction: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
-    dropped_headers: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
+    dropped_lines: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
     refused_override: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
     bypassed_rules: Callable[[Installation], Iterator[Diagnostic]] = no_diagnostics
 

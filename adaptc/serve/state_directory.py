@@ -51,7 +51,7 @@ class Knobs:
     ``level`` is served while the flag is set and nothing else is said, ``levels`` are all trees, and ``ladder`` those
     between which daemons choose; ``same`` those that promise the same page. ``state`` is the state directory that the
     servers read, ``status`` the URL of the status page that was emitted, if any. With ``exposes`` answers say what they
-    are (``X-Adapt``).
+    are (``X-Adapt``), and with ``is_paced`` pages beyond a rate have the last level of the ladder.
     """
 
     servers: tuple[str, ...]
@@ -69,6 +69,7 @@ class Knobs:
     same: tuple[str, ...]
     state: str
     status: str = ""
+    is_paced: bool = False
 
     @property
     def reachable(self) -> tuple[str, ...]:

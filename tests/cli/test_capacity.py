@@ -241,6 +241,8 @@ def test_a_rule_refuses_more_connections_than_the_lowest_level_carries(capsys: p
     rule = record(capsys, *PAPER, "--nftables", "80,443")
     assert (rule["level"], rule["connections_per_second"]) == ("extreme", int(0.58 / 0.004635))
     assert rule["text"] in text
+    assert rule["costs"] == "assumed, of [cost]: run adaptc calibrate first"
+    assert record(capsys, *PAPER, "--request-ms", "1", "--kilobyte-ms", "1", "--nftables", "80")["costs"] == "given"
     for mistake in ("80;drop", "0", "http", ""):
         assert run(["capacity", *PAPER, "--nftables", mistake]) == ExitCode.USAGE
     assert "is no list of ports" in capsys.readouterr().err

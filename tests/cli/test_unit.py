@@ -51,7 +51,9 @@ def test_a_static_flag_stays(site: Path, capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_control_writes_for_all_its_sites(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    tables = "".join(f'[daemons.control.sites.{name}]\noutput = "{name}"\nlogs = "{name}.log"\n' for name in ("one", "two"))
+    tables = "".join(
+        f'[daemons.control.sites.{name}]\noutput = "{name}"\nlogs = "{name}.log"\n' for name in ("one", "two")
+    )
     (site / "adaptc.toml").write_text(tables)
     found = unit(capsys, "control")
     assert found["ReadWritePaths"] == f"{site}/one/run {site}/two/run"

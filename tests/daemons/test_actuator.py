@@ -74,6 +74,17 @@ def test_a_server_without_the_emitted_configuration_does_not(served: ServedSite)
             canary(served, server.port).prove(last_manifest(served.site.output))
 
 
+@pytest.mark.servers
+def test_a_server_that_is_asked_for_more_pages_than_its_rate_proves_nothing(tmp_path: Path) -> None:
+    served = ServedSite(BuiltSite(tmp_path).write({"index.html": PAGE}), "nginx", POORER)
+    with served.start(buckets=True, nginx_page_rate=1) as server:
+        asked = canary(served, server.port)
+        crowd = Canary(asked.url, asked.knobs, asked.run, lambda _: [server.get("/") for _ in range(20)] and None)
+        for _ in range(30):
+            server.get("/")
+        assert "more pages than serve.nginx_page_rate" in crowd.prove(last_manifest(served.site.output))
+
+
 def test_what_cannot_be_proven_is_said(served: ServedSite) -> None:
     served.emitted(buckets=True, expose=False)
     assert "serve.expose" in canary(served, 1).prove(last_manifest(served.site.output))

@@ -89,6 +89,7 @@ def policy(root: Path, site: SiteConfig | None = None, **serve: object) -> Polic
     access=st.sampled_from(ACCESS),
     nginx_classes=st.sampled_from(["markers", "geo"]),
     shared_seconds=st.sampled_from([0, 61]),
+    nginx_page_rate=st.sampled_from([0, 1, 1_000_000]),
 )
 def test_the_servers_take_whatever_is_emitted(
     folder: str,
@@ -102,6 +103,7 @@ def test_the_servers_take_whatever_is_emitted(
     access: str,
     nginx_classes: str,
     shared_seconds: int,
+    nginx_page_rate: int,
 ) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch) / folder
@@ -115,6 +117,7 @@ def test_the_servers_take_whatever_is_emitted(
             htaccess_trees=trees,
             nginx_classes=nginx_classes,
             shared_seconds=shared_seconds,
+            nginx_page_rate=nginx_page_rate,
             freshness=freshness,
             access=access,
             docroot=root,

@@ -329,3 +329,18 @@ def test_chromium_reads_the_example_with_its_dictionary(kind: str, browser: Brow
         assert documents(browser, f"http://127.0.0.1:{server.port}/", log) == plain
     assert {served_as(log)[path] for path in VISIT[1:]} == {"moderate/dcz"}
     assert served_as(log)[VISIT[0]] == "moderate/br"
+
+
+def test_a_page_beyond_the_rate_offers_no_dictionary_of_the_level_that_it_has_not(tmp_path: Path) -> None:
+    files = {f"p{number}.html": page(number) for number in range(6)} | {"index.html": page(9)}
+    build = {**ON, "build__levels": ("lossless", "text"), "serve__ladder": ("lossless", "text")}
+    served = ServedSite(BuiltSite(tmp_path).write(files), "nginx", build)
+    with served.start(flag=False, level="lossless", nginx_page_rate=1) as server:
+        first = server.get("/p1.html", accept_encoding=WITH)
+        assert (first.headers["x-adapt"], "link" in first.headers) == ("lossless/br", True)
+        for _ in range(300):
+            reply = server.get("/p1.html", accept_encoding=WITH)
+            if reply.headers["x-adapt"].startswith("text/"):
+                break
+        assert reply.headers["x-adapt"].startswith("text/")
+        assert "link" not in reply.headers

@@ -194,6 +194,17 @@ def test_a_file_cache_that_remembers_too_long(site: BuiltSite) -> None:
 
 
 @pytest.mark.servers
+def test_limits_of_the_site_that_have_no_effect_on_pages(site: BuiltSite) -> None:
+    zone, limit = "limit_req_zone $remote_addr zone=own:32k rate=9r/s;", "limit_req zone=own;"
+    for file in (nginx_file(site, http=zone + limit), nginx_file(site, http=zone, inside=limit)):
+        assert emit_and_examine(site, file, "nginx") == []
+        (line,) = emit_and_examine(site, file, "nginx", serve__nginx_page_rate=9)
+        assert "limit_req has no effect on pages any more" in line
+    elsewhere = nginx_file(site, http=zone, inside=f"location /elsewhere/ {{ {limit} }}")
+    assert emit_and_examine(site, elsewhere, "nginx", serve__nginx_page_rate=9) == []
+
+
+@pytest.mark.servers
 def test_header_fields_that_would_be_lost(site: BuiltSite) -> None:
     policy = "add_header Content-Security-Policy \"default-src 'self'\";"
     (line,) = emit_and_examine(site, nginx_file(site, http=policy), "nginx")

@@ -392,6 +392,66 @@ def test_excluded_and_odd_names_are_rejected_too(ladder: ServedSite) -> None:
         assert [server.get(target).status for target in targets] == [503] * 4
 
 
+def limited(server: web.Server, target: str = "/index.html", method: str = "GET", **fields: str) -> web.Reply:
+    """Return the first answer of many at the lowest level, or the last one: what a second allows goes first."""
+    for _ in range(300):
+        reply = server.get(target, method=method, **fields)
+        if reply.headers.get("x-adapt", "").startswith("poorer/"):
+            break
+    return reply
+
+
+@pytest.fixture
+def paced(tmp_path: Path) -> ServedSite:
+    """The ladder of nginx, which has a page rate."""
+    files = {"index.html": PAGE, "news/index.html": page("news"), "plain.bin": b"\0\1"}
+    return ServedSite(BuiltSite(tmp_path).write(files), "nginx", POORER)
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_pages_beyond_a_rate_have_the_lowest_level(paced: ServedSite, flag: bool) -> None:
+    settings = {"nginx_page_rate": 1, "buckets": True, "reject": True, "exclude": ["/news"]}
+    with paced.start(flag=flag, level="lossless", **settings) as server:
+        own = "lossless/id" if not flag else None
+        assert [server.get("/").headers.get("x-adapt") for _ in range(5)] == [own] * 5
+        for target in ("/", "/index.html"):
+            reply = limited(server, target, accept_encoding="br")
+            assert reply.headers["x-adapt"] == "poorer/br"
+            assert reply.body == paced.site.read("index.html", "poorer", "br")
+        assert limited(server, method="HEAD").headers["x-adapt"] == "poorer/id"
+        assert not limited(server, "/news/").headers.get("x-adapt")
+        assert limited(server, "/plain.bin").body == b"\0\1"
+        assert server.get("/nothing.html").status == 404
+        paced.switch()
+        assert limited(server).headers["x-adapt"] == "poorer/id"
+        state_directory.write_buckets(paced.state, dict.fromkeys(state_directory.BUCKETS, "0"), "lossless")
+        assert server.get("/").status == 503
+        RunDirectory.of(paced.site.output).reset()
+        (paced.state / "off").touch()
+        if flag:
+            assert not limited(server).headers.get("x-adapt")
+
+
+def test_levels_that_are_no_longer_the_same_page_do_not_count_for_the_rate(paced: ServedSite) -> None:
+    with paced.start(flag=False, nginx_page_rate=1, classes=True, level="full") as server:
+        for _ in range(30):
+            assert server.get("/", x_server_actions=".poorer").headers["x-adapt"] == "poorer/id"
+        assert server.get("/").headers["x-adapt"] == "full/id"
+        assert limited(server).headers["x-adapt"] == "poorer/id"
+        assert "x-adapt" not in limited(server, x_server_actions="none").headers
+
+
+@pytest.mark.parametrize("start", ["full", "lossless", "poorer"])
+def test_each_marker_gives_its_level(ladder: ServedSite, start: str) -> None:
+    with ladder.start(buckets=True, reject=True, level=start) as server:
+        ladder.switch()
+        for level in ("full", "lossless", "poorer", "0", start):
+            state_directory.write_buckets(ladder.state, dict.fromkeys(state_directory.BUCKETS, level), start)
+            assert server.get("/").headers["x-adapt"].partition("/")[0] == level
+        ladder.switch(on=False)
+        assert "x-adapt" not in server.get("/").headers
+
+
 def test_directories_with_other_index_pages(served: ServedSite) -> None:
     served.site.write({"old/index.htm": page("old"), "both/index.html": page("new"), "both/index.htm": page("old")})
     order = "DirectoryIndex index.html index.htm" if served.kind == "apache" else "index index.html index.htm;"

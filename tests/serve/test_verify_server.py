@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from tests.sites.built import BuiltSite
+from tests.sites.served import ServedSite
 
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import UsageError
 from adaptc.serve.emitter import emit
 from adaptc.serve.servers import server_named
-from adaptc.serve.verify.verification import Extent, Tally, verify_started
+from adaptc.serve.verify.verification import Extent, Tally, verify_running, verify_started
 
 PAGE = "<!DOCTYPE html>\n<html lang=en>\n  <title>A page</title>\n  <p>" + "words  and words \n" * 200 + "</p>\n"
 SHEET = "\n".join(f".class-{n}  {{  color : #11223{n % 10} ; }}" for n in range(99))
@@ -212,3 +213,14 @@ def test_a_source_that_was_edited_is_expected_as_it_is(strict: BuiltSite) -> Non
 @pytest.mark.parametrize("server", SERVERS)
 def test_a_site_below_a_prefix_passes(site: BuiltSite, server: str) -> None:
     assert messages(verify(site, server, race=0, site__base_url="https://example.org/the%20manual/")) == set()
+
+
+@pytest.mark.servers
+def test_a_server_with_a_page_rate_is_asked_more_slowly(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write({name: FILES[name] for name in ("index.html", "deep/page.html", "site.css")})
+    settings: dict[str, Any] = {"flag": False, "level": "full", "nginx_page_rate": 100}
+    with ServedSite(site, "nginx", {}).start(**settings) as server:
+        config = site.config(**{f"serve__{key}": value for key, value in settings.items()})
+        tally = verify_running(config, f"http://127.0.0.1:{server.port}", Extent(), Silent())
+    assert sum(tally.requests.values()) > 50
+    assert [str(each) for each in tally.diagnostics] == []

@@ -21,7 +21,7 @@ from adaptc.formats.directives import Directive, Section
 from adaptc.serve.accounts import account_of
 from adaptc.serve.launch import program_of, run_quietly, unprivileged_user
 from adaptc.serve.patterns import asks, held_directories, literal
-from adaptc.serve.policy import CONF_DIRECTORY, Policy
+from adaptc.serve.policy import CONF_DIRECTORY, OFF, REJECT, Policy
 from adaptc.serve.server import (
     EmittedFile,
     Examination,
@@ -50,6 +50,7 @@ def _variables(policy: Policy) -> dict[str, Any]:
     plain = [f"${policy.name}_first", *(f"${policy.name}_{step}" for step, _ in steps), IDENTITY]
     chain = [f"${policy.name}_best", *plain] if policy.uses_dictionaries else plain
     prefix = literal(policy.prefix)
+    level = f"{policy.name}_{'sent_level' if policy.serve.nginx_page_rate else 'level'}"
     return {
         "buckets": list(BUCKETS),
         "asked": asks(policy.trees_asked, policy.codings, f"{policy.name}_word"),
@@ -68,7 +69,11 @@ def _variables(policy: Policy) -> dict[str, Any]:
         "docroot_text": _without_dollars(policy.docroot, policy.dollar),
         "times_text": _without_dollars(policy.times, policy.dollar),
         "script": _script(policy) if policy.is_strict else "",
-        "tree": f"{policy.name}_{'tree' if policy.serve.classes else 'level'}",
+        "level": level,
+        "marked": [policy.levels[-1], *([REJECT] if policy.serve.reject else []), *policy.levels[-2::-1]],
+        "unpaced": f" set ${policy.name}_lowest off;" if policy.serve.nginx_page_rate else "",
+        "dear": [OFF, *(name for name in policy.levels if name not in policy.degraded)],
+        "tree": f"{policy.name}_tree" if policy.serve.classes else level,
         "class_variable": _class_variable(policy),
         "log_format": _log_format(policy),
     }
@@ -353,20 +358,20 @@ def _seconds(time: str) -> int:
     return sum(int(count) * UNITS[unit] for count, unit in re.findall(r"(\d+)(ms|[smhd]?)", time))
 
 
+def _dropped_lines(installation: Installation) -> Iterator[Diagnostic]:
+    yield from _dropped_headers(installation)
+    yield from _dropped_limits(installation)
+
+
 def _dropped_headers(installation: Installation) -> Iterator[Diagnostic]:
     """Yield the site's add_header lines that have no effect: nginx drops them in servers and locations with others.
 
     Those of adaptc are in the server block, or in each location that includes them (``serve.nginx_location``).
     """
-    directives, policy = installation.setup.directives, installation.policy
-    part = "nginx-server.conf" if policy.serve.nginx_location else "nginx-location.conf"
-    ours = [line for line in directives if _includes(line, part)]
-    own = [
-        line for line in directives if line.name == "add_header" and line.args and not installation.is_own(line.file)
-    ]
+    policy, own = installation.policy, [line for line in _own(installation, "add_header") if line.args]
     if policy.serve.nginx_headers is not None:
         return
-    for place in ours:
+    for place in _places_of_ours(installation):
         if any(line.within == place.within and line.file == place.file for line in own):
             continue  # nginx drops those of outer blocks without adaptc, too
         for line in own:
@@ -375,8 +380,23 @@ def _dropped_headers(installation: Installation) -> Iterator[Diagnostic]:
                 yield diagnose("setup-headers", Location(line.file, line.line), name=line.args[0])
 
 
-def _includes(directive: Directive, name: str) -> bool:
-    return directive.name == "include" and len(directive.args) == 1 and directive.args[0].endswith(name)
+def _dropped_limits(installation: Installation) -> Iterator[Diagnostic]:
+    """Yield the site's limit_req lines that have no effect in locations with that of ``serve.nginx_page_rate``."""
+    places = _places_of_ours(installation) if installation.policy.serve.nginx_page_rate else ()
+    for line in _own(installation, "limit_req"):
+        if any(_applies_to(line, place) for place in places):
+            yield diagnose("setup-limits", Location(line.file, line.line))
+
+
+def _own(installation: Installation, name: str) -> list[Directive]:
+    directives = installation.setup.directives
+    return [line for line in directives if line.name == name and not installation.is_own(line.file)]
+
+
+def _places_of_ours(installation: Installation) -> list[Directive]:
+    part = "nginx-server.conf" if installation.policy.serve.nginx_location else "nginx-location.conf"
+    includes = (line for line in installation.setup.directives if line.name == "include" and len(line.args) == 1)
+    return [line for line in includes if line.args[0].endswith(part)]
 
 
 def _applies_to(directive: Directive, ours: Directive) -> bool:
@@ -413,6 +433,6 @@ SERVER = Server(
         extensions=_extensions,
         type_directive=_type_directive,
         slow_reaction=_slow_reaction,
-        dropped_headers=_dropped_headers,
+        dropped_lines=_dropped_lines,
     ),
 )

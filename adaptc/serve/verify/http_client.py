@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import socket
 import ssl
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
@@ -75,11 +76,11 @@ class Address:
 
 
 class Client:
-    """A connection that is opened again when the server closes it."""
+    """A connection that is opened again when the server closes it. It asks at most ``rate`` times a second, 0: any."""
 
-    def __init__(self, address: Address, depth: int = DEPTH) -> None:
+    def __init__(self, address: Address, depth: int = DEPTH, rate: float = 0) -> None:
         self.address = address
-        self.depth = depth
+        self.depth, self.pause = (1, 1 / rate) if rate else (depth, 0.0)
         self._socket: socket.socket | None = None
         self._reader: BinaryIO | None = None
 
@@ -121,6 +122,7 @@ class Client:
         if self._socket is None or self._reader is None:
             self._socket = self.address.connect()
             self._reader = self._socket.makefile("rb")
+        time.sleep(self.pause)
         self._socket.sendall(b"".join(request.encoded(self.address.host) for request in requests))
         for request in requests:
             response = read_response(self._reader, request.method)

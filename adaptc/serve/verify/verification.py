@@ -109,13 +109,16 @@ def refuse_unreadable_trees(manifest: Manifest) -> None:
 
 
 def verify_running(config: Config, url: str, extent: Extent, progress: Progress) -> Tally:
-    """Verify the server at ``url`` in its current mode: the flag of the state directory tells whether it adapts."""
+    """Verify the server at ``url`` in its current mode: the flag of the state directory tells whether it adapts.
+
+    A server that limits its pages is asked for half as many a second.
+    """
     address, prefix = address_of(url)
     manifest, tally = last_manifest(config.output), Tally()
     with last_build(config.output) as state:
         policy = replace(policy_of(state, config), prefix=prefix)
     chosen = tuple(targets(manifest, policy, extent.pages, extent.assets))
-    with _connected(address) as client, _until_silence(tally):
+    with _connected(address, policy.serve.nginx_page_rate / 2) as client, _until_silence(tally):
         software = client.ask(Request(f"{prefix}/")).header("server").lower()
         server = next((server for server in launchable() if server.name in software), None)
         checker = _checker(policy, config, server)
@@ -222,8 +225,8 @@ def _checker(policy: Policy, config: Config, server: Server | None) -> AnswerChe
 
 
 @contextlib.contextmanager
-def _connected(address: Address) -> Iterator[Client]:
-    client = Client(address)
+def _connected(address: Address, rate: float = 0) -> Iterator[Client]:
+    client = Client(address, rate=rate)
     try:
         yield client
     finally:

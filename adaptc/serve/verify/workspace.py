@@ -78,9 +78,10 @@ class Workspace:
     def adapting(self, name: str, policy: Policy, certificate: Path | None = None) -> Iterator[Running]:
         """Run the server as ``with_adaptation`` does, with TLS where there is a certificate, and with an access log.
 
-        It has no status page, whose port may be that of the server in use.
+        It has no status page, whose port may be that of the server in use, and sends pages at any rate.
         """
-        policy = replace(policy, serve=replace(policy.serve, status=None))
+        rate = 1_000_000 if policy.serve.nginx_page_rate else 0
+        policy = replace(policy, serve=replace(policy.serve, status=None, nginx_page_rate=rate))
         with contextlib.ExitStack() as stack:
             instance = replace(self._emitted(self.server, name, policy), certificate=certificate)
             if self.origin is not None:
