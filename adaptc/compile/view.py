@@ -106,9 +106,9 @@ class DerivedFile:
 class Settings:
     """The configuration as far as passes know it.
 
-    ``csp`` is the Content-Security-Policy header that the server sends; ``crowd_limit`` and ``request_worth`` are
-    those of ``adaptc.compile.analyse.decisions.DeliveryCost``, in bytes. ``bounds`` are the parts of the docroot that
-    not everybody may read.
+    ``csp`` is the Content-Security-Policy header that the server sends; ``crowd_limit`` is that of
+    ``adaptc.compile.analyse.decisions.DeliveryCost``, in bytes. ``bounds`` are the parts of the docroot that not
+    everybody may read.
     """
 
     effort: Effort = "fast"
@@ -117,7 +117,6 @@ class Settings:
     data_uri_budget: int = 8192
     data_uri_max: int = 2048
     crowd_limit: int = 58_000
-    request_worth: float = 25_000
     bounds: Bounds = NO_BOUNDS
 
 

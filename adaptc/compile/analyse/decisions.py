@@ -153,10 +153,6 @@ class DeliveryCost:
             expected_pages += self.dictionary_share * (held - expected_pages)
         return expected_pages * self.kilobyte_ms * size / KILOBYTE
 
-    def request_worth(self) -> float:
-        """Return the bytes that cost as much as a request."""
-        return KILOBYTE * self.request_ms / self.kilobyte_ms if self.kilobyte_ms else sys.maxsize
-
     def crowd_limit(self) -> int:
         """Return the largest transfer size at which inline costs less in a visit of one page, as in a flash crowd.
 

@@ -74,7 +74,6 @@ class BuildSpec:
             config.cost.data_uri_budget,
             config.cost.data_uri_max,
             self._crowd_cost.crowd_limit(),
-            self._crowd_cost.request_worth(),
             bounds_of(config),
         )
         self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))

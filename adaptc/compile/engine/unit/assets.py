@@ -100,7 +100,7 @@ class Assets:
         higher = self.artifact(above, path, view_above)
         view.include(view_above.dependencies, ())
         limit = None if own == higher else self._weigh(above, path, higher, view_above)
-        excess = limit and self._weigh(level, path, own, view).excess(limit, view.settings.request_worth)
+        excess = limit and self._weigh(level, path, own, view).excess(limit)
         if not excess:
             return outcome
         view.include((), view_above.derived.values())

@@ -221,16 +221,15 @@ class UnitBuilder:
             return as_above(result, higher, demotion, "level-demoted")
         if refusal is not None:
             return as_above(result, higher, refusal.reason, refusal.kind)
-        limit, worth = self.asset_weigher.page(higher, view), self.snapshot.settings.request_worth
-        limit = limit.with_more(waiting(result) - waiting(higher), WAITING_BYTES)
+        limit = self.asset_weigher.page(higher, view).with_more(waiting(result) - waiting(higher), WAITING_BYTES)
         for path in sorted(self.site.sources.keys() & held_files(result) - held_files(higher)):
             limit = limit.with_file(self.asset_weigher.pages.asset(higher.level, path).sizes)
-        excess = self.asset_weigher.page(result, view).excess(limit, worth)
+        excess = self.asset_weigher.page(result, view).excess(limit)
         if excess is None:
             return result
         for budget in smaller_budgets(result.actions):
             smaller, _ = self._page(result.level, result.path, view, budget)
-            if self.asset_weigher.page(smaller, view).excess(limit, worth) is None:
+            if self.asset_weigher.page(smaller, view).excess(limit) is None:
                 return smaller
         return as_above(result, higher, excess, "level-larger")
 

@@ -2,8 +2,8 @@
 
 Verification compares each pass with the source already (``adaptc.compile.rewrite``). But two levels process a page
 differently: one inlines a sheet that the other can no longer reduce. So a page of a degrading level is compared with
-that of the level above, with all the files that a browser loads, for every kind of client. It may need a request more,
-as for its logo, where that saves more bytes than a request is worth. The files themselves are compared likewise
+that of the level above, with all the files that a browser loads, for every kind of client. It may have no request more,
+and for each that it saves it may have the bytes of its header fields more. The files themselves are compared likewise
 (``assets``), so that a page that stays as it is above does not load larger images than there.
 """
 
@@ -57,21 +57,13 @@ class PageWeight:
         """Return what a page costs that loads a file of these sizes, too."""
         return PageWeight(self.requests + 1, total((self.sizes, sizes)))
 
-    def excess(self, other: PageWeight, request_worth: float) -> str | None:
-        """Return in words by what this page is dearer, or ``None``.
-
-        Each request that it saves counts as its header fields. For each one more it must save ``request_worth`` bytes.
-        """
-        more = self.requests - other.requests
-        added = more * (request_worth if more > 0 else REQUEST_BYTES)
-        dearer = [(own, size) for own, size in zip(self.sizes, other.sizes, strict=True) if own + added > size]
-        if not dearer:
-            return None
-        own, size = dearer[0]
-        if more <= 0:
-            return f"{own:,} bytes instead of {size:,}"
-        less = f" for {size - own:,} bytes less" if size > own else ""
-        return f"{self.requests} requests instead of {other.requests}{less}"
+    def excess(self, other: PageWeight) -> str | None:
+        """Return in words by what this page is dearer, or ``None``: requests, or bytes with their header fields."""
+        if self.requests > other.requests:
+            return f"{self.requests} requests instead of {other.requests}"
+        saved = REQUEST_BYTES * (other.requests - self.requests)
+        dearer = ((own, size) for own, size in zip(self.sizes, other.sizes, strict=True) if own > size + saved)
+        return next((f"{own:,} bytes instead of {size:,}" for own, size in dearer), None)
 
 
 @dataclass(frozen=True, slots=True)
