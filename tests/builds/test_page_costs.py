@@ -31,13 +31,14 @@ RUNTIME = """(()=>{const names={17:"0b1",18:"0b2"};onload=()=>{for(const id in n
 ("script");s.src="/js/"+id+"."+names[id]+".js";document.head.append(s)}}})()"""
 CHUNKS = f"""<!doctype html><html lang=en><meta charset=utf-8><title>Chunks</title><link rel=stylesheet href=/a.css>
 <main><h1>Chunks</h1><p>Words of a page that loads two chunks.<img src=/p.jpg alt="A hill"></p></main>
-<script src=/js/17.0b1.js async></script><script src=/js/runtime.js defer></script>
+<script src=/js/17.0b1.js></script><script src=/js/runtime.js defer></script>
 <script>const seed = '{TEXT[:900]}'</script>"""
 SHEET = f"/*{TEXT}*/h1{{color:#333}}main{{max-width:40em;background:url(p.jpg)}}.never{{background:url(q.jpg)}}"
 
 # The element of the sample, as Astro's that loads what its attribute names
 LOADING = "connectedCallback(){for(const n of['component-url','renderer-url'])import(this.getAttribute(n))}"
 ISLAND = ("extends HTMLElement{}", f"extends HTMLElement{{{LOADING}}}")
+LATE = ('client="load"', 'client="visible"')
 
 
 class File(NamedTuple):
@@ -57,12 +58,18 @@ class Costs(NamedTuple):
 
 def chunks(build: BuiltSite) -> BuiltSite:
     pictures = {f"{name}.jpg": encoded(drawing(step).resize((300, 225)), "JPEG") for name, step in (("p", 3), ("q", 9))}
-    scripts = {"js/runtime.js": RUNTIME, "js/17.0b1.js": "var a=17", "js/18.0b2.js": f"var b='{TEXT[:500]}'"}
+    scripts = {
+        "js/runtime.js": RUNTIME,
+        "js/17.0b1.js": f"var a='{TEXT[500:1200]}'",
+        "js/18.0b2.js": f"var b='{TEXT[:500]}'",
+    }
     return build.write({"index.html": CHUNKS, "a.css": SHEET, **scripts, **pictures})
 
 
 def frameworks(build: BuiltSite) -> BuiltSite:
-    pages = (prerendered(name).replace(*ISLAND) for name in PAGES)
+    pages = [prerendered(name).replace(*ISLAND) for name in PAGES]
+    # an island that nobody has seen yet: nothing loads it, as the element does nothing
+    pages.append(prerendered("Astro").replace(*LATE))
     return build.write({**FILES, **{f"{number}.html": page for number, page in enumerate(pages)}})
 
 

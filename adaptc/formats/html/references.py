@@ -290,6 +290,13 @@ def _content(element: Element, tag: str, name: str) -> _Urls:
         yield Role.META, content, f"meta {key.lower()}"
 
 
+def _island(element: Element, tag: str, name: str) -> _Urls:
+    """Yield a module of an island of Astro, which may wait until a visitor sees the island, or a window is so wide."""
+    if tag == "astro-island":
+        role = Role.LAZY if element.attr("client") in ("visible", "media") else Role.MODULE
+        yield role, element.attr(name) or "", f"{tag} {name}"
+
+
 def _flash(element: Element, tag: str, name: str) -> _Urls:
     if tag == "param" and (element.attr("name") or "").lower() in _FLASH_PARAMETERS:
         yield Role.OBJECT, element.attr(name) or "", "param value"
@@ -360,7 +367,7 @@ _READERS: dict[str, _Reader] = {
     "content": _content,
     "srcdoc": _srcdoc,
     "style": _style_attribute,
-    **dict.fromkeys(ISLAND_SCRIPTS, partial(_by_tag, {"astro-island": Role.MODULE})),
+    **dict.fromkeys(ISLAND_SCRIPTS, _island),
     **dict.fromkeys(LAZY_ATTRIBUTES, _lazy),
     **{name: partial(_srcset, Role.LAZY) for name in LAZY_SRCSETS},
     **dict.fromkeys(_SVG_URLS, _presentation),
