@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 from adaptc.core import media
+from adaptc.core.facts import BoundedCache
 from adaptc.core.model import Effort
 from adaptc.formats.image.alternates import ENCODERS, EXACT_ENCODERS
 from adaptc.formats.image.halve import ImageCopy, halve, halve_exactly, recompress_hard, scaled_size
@@ -21,6 +21,9 @@ from adaptc.formats.image.vips import decode_upright, resize_to_srgb, to_pillow
 
 # Pixels that are compared: 26 ms
 _COMPARED = 250_000
+# What copies of an image are compared with, for each width of it. Bytes that a worker keeps
+_references = BoundedCache[tuple[bytes, int], tuple[Reference, tuple[int, int]]](64 << 20)
+_FLOATS = 3 * 4 * 9 // 8  # bytes a pixel: three channels, and two numbers for each window
 
 
 def likeness(original: bytes, copy: bytes, width: int) -> float:
@@ -33,11 +36,14 @@ def likeness(original: bytes, copy: bytes, width: int) -> float:
     return reference.score(_sample(copy, size))
 
 
-@lru_cache(2)
 def _reference(original: bytes, width: int) -> tuple[Reference, tuple[int, int]]:
-    image = decode_upright(original)
-    size = (width, max(1, round(image.height * width / image.width)))
-    return Reference(_sample(original, size)), size
+    known = _references.get((original, width))
+    if known is None:
+        image = decode_upright(original)
+        size = (width, max(1, round(image.height * width / image.width)))
+        known = Reference(_sample(original, size)), size
+        _references.put((original, width), known, min(size[0] * size[1], _COMPARED) * _FLOATS)
+    return known
 
 
 def _sample(content: bytes, size: tuple[int, int]) -> Any:
@@ -125,7 +131,7 @@ def _with_loss(
 # ---- The functions that make copies of images, by the names that passes use
 
 # Incremented when one writes other bytes for the same image
-COPIERS_VERSION = 8
+COPIERS_VERSION = 9
 COPIERS: Mapping[str, Callable[..., ImageCopy | Refusal]] = {
     "half": halve,
     "exact": halve_exactly,

@@ -231,7 +231,9 @@ class _Job:
         size = scaled_size(*facts.natural_size, self.sizes.scale)
         frames = resize_frames(decode_frames(self.content), size)
         quality = (self.goal.lowest + self.goal.highest) // 2
-        return Encoding(encode_webp_copy(frames, self.effort, quality), "webp", quality, None), size
+        return Encoding(
+            encode_webp_copy(frames, self.effort, quality, is_sharp=self.effort != "fast"), "webp", quality, None
+        ), size
 
     def _animation_refusal(self, facts: ImageFacts) -> Refusal | None:
         if facts.media_type not in (media.GIF, media.WEBP) or "webp" not in self.formats:
