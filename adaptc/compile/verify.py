@@ -15,6 +15,7 @@ from adaptc.compile.page.transfer_sizes import client_sizes, compressed_size, co
 from adaptc.compile.view import REQUEST_BYTES, DerivingView
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.facts import BoundedCache
 from adaptc.core.urls import Reach, Target, document_base
 from adaptc.core.values import dataclass, field
 from adaptc.formats.html.contract import CONTRACT_CHECKS, ContractCheck
@@ -30,9 +31,8 @@ _LISTED = 3  # dead references that a message lists
 _LONGEST_SHARED = 1 << 20  # characters of a page of which levels share what was found: it stays in memory meanwhile
 
 
-@lru_cache(maxsize=2)
-def _article_check(text: str) -> ContractCheck:
-    return CONTRACT_CHECKS["article"](parse_bare(text))
+# The checks of the pages that were compared last, by their texts. Characters that a worker keeps
+_article_checks = BoundedCache[str, ContractCheck](4 * _LONGEST_SHARED)
 
 
 @lru_cache(maxsize=2)
@@ -159,7 +159,10 @@ class Verifier:
     @cached_property
     def _source_text(self) -> str:
         text = self._wanted_text
-        return settled_text(text, self.context, self.view) if self.promise == "article" else text
+        if self.promise != "article":
+            return text
+        sheets = screen_sheets(self._wanted_tree, self.context.base, self.view)
+        return settled_text(text, self.context, self.view, sheets)
 
     @cached_property
     def _wanted_text(self) -> str:
@@ -184,8 +187,13 @@ class Verifier:
 
     def _check(self, tree: Document, text: str) -> ContractCheck:
         """Return the check of the promise by a tree parsed from ``text``; levels without scripts share theirs."""
-        is_shared = self.promise == "article" and len(text) <= _LONGEST_SHARED
-        return _article_check(text) if is_shared else CONTRACT_CHECKS[self.promise](tree)
+        if self.promise != "article":
+            return CONTRACT_CHECKS[self.promise](tree)
+        check = _article_checks.get(text)
+        if check is None:
+            check = CONTRACT_CHECKS[self.promise](tree)
+            _article_checks.put(text, check, len(text))
+        return check
 
     # ---- what a reader sees
 

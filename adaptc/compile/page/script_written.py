@@ -10,7 +10,7 @@ as much).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -62,15 +62,18 @@ _CODE = frozenset({"pre", "code", "samp", "kbd", "textarea"})
 _FEWEST_PLACEHOLDERS = 3
 
 
-def settled_text(text: str, page: PageContext, view: View) -> str:
-    """Return the text of a page as those read it who run no scripts (``adaptc.formats.html.static_text``)."""
+def settled_text(text: str, page: PageContext, view: View, sheets: Sequence[str]) -> str:
+    """Return the text of a page as those read it who run no scripts (``adaptc.formats.html.static_text``).
+
+    ``sheets`` are the style sheets of the page.
+    """
 
     def source_of(script: Element) -> str:
         source = script_source(script, page.base, view)
         return source.decode("utf-8", "replace") if isinstance(source, bytes) else source or ""
 
     static = static_text(text, source_of=source_of, names=page.names_in_scripts())
-    return turn_round(static, screen_sheets(parse_bare(text), page.base, view))
+    return turn_round(static, sheets)
 
 
 def script_written(tree: Document, page: PageContext) -> str | None:

@@ -32,10 +32,10 @@ _APART = (
     "[role=navigation], [role=search], [role=alert]"
 )
 _OVERLAYS = vocabulary("overlays")
-_NAMES_TAB = re.compile(r"(?:(?<![A-Za-z])tab|Tab)(?!le|ul|index|oo|let)")
+_NAMES_TAB = re.compile(r"[tT](?<![A-Za-z]t)ab(?!le|ul|index|oo|let)")
 _CONTROLS = frozenset({"button", "label", "li", "span", "div"})
-# One of these is in each text with a panel that something opens
-_SIGNS = ("tab", "Tab", "aria-controls", 'href="#', "href='#", "href=#", "lick", "javascript:")
+# One of these, or the name of a tab, is in each text with a panel that something opens
+_SIGNS = ("aria-controls", 'href="#', "href='#", "href=#", "lick", "javascript:")
 
 
 def show_panels(text: str) -> str:
@@ -44,7 +44,7 @@ def show_panels(text: str) -> str:
     Panels are those of tabs, and what other controls name in the text, or a script shows after a click. What style
     sheets hide is for others to find: this is about the attributes of panels.
     """
-    if not any(word in text for word in _SIGNS):
+    if not any(word in text for word in _SIGNS) and _NAMES_TAB.search(text) is None:
         return text
     tree = parse(text)
     linked = {(link.attr("href") or "")[1:] for link in tree.select("a[href^='#']")}
@@ -171,9 +171,9 @@ def keep_lines(text: str, sheets: Sequence[str]) -> str:
 
     Only elements that hold nothing but a piece of text with lines: a whole page may keep its white space.
     """
-    tree = parse(text)
     if not any("white-space" in each for each in (text, *sheets)):
         return text
+    tree = parse(text)
     cascade = Cascade(tree, sheets, frozenset(_WHITE_SPACE))
     declared = product(_WHITE_SPACE, (*_KEEPS, *_BREAKS))
     found = {each: None for name, value in declared for each in cascade.elements_with(name, value)}

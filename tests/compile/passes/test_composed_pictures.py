@@ -78,6 +78,17 @@ def test_an_image_of_which_no_copy_is_smaller_is_shown_as_it_is() -> None:
     assert (image.attr("width"), image.attr("alt")) == ("600", "A flag")
 
 
+def test_no_copy_is_made_of_an_image_that_is_too_small_for_its_place() -> None:
+    page = "<!doctype html><html lang=en><title>T</title><main><h1>H</h1><img src={} alt=x><p>Words.</main>"
+    files = {"small.png": photo_file(150, 150, "PNG"), "large.jpg": photo_file(900, 600)}
+    made = {}
+    for name in files:
+        site = SmallSite({"index.html": page.format(name), **files})
+        site.rewrite(steps=STEPS, promise="article")
+        made[name] = len(site.made)
+    assert made == {"small.png": 0, "large.jpg": 1}
+
+
 def test_the_face_of_who_wrote_a_story_is_not_its_picture() -> None:
     face = "<a class=avatar href=w.html><img src=one.jpg alt=Writer></a>"
     cards = "".join(f"<div><h3><a href={n}.html>{n}</a></h3><p>About {n}.</p>{face}</div>" for n in ("one", "two"))

@@ -10,6 +10,7 @@ import re
 from dataclasses import fields
 from functools import lru_cache
 from math import inf
+from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, Report, sent_policies
 from adaptc.compile.page.image_labels import may_drop_blocks, without_dropped_blocks
@@ -30,6 +31,9 @@ from adaptc.formats.html.reader_text import keep_lines, show_panels
 from adaptc.formats.html.static_text import open_shadow_roots
 from adaptc.formats.policy import Policy
 
+if TYPE_CHECKING:
+    from turbohtml import Document
+
 NAME = "compose"
 _SETTINGS = frozenset(field.name for field in fields(Settings))
 
@@ -38,12 +42,15 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
     """Return the composed version of a page, or ``None`` if it has none."""
     pictures = PagePictures(page, view, options["budget"])
     wanted = without_dropped_blocks(text, view.labelling.levels) if may_drop_blocks(text) else text
-    settled = settled_text(open_shadow_roots(wanted), page, view)  # as the contract has it
-    sheets = screen_sheets(parse(text), page.base, view)
+    tree = parse(text)
+    sheets = screen_sheets(tree, page.base, view)
+    settled = settled_text(open_shadow_roots(wanted), page, view, sheets)  # as the contract has it
     source = keep_lines(show_panels(settled), sheets)
+    whole = inf if options["style"] else _bytes_of_source(text, tree, page, view)
     try:
         result = compose(
             source,
+            tree=tree if source == text else parse(source),
             url_path=quote_path(page.path),
             title_of=lambda url: _target_title(view.follow(page.base, url).path, view),
             sheets_of=lambda tree: screen_sheets(tree, page.base, view),
@@ -58,11 +65,12 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
     left_out = [Action(NAME, "left out", f"<{tag}>", count=count) for tag, count in result.left_out]
     action = Action(NAME, "written", "the page", f"{len(text)} to {len(result.text)} characters")
     written, policy = result.text, Policy.of(sent_policies(page.path, view))
-    if not options["style"]:
-        whole = _bytes_of_source(text, page, view)
-        for part, less in ((_DESCRIPTION, ""), (_STYLE, _BARE_STYLE), (_STYLE, "")):
-            if sent_size(written)[0] > _MOST * whole and not (part is _DESCRIPTION and part.search(text)):
-                written = part.sub(less, written)
+    for part, less in ((_DESCRIPTION, ""), (_STYLE, _BARE_STYLE), (_STYLE, "")):
+        if part is _DESCRIPTION and (part.search(text) or not part.search(written)):
+            continue
+        if whole == inf or sent_size(written)[0] <= _MOST * whole:
+            break
+        written = part.sub(less, written)
     for pattern, is_allowed in ((_STYLE, policy.allows_style("")), (_ICON, policy.allows_data("image"))):
         if not is_allowed and pattern.search(written):  # browsers would ignore it, and report that
             written = pattern.sub("", written)
@@ -81,15 +89,16 @@ _BARE_STYLE = (
 _MOST = 0.97  # of the source, compressed: level moderate takes little from such a page
 
 
-def _bytes_of_source(text: str, page: PageContext, view: View) -> float:
+def _bytes_of_source(text: str, tree: Document, page: PageContext, view: View) -> float:
     """Return the bytes of a page with its scripts and sheets, which its composed version does not load.
 
     They pay for the sheet, and so do images; requests do not, as small files are in the page at the level above, nor do
-    scripts of other sites, whose bytes nobody knows. ``text`` may be what scripts left of the page.
+    scripts of other sites, whose bytes nobody knows. ``text``, with its ``tree``, may be what scripts left of the page.
     """
     if page.evidence is not None and page.evidence.document is not None:
         text = read_page(view.read(page.path), view.sent_charset(page.path)).text
-    loading = parse_bare(text).select("script[src], link[rel~=stylesheet i], img[src], iframe[src]")
+        tree = parse_bare(text)
+    loading = tree.select("script[src], link[rel~=stylesheet i], img[src], iframe[src]")
     parts = [text]
     for element in (each for each in loading if each.closest("noscript") is None):
         path = view.follow(page.base, element.attr("src") or element.attr("href") or "").path

@@ -7,6 +7,7 @@ laid over one. A transparent picture that is drawn for a dark or a light ground 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -78,16 +79,16 @@ class PagePictures:
     def _written(self, image: Element, path: str, role: Role) -> str:
         if self.view.media_type(path) == media.SVG:
             return self._drawing(image, path, role)
-        copy = self.view.derive(path, "hard", {"max_width": role.width})
-        if isinstance(copy, DerivedFile) and copy.size < len(self.view.artifact(path)):
-            content, media_type = self.view.copy_content(copy), copy.media_type
-            width, height = copy.natural_width, copy.natural_height
-        else:  # no copy would be smaller
-            content, media_type = self.view.artifact(path), self.view.media_type(path)
-            facts = probe(content, LIMIT_PIXELS) if len(content) <= role.bytes else None
-            width, height = facts.natural_size if isinstance(facts, ImageFacts) else (0, 0)
+        width, height = _natural_size(self.view.read(path))
         if width < role.least or height < role.least / 2:
             return ""
+        copy, own = self.view.derive(path, "hard", {"max_width": role.width}), self.view.artifact(path)
+        if isinstance(copy, DerivedFile) and copy.size < len(own):
+            content, media_type = self.view.copy_content(copy), copy.media_type
+        elif len(own) > role.bytes:
+            return ""
+        else:  # no copy would be smaller
+            content, media_type = own, self.view.media_type(path)
         scale = min(1.0, 2 * role.width / width, _MOST_HEIGHT / height)
         size = round(width * scale), round(height * scale)
         is_portrait = role is CARD and size[0] < 1.1 * size[1]
@@ -119,6 +120,13 @@ class PagePictures:
         words = image_text(image) if role.has_words and image.tag == "img" else ""
         sides = f" width={size[0]} height={size[1]}" if size is not None else ""
         return f'<img{ground} src="{uri.replace(chr(34), "%22")}" {attribute_markup("alt", words)}{sides}>'
+
+
+@lru_cache(maxsize=256)
+def _natural_size(content: bytes) -> tuple[int, int]:
+    """Return the CSS pixels of an image, none of one that cannot be read: it is the same object in all pages."""
+    facts = probe(content, LIMIT_PIXELS)
+    return facts.natural_size if isinstance(facts, ImageFacts) else (0, 0)
 
 
 def _addresses(image: Element) -> Iterator[str]:

@@ -74,7 +74,7 @@ _HOME = re.compile(r"(?:https?://[^/]+)?/?(?:\.{1,2}/)*(?:index\.\w+)?")
 _BACK = frozenset({"arrow", "back", "chevron", "prev", "previous"})  # classes of a link to the page above
 _FOR_READERS = frozenset({"sr", "screen", "visually", "assistive"})  # classes of words that only screen readers say
 _NO_TARGET = re.compile(r"\s*(?:mailto:|tel:|https?:/*)?\s*")
-_LOGO = re.compile(r"\s+logo$", re.IGNORECASE)
+_LOGO = re.compile(r"\s+logo$", re.IGNORECASE)  # a picture is called "The Herald logo"
 _PARTS = ("footer", "div", "section", "table", "td", "tr", "p", "ul", "center", "aside", "header")  # head and foot
 _LONGEST_FOOT = 0.4  # of the page's text
 _ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
@@ -118,6 +118,7 @@ def compose(
     text: str,
     *,
     url_path: str,
+    tree: Document | None = None,
     title_of: TitleOf = lambda _: "",
     sheets_of: SheetsOf = lambda _: (),
     menus_of: MenusOf = lambda _: (),
@@ -126,6 +127,7 @@ def compose(
 ) -> ComposedPage | str:
     """Compose the page at ``url_path`` anew; a string is the reason why it cannot be. Raises ``BadTemplate``.
 
+    ``tree`` is what ``text`` was parsed to, and is changed.
     ``title_of`` returns the title of the page to which a URL leads, or ``""``: it names a link without a name.
     ``sheets_of`` returns the style sheets of the page: they say what never shows, and where words are apart.
     ``menus_of`` returns the links of menus that scripts write.
@@ -136,7 +138,7 @@ def compose(
     """
     if url_path.lower().endswith(_XML_SUFFIXES):
         return "it is served as XML, whose markup is stricter"
-    tree = parse(text)
+    tree = parse(text) if tree is None else tree
     if _depth(tree) > _DEEPEST:
         return f"its elements are nested more than {_DEEPEST} levels deep"
     if tree.select_one("frameset frame[src]") is not None:
@@ -228,7 +230,7 @@ class _Reader:
         brand, name = self.site.brand, self.site.name
         # the name says all that the link to the home does, which may be a picture
         is_named = (
-            brand is not None and bool(name) and (_without_logo(link_name(brand)) == name or not brand.text.strip())
+            brand is not None and bool(name) and (_LOGO.sub("", link_name(brand)) == name or not brand.text.strip())
         )
         left_out = [*self.landmarks.navigation, *filter(None, [self.story.site])]
         left_out += [*self.cards.repeats, *self.repeated_forms]
@@ -465,7 +467,7 @@ def _named(site: SiteIdentity, statements: Statements, title_of: TitleOf, parts:
     if is_drawn and not statements.site and len(parts) > 1 and len(parts[-1]) <= _LONGEST_SITE:
         return site._replace(name=parts[-1])
     if site.name:
-        name = _without_logo(site.name)
+        name = _LOGO.sub("", site.name)
         if site.brand is not None and not fold_space(site.brand.text):
             name = _said_within(name, (statements.site, *parts[1:]))
         return site._replace(name=name if len(name) <= _LONGEST_SITE else site_of_title(name) or name)
@@ -476,11 +478,6 @@ def _said_within(name: str, others: Iterable[str]) -> str:
     """Return what else the site is called, if its name says that and more: "Back to the home of The Herald"."""
     found = (each for each in others if len(each) > 2 and each.casefold() in name.casefold())
     return next(found, name)
-
-
-def _without_logo(name: str) -> str:
-    """Return what a picture shows that is called "The Herald logo"."""
-    return _LOGO.sub("", name)
 
 
 def _find_home(tree: Document, landmarks: Landmarks, statements: Statements, host: str) -> SiteIdentity | None:

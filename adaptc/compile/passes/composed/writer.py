@@ -197,8 +197,15 @@ def _needed(selector: str) -> frozenset[str]:
 
 def reference_new_characters(markup: str, source: str) -> str:
     """Return markup with references for the characters beyond ASCII that its source does not hold."""
-    added = set() if markup.isascii() else {each for each in set(markup) - set(source) if not each.isascii()}
+    added = _beyond_ascii(markup) - _beyond_ascii(source)
     return markup.translate({ord(c): f"&#{ord(c)};" for c in added}) if added else markup
+
+
+def _beyond_ascii(text: str) -> set[str]:
+    return set() if text.isascii() else set(_BEYOND_ASCII.findall(text))
+
+
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
 
 
 def _in_ascii(sheet: str) -> str:
@@ -209,7 +216,8 @@ def _in_ascii(sheet: str) -> str:
 # The head of a page: what matters of its metadata without script and style (WHATWG HTML, "document metadata").
 
 
-_FRAGMENT = re.compile(r"\bhref\s*=\s*[\"']?#([^\"'\s>]+)", re.IGNORECASE)
+# Not by re.IGNORECASE, with which nothing is skipped: this takes a quarter of the time
+_FRAGMENT = re.compile(r"[hH](?<!\w.)[rR][eE][fF]\s*=\s*[\"']?#([^\"'\s>]+)")
 _META_NAMES = frozenset({"robots", "googlebot", "description", "referrer", "author", "format-detection"})
 _LINK_RELATIONS = frozenset({"canonical", "alternate", "prev", "next", "license", "amphtml", "author", "me", "search"})
 _FEEDS = ("application/rss+xml", "application/atom+xml")  # of each the first stays: the site's, not those of its parts
