@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 # ---- Whether the HTML of a page lacks what scripts bring, as far as nobody looked at it
 
-# Lists that wait for their items, and what stands where content comes
+# Lists that wait for their items, headings that wait for their words, and what stands where content comes
 _LISTS = "ul, ol, tbody, dl, [role=list], [role=feed], [role=rowgroup]"
+_HEADINGS = "h1, h2, h3, h4, h5, h6"
 _WAITING = "[class*=skeleton i], [class*=shimmer i], [role=progressbar], [aria-busy=true]"
 _CLIENT_ONLY = "<!--$!-->"  # React: a boundary whose content a browser renders
 # What hides an element that keeps its place
@@ -43,12 +44,18 @@ def absence_reason(tree: Document, selector: str, sheets: Sequence[str]) -> str 
         return None
     if root.select_one(_WAITING) is not None or _CLIENT_ONLY in root.inner_html:
         return "a script writes a part of it"
-    empty = [each for each in root.select(_LISTS) if not each.text.strip() and each.select_one("*") is None]
+    empty = _empty(root, _LISTS)
     if empty and not written_outlines(tree).issuperset(empty):
         return "a script fills a list of it"
+    if _empty(root, _HEADINGS):
+        return "a script writes a heading of it"
     if any(_LOADING_TEXT.fullmatch(fold_space(each.text).strip()) for each in root.select("p, div, span")):
         return "it says that it loads"
     return "a script fades a part of it in" if _has_faded_parts(tree, root, sheets) else None
+
+
+def _empty(root: Element, selector: str) -> list[Element]:
+    return [each for each in root.select(selector) if not each.text.strip() and each.select_one("*") is None]
 
 
 def _has_faded_parts(tree: Document, root: Element, sheets: Sequence[str]) -> bool:
@@ -72,7 +79,7 @@ def _is_faded(cascade: Cascade, element: Element) -> bool:
 _CALL = re.compile(
     r"""(?:(?<![\w$.])(?:(?:window|self|globalThis)\.)?(?:\$?fetch|useFetch|EventSource|WebSocket|axios)"""
     r"""|\.(?:get|getJSON|load|ajax)(?=\(["`](?:https?:/)?/\w)|\.open(?=\("GET",))"""
-    r"""\((?:"GET",)?+(["`])((?:(?!\1)[^\n])*+)\1?+(?!,\{(?:[^{}]|\{[^{}]*\})*?method:"P)"""
+    r"""\((?:"GET",)?+(["`])((?:(?!\1)[^\n])*+)\1?+(?!,\{(?:[^{}]|\{[^{}]*\})*?method:"[PD])"""
 )
 # What frameworks fetch for the next page, search boxes for their index, and links to a repository for its stars
 _OF_FRAMEWORKS = re.compile(
@@ -80,10 +87,15 @@ _OF_FRAMEWORKS = re.compile(
 )
 
 
+# A value in a template
+_VALUE = re.compile(r"\$\{[^{}]*+(?:\}|\Z)")
+
+
 def _fetched_addresses(text: str) -> frozenset[str]:
-    """Return the literal addresses, or their beginnings, that a script fetches data from."""
-    found = (match[2].partition("${")[0] for match in _CALL.finditer(Script(text).code))
-    return frozenset(each for each in found if each and not _OF_FRAMEWORKS.search(each))
+    """Return the addresses that a script fetches data from: of each the first literal part with a letter or digit."""
+    found = (_VALUE.split(match[2]) for match in _CALL.finditer(Script(text).code))
+    others = (parts for parts in found if not _OF_FRAMEWORKS.search("".join(parts)))
+    return frozenset(next((part for part in parts if re.search(r"\w", part)), "") for parts in others) - {""}
 
 
 _FETCHED = FactKind("fetched addresses", _fetched_addresses, frozenset[str]())
