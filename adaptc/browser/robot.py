@@ -116,6 +116,7 @@ class _Player:
             if performed is None:
                 views.append(None)
                 break
+            await self.tab.answer()
             await self.tab.advance(_STEPS)
             view, targets = await self._look()
             views.append(view)

@@ -277,6 +277,11 @@ class Tab:
         if self.seen.is_crashed:
             raise BrowserError("the page crashed")
 
+    async def answer(self) -> None:
+        """Wait while the page answers what was done to it: what it imports and promises takes none of its own time."""
+        self._last = time.monotonic()
+        await self.idle(_IDLE)
+
     async def forget(self) -> None:
         """Forget what the page stored and did, which runs no scripts: the next one finds what it would in a new tab."""
         origin = await self.run(_FORGET)
