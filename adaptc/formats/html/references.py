@@ -291,10 +291,9 @@ def _content(element: Element, tag: str, name: str) -> _Urls:
 
 
 def _island(element: Element, tag: str, name: str) -> _Urls:
-    """Yield a module of an island of Astro, which may wait until a visitor sees the island, or a window is so wide."""
-    if tag == "astro-island":
-        role = Role.LAZY if element.attr("client") in ("visible", "media") else Role.MODULE
-        yield role, element.attr(name) or "", f"{tag} {name}"
+    """Return a module of an island of Astro, which may wait until a visitor sees the island, or a window is so wide."""
+    role = Role.LAZY if element.attr("client") in ("visible", "media") else Role.MODULE
+    return _by_tag({"astro-island": role}, element, tag, name)
 
 
 def _flash(element: Element, tag: str, name: str) -> _Urls:

@@ -227,11 +227,9 @@ class UnitBuilder:
         excess = self.asset_weigher.page(result, view).excess(limit)
         if excess is None:
             return result
-        for budget in smaller_budgets(result.actions):
-            smaller, _ = self._page(result.level, result.path, view, budget)
-            if self.asset_weigher.page(smaller, view).excess(limit) is None:
-                return smaller
-        return as_above(result, higher, excess, "level-larger")
+        smaller = (self._page(result.level, result.path, view, each)[0] for each in smaller_budgets(result.actions))
+        fitting = (each for each in smaller if self.asset_weigher.page(each, view).excess(limit) is None)
+        return next(fitting, None) or as_above(result, higher, excess, "level-larger")
 
     def _above(self, level: str, path: str) -> UnitResult:
         known = self._pages.get((level, path)) or self.built.get(level, path)

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 # ---- Whether the HTML of a page lacks what scripts bring, as far as nobody looked at it
 
 # Lists that wait for their items, headings that wait for their words, and what stands where content comes
-_LISTS = "ul, ol, tbody, dl, [role=list], [role=feed], [role=rowgroup]"
-_HEADINGS = "h1, h2, h3, h4, h5, h6"
+_FILLED = "ul, ol, tbody, dl, [role=list], [role=feed], [role=rowgroup], h1, h2, h3, h4, h5, h6"
 _WAITING = "[class*=skeleton i], [class*=shimmer i], [role=progressbar], [aria-busy=true]"
 _CLIENT_ONLY = "<!--$!-->"  # React: a boundary whose content a browser renders
 # What hides an element that keeps its place
@@ -44,18 +43,14 @@ def absence_reason(tree: Document, selector: str, sheets: Sequence[str]) -> str 
         return None
     if root.select_one(_WAITING) is not None or _CLIENT_ONLY in root.inner_html:
         return "a script writes a part of it"
-    empty = _empty(root, _LISTS)
+    empty = [each for each in root.select(_FILLED) if not each.text.strip() and each.select_one("*") is None]
+    if any(re.fullmatch("h[1-6]", each.tag) for each in empty):
+        return "a script writes a heading of it"
     if empty and not written_outlines(tree).issuperset(empty):
         return "a script fills a list of it"
-    if _empty(root, _HEADINGS):
-        return "a script writes a heading of it"
     if any(_LOADING_TEXT.fullmatch(fold_space(each.text).strip()) for each in root.select("p, div, span")):
         return "it says that it loads"
     return "a script fades a part of it in" if _has_faded_parts(tree, root, sheets) else None
-
-
-def _empty(root: Element, selector: str) -> list[Element]:
-    return [each for each in root.select(selector) if not each.text.strip() and each.select_one("*") is None]
 
 
 def _has_faded_parts(tree: Document, root: Element, sheets: Sequence[str]) -> bool:
@@ -85,8 +80,6 @@ _CALL = re.compile(
 _OF_FRAMEWORKS = re.compile(
     r"_next/|_nuxt/|_app/|_payload\.js|page-data/|hashmap\.json|builds/meta|bundle-graph|api\.github\.com/repos|search|lunr|pagefind|\.(?:wasm|svg|woff2?)\Z"
 )
-
-
 # A value in a template
 _VALUE = re.compile(r"\$\{[^{}]*+(?:\}|\Z)")
 
