@@ -27,6 +27,11 @@ if TYPE_CHECKING:
     from adaptc.workflow.export.export import Export
 
 
+_CONTENT_NAMES = click.option(
+    "--content-names", is_flag=True, help="What pages load also has a name by its content, for caches to hold a year."
+)
+
+
 @command("export")
 @click.argument("level")
 @click.argument("dest", type=FOLDER)
@@ -50,6 +55,7 @@ if TYPE_CHECKING:
     type=click.Choice(["cloudflare", "netlify", "vercel", "deno", "cloudfront"]),
     help="With --ladder: a script that the host runs for each request picks the level, instead of a service worker.",
 )
+@_CONTENT_NAMES
 def export(
     invocation: Invocation,
     level: str,
@@ -59,6 +65,7 @@ def export(
     encodings: str,
     ladder: bool | None,
     edge: str | None,
+    content_names: bool,
 ) -> ExitCode:
     """Write the whole site at LEVEL into DEST.
 
@@ -71,7 +78,9 @@ def export(
         raise UsageError("--edge goes with --ladder")
     config = with_mirror(invocation.load({"docroot": docroot, "output": output}))
     with watching(invocation) as progress:
-        done = export_site(config, level, dest, encodings, progress, ladder=ladder, edge=edge)
+        done = export_site(
+            config, level, dest, encodings, progress, ladder=ladder, edge=edge, content_names=content_names
+        )
     return show(_record(done, level), _sentence(done), invocation, done.diagnostics)
 
 
@@ -92,6 +101,7 @@ def _record(done: Export, level: str) -> dict[str, Any]:
         "removed": done.removed,
         "size": done.size,
         "encoded": done.encoded,
+        "names": dict(done.names),
         "diagnostics": diagnostic_records(done.diagnostics),
     }
 
@@ -115,6 +125,7 @@ _LINE = "3g"
     default=None,
     help="Look at pages in a browser first, and measure the home page.  [default: where there is one]",
 )
+@_CONTENT_NAMES
 def web(
     invocation: Invocation,
     docroot: Path,
@@ -125,6 +136,7 @@ def web(
     base_url: str | None,
     jobs: int | None,
     browser: bool | None,
+    content_names: bool,
 ) -> ExitCode:
     """Build and export SITE for hosts that only send files.
 
@@ -144,7 +156,7 @@ def web(
     refuse_destination(config, dest)
     with watching(invocation) as progress:
         built = build(config, progress, requires_pages=True, isolated=False)
-        done = export_site(config, level, dest, "none", progress)
+        done = export_site(config, level, dest, "none", progress, content_names=content_names)
         paints = _paints(config, level, progress) if config.browser.pages else ()
     said = (*built.diagnostics, *done.diagnostics)
     sides = _sides(built.figures, level)

@@ -10,9 +10,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator
+from copy import copy
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.model import Role
 from adaptc.core.urls import document_base, join, quote_path, relative_url
 from adaptc.crawl.body_job import UNPARSED
 from adaptc.crawl.discover.content import Kind
@@ -187,6 +189,8 @@ class _Page:
             if element.tag == "style":
                 yield from self._style(element)
             for attribute, references in attribute_references(element):
+                if references[0][0] not in self.linker.roles:
+                    continue
                 value = self._value(element, attribute, references[0][2])
                 if value is not None:
                     yield from self._replaced(element, attribute, value)
@@ -365,13 +369,16 @@ class Linker:
     """Converts the links of the file ``name``, fetched from ``url``; ``base`` is what they are resolved against."""
 
     empties_base = True  # what is left relative is relative to the file
+    roles = frozenset(Role)  # those of the attributes that are converted
 
     def __init__(self, url: str, name: str, base: str, names: Names) -> None:
         self.url, self.name, self.base, self._names = url, name, base, names
 
     def based(self, base: str) -> Self:
         """Return the linker of a part of the file that has another base URL."""
-        return type(self)(self.url, self.name, base, self._names)
+        linker = copy(self)
+        linker.base = base
+        return linker
 
     def __call__(self, written: str) -> str | None:
         """Return what a reference becomes, ``None`` when it stays: it is right already, or nothing for a crawler."""

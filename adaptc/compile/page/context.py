@@ -14,7 +14,7 @@ from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Action
 from adaptc.core.urls import Reach, document_base
 from adaptc.core.values import dataclass, field, replace
-from adaptc.formats.html.document import Page
+from adaptc.formats.html.document import Page, markup_policies
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.references import base_element
 from adaptc.formats.policy import Policy
@@ -239,12 +239,7 @@ def _base(tree: Document, url: str) -> str:
 
 def _policy(path: str, tree: Document, view: View) -> Policy:
     """Return the policies of a page: those of its markup, of the configuration, and of the files of hosts."""
-    metas = (
-        element.attr("content") or ""
-        for element in tree.iter_elements("meta")
-        if (element.attr("http-equiv") or "").strip().lower() == CSP
-    )
-    return Policy.of((*metas, *sent_policies(path, view)))
+    return Policy.of((*markup_policies(tree), *sent_policies(path, view)))
 
 
 def sent_policies(path: str, view: View) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import turbohtml
@@ -199,6 +199,13 @@ def serialise(tree: turbohtml.Document, source: str) -> str:
     standards mode (10 of 130 real ones). ``source`` is the text that the tree was parsed from.
     """
     return "".join(doctype_source(source) if isinstance(child, Doctype) else child.html for child in tree.children)
+
+
+def markup_policies(tree: turbohtml.Document) -> Iterator[str]:
+    """Yield the Content-Security-Policies in the markup of a page."""
+    for element in tree.iter_elements("meta"):
+        if (element.attr("http-equiv") or "").strip().lower() == "content-security-policy":
+            yield element.attr("content") or ""
 
 
 def doctype_source(text: str) -> str:

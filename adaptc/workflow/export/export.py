@@ -5,22 +5,30 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import cast
 
+from adaptc.compile.analyse.decisions import pinned_of
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.reporting import Progress
+from adaptc.compile.engine.state.state import last_build
 from adaptc.compile.engine.trees.output import output_lock
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
-from adaptc.core.model import OWN_DIRECTORY, PRIVATE
+from adaptc.core.model import OWN_DIRECTORY, PRIVATE, Effort
 from adaptc.core.quantities import written_bytes, written_plural
+from adaptc.core.urls import SiteAddress
 from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import Manifest, last_manifest
+from adaptc.site.header_rules import CSP
+from adaptc.site.host_files import host_rules
 from adaptc.site.selection import Selection
 from adaptc.workflow.api import build_spec, plan
 from adaptc.workflow.export.destination import ExportRecord, Item, refuse_foreign_directory, write_items
-from adaptc.workflow.export.items import LAYOUTS, export_items
+from adaptc.workflow.export.items import LAYOUTS, NAMED, Layout, encoded_again, export_items
 from adaptc.workflow.export.ladder import LadderItems, had_ladder
 
 
@@ -28,7 +36,7 @@ from adaptc.workflow.export.ladder import LadderItems, had_ladder
 class Export:
     """What an export did: files written, kept and removed; ``size`` is in bytes, of all files of the export.
 
-    ``encoded`` are those of the encodings.
+    ``encoded`` are those of the encodings; ``names`` has the names by content, by path.
     """
 
     destination: Path
@@ -38,6 +46,7 @@ class Export:
     size: int
     encoded: int
     diagnostics: tuple[Diagnostic, ...]
+    names: Mapping[str, str]
 
 
 def export_site(
@@ -49,14 +58,18 @@ def export_site(
     *,
     ladder: bool | None = None,
     edge: str | None = None,
+    content_names: bool = False,
 ) -> Export:
     """Write the whole site at ``level`` to ``destination``.
 
     ``encodings`` is a key of ``LAYOUTS``. With ``ladder`` the lower levels go along, and a service worker that picks
     one for each visitor, or with ``edge``, one of ``EDGES``, a script of that host; with False what removes such a
-    worker, with None that only where the last export had one. Raises ``UsageError``, ``Busy`` while a build runs, and
+    worker, with None that only where the last export had one. With ``content_names`` what pages load also has a name
+    that changes with its content (``ContentNames``). Raises ``UsageError``, ``Busy`` while a build runs, and
     ``OSError`` when the destination cannot be written.
     """
+    if ladder and content_names:
+        raise UsageError("--ladder and --content-names do not go together")
     manifest = last_manifest(config.output)
     manifest.require_level(level)
     docroot, target = config.existing_docroot(), refuse_destination(config, destination)
@@ -77,10 +90,32 @@ def export_site(
 
             items, unextended = with_hashes(config, docroot, items, Store(build_spec(config).cache), layout)
             left_out = [*left_out, *unextended]
+        names: Mapping[str, str] = {}
+        if content_names:
+            items, names = _with_names(config, docroot, items, layout)
         items = with_host_files(items, Store(build_spec(config).cache), target, record)
         tally = write_items(items, target, record, progress)
     diagnostics = (*stale, *withheld, *left_out, *tally.diagnostics)
-    return Export(destination, tally.written, tally.kept, tally.removed, tally.size, tally.encoded, diagnostics)
+    return Export(destination, tally.written, tally.kept, tally.removed, tally.size, tally.encoded, diagnostics, names)
+
+
+def _with_names(
+    config: Config, docroot: Path, items: list[Item], layout: Layout
+) -> tuple[list[Item], Mapping[str, str]]:
+    """Return the items with names by content, and these names by path. Raises ``UsageError`` where they are taken."""
+    from adaptc.workflow.export.names import ContentNames
+
+    if taken := next((item.path for item in items if item.path.startswith(NAMED)), None):
+        raise UsageError(f"--content-names: the site has a file {taken} of its own")
+    store = Store(build_spec(config).cache)
+    with last_build(config.output) as state:
+        kept = frozenset(pinned_of(state.decisions()))
+    hosts = host_rules(config, docroot, [item.path for item in items], is_exported=False)
+    configured = () if config.site.csp is None else (config.site.csp,)
+    encode = partial(encoded_again, store, effort=cast("Effort", config.build.effort))
+    address = SiteAddress(config.site.base_url)
+    named = ContentNames(items, address, store, kept, lambda path: (*configured, *hosts.values(path, CSP)), encode)
+    return named.items_with_names(layout), named.names
 
 
 def refuse_destination(config: Config, destination: Path) -> Path:
@@ -157,8 +192,13 @@ def _source_maps(docroot: Path, manifest: Manifest, selection: Selection) -> set
 NO_JEKYLL, HEADERS = ".nojekyll", "_headers"
 # A site with this file asks for Jekyll
 _CONFIGURATION = "_config.yml"
-# A placeholder stands for one part of a path: below the directory are the levels of a ladder, whose files may change
-_COPIES_NEVER_CHANGE = f"/{OWN_DIRECTORY}:file\n  Cache-Control: public, max-age=31536000, immutable\n"
+# What has a name by its content, as ``_headers`` writes it. A placeholder stands for one part of a path: below the
+# directory of copies are the levels of a ladder, too, whose files may change
+_NEVER_CHANGE: Mapping[str, Callable[[str], bool]] = {
+    f"/{OWN_DIRECTORY}:file": lambda name: f"{os.path.dirname(name)}/" == OWN_DIRECTORY,
+    f"/{NAMED}*": lambda name: name.startswith(NAMED),
+}
+_FOR_A_YEAR = "Cache-Control: public, max-age=31536000, immutable"
 
 
 def with_host_files(items: list[Item], store: Store, target: Path, record: ExportRecord) -> list[Item]:
@@ -168,8 +208,9 @@ def with_host_files(items: list[Item], store: Store, target: Path, record: Expor
     """
     paths = {item.path for item in items}
     content: dict[str, bytes] = {}
-    if any(f"{os.path.dirname(item.plain[0])}/" == OWN_DIRECTORY for item in items):
-        content[HEADERS] = _COPIES_NEVER_CHANGE.encode()
+    rules = [rule for rule, covers in _NEVER_CHANGE.items() if any(covers(item.plain[0]) for item in items)]
+    if rules:
+        content[HEADERS] = "".join(f"{rule}\n  {_FOR_A_YEAR}\n" for rule in rules).encode()
     if any(path.startswith("_") for path in paths) and _CONFIGURATION not in paths:
         content[NO_JEKYLL] = b""
     mine = record.read() or ()

@@ -6,12 +6,17 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from adaptc.compile.engine.cache.store import Store
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose, printable
-from adaptc.core.model import CODINGS, FORMATS, IDENTITY, OWN_DIRECTORY, is_dictionary, name_in_tree
+from adaptc.core.digest import digest_parts
+from adaptc.core.model import CODINGS, FORMATS, IDENTITY, OWN_DIRECTORY, Effort, is_dictionary, name_in_tree
 from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import BuiltResource, Manifest
 from adaptc.workflow.export.destination import Item
+
+NAMED = f"{OWN_DIRECTORY}named/"
+"""The directory of the files that have names by content."""
 
 
 def export_items(manifest: Manifest, docroot: Path, level: str, layout: Layout) -> tuple[list[Item], list[Diagnostic]]:
@@ -50,6 +55,16 @@ def own_items(manifest: Manifest, level: str, layout: Layout) -> Iterator[Item]:
 
 def _encoded(name: str, path: str, tree: Path, codings: list[str], layout: Layout) -> tuple[tuple[str, Path], ...]:
     return tuple((layout.name(name, coding), tree / coding / name_in_tree(coding, path)) for coding in codings)
+
+
+def encoded_again(store: Store, key: str, coding: str, effort: Effort) -> Path:
+    """Return the file of the store with the content at ``key`` in a coding; it is encoded once."""
+    from adaptc.formats.codings import encode, recipe
+
+    name = digest_parts("adaptc.export/1", recipe(coding, effort), effort, coding, key)
+    if not store.has(name):
+        store.put(encode(store.read(key) or b"", coding, effort), name)
+    return Path(store.object_path(name))
 
 
 def _without_collisions(items: list[Item]) -> tuple[list[Item], list[Diagnostic]]:

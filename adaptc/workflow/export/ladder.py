@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, cast
 
@@ -25,20 +25,21 @@ from adaptc.compile.engine.state.state import last_build
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.fs import package_file
 from adaptc.core.model import CODINGS, IDENTITY, OWN_DIRECTORY, Effort
-from adaptc.core.urls import SiteAddress, is_at_or_below, quote_path
-from adaptc.core.values import dataclass
+from adaptc.core.urls import Reach, SiteAddress, document_base, is_at_or_below, quote_path, relative_url
+from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import Manifest
 from adaptc.serve.policy import LABELS, PAGES, identifier, shared_fields, title_of
 from adaptc.site.header_rules import addresses_of
 from adaptc.site.host_files import read_headers, splat_pattern
 from adaptc.workflow.api import build_spec
 from adaptc.workflow.export.destination import ExportRecord, Item
-from adaptc.workflow.export.items import Layout, own_items, site_item
-from adaptc.workflow.export.registration import Registration
+from adaptc.workflow.export.items import Layout, encoded_again, own_items, site_item
 
 if TYPE_CHECKING:
+    from adaptc.formats.html.edit import Editor
     from adaptc.report.manifest import BuiltResource
 
 # The script of pages, which is the service worker as well
@@ -387,3 +388,98 @@ class LadderItems:
             return page, diagnose("ladder-unregistered", Location(page.path), reason=reason)
         codings = [coding for coding in self._codings_only.codings if resource.at(root, coding)]
         return registration.registered(page, [(self.layout.name(page.path, coding), coding) for coding in codings])
+
+
+# ---- pages with the script of the ladder, which registers its service worker
+
+# It is the last element of the head: there it delays nothing, and no rule of a style sheet counts elements that are not
+# shown. A page to which it cannot be added for certain stays as it is, and its readers stay at the level of the export
+# until they visit another page.
+
+# Raised whenever the same page becomes another one
+_RECIPE = "ladder/1"
+# Sent for addresses of any depth, from which no relative address leads to the script
+_ANYWHERE = frozenset({"404.html", "500.html"})
+
+
+class _Unchanged(Exception):
+    """The page stays as it is; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """Adds a script, a path of the site, to pages. ``store`` is the cache of the build, which keeps the results."""
+
+    store: Store
+    script: str
+    address: SiteAddress
+    effort: Effort
+
+    def registered(self, item: Item, encodings: Iterable[tuple[str, str]]) -> tuple[Item, Diagnostic | None]:
+        """Return a page of an export with the script, or as it is with a diagnostic that says why.
+
+        ``encodings`` are the names of its encoded files in the export, each with its coding. Raises ``OSError`` when
+        the page cannot be read or the cache cannot be written.
+        """
+        content = item.plain[1].read_bytes()
+        recipe = (_RECIPE, self.script, self.address.base, item.path, digest_bytes(content))
+        record = self.store.record(digest_parts(*recipe))
+        if record is None or (record["page"] and self.store.content(record["page"]) is None):
+            record = self._made(item.path, content)
+            self.store.put_record(digest_parts(*recipe), record)
+        if record["page"] is None:
+            return item, diagnose("ladder-unregistered", Location(item.path), reason=record["reason"])
+        page = Path(self.store.object_path(record["page"]))
+        encoded = tuple(
+            (name, encoded_again(self.store, record["page"], coding, self.effort)) for name, coding in encodings
+        )
+        return replace(item, plain=(item.plain[0], page), encoded=encoded, origin=None), None
+
+    def _made(self, path: str, content: bytes) -> dict[str, str | None]:
+        try:
+            return {"page": self.store.put(page_with_script(path, content, self.script, self.address)), "reason": None}
+        except _Unchanged as unchanged:
+            return {"page": None, "reason": str(unchanged)}
+
+
+def page_with_script(path: str, content: bytes, script: str, address: SiteAddress) -> bytes:
+    """Return a page with ``script``, a path of the site, at the end of its head.
+
+    The result is parsed again and must be the same page with this one element more. Raises ``_Unchanged``.
+    """
+    from adaptc.formats.html.document import Irreversible, encode_page, markup_policies, read_page
+    from adaptc.formats.html.edit import Editor, EditRefused
+    from adaptc.formats.html.template_marks import template_mark
+
+    if path in _ANYWHERE:
+        raise _Unchanged("it is sent for addresses of any depth")
+    try:
+        page = read_page(content)
+    except Irreversible as problem:
+        raise _Unchanged(f"it does not survive decoding and encoding as {problem}") from None
+    if template_mark(page.text) is not None:
+        raise _Unchanged("it holds template directives")
+    editor = Editor(page.text)
+    head = editor.tree.select_one("head")
+    if head is None or any(True for _ in markup_policies(editor.tree)):
+        raise _Unchanged("it has a Content-Security-Policy" if head is not None else "it has no head")
+    editor.append(head, f'<script src="{_url(path, editor, script, address)}" async></script>')
+    try:
+        result = editor.apply()
+    except EditRefused as refused:
+        raise _Unchanged(refused.reason) from None
+    encoded = encode_page(page, result.text) if result.method == "spliced" else None
+    if encoded is None:
+        raise _Unchanged("its markup is malformed")
+    return encoded
+
+
+def _url(path: str, editor: Editor, script: str, address: SiteAddress) -> str:
+    """Return the address of the script relative to the base of the page."""
+    from adaptc.formats.html.references import base_href
+
+    base = document_base(address.url_of(path), base_href(editor.tree))
+    target = address.resolve(base, base)
+    if target.reach is not Reach.LOCAL:
+        raise _Unchanged("its base URL is elsewhere")
+    return relative_url(target.path, script)
