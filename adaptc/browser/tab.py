@@ -265,6 +265,7 @@ class Tab:
         A page that was not idle in time before gets a second. All are longer on a busy machine; without scripts, a page
         that asked for nothing rests sooner. Raises what the server raised.
         """
+        await asyncio.sleep(0)  # who waits for something, and calls this again and again, can be stopped
         most = min(most, _IDLE_AGAIN) if self.seen.is_late else most
         end, quiet = time.monotonic() + most * self.pace, self._quiet * min(self.pace, _SLOWEST_QUIET)
         while (self._active or time.monotonic() - self._last < quiet) and not self.seen.is_crashed:

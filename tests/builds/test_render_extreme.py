@@ -43,11 +43,20 @@ COVERED = """[...document.querySelectorAll("main p, main h1")].filter(each => {
 }).map(each => each.textContent.slice(0, 20))"""
 
 
+# A list of functions as generators of documentation write it: long names without a space
+API = "".join(f"<tr><td><a href=#{n}>library.module.get_{n}_of_all</a><td>—<td>{TEXT[:60]}</tr>" for n in LINKS)
+FIGURES = "".join(f"<tr>{''.join(f'<td>{n}{m},250,000' for m in range(8))}</tr>" for n in range(3))
+TABLES = f"""<!doctype html><html lang=en><meta charset=utf-8><title>T</title><main><h1>Functions</h1><p>{TEXT}</p>
+<table>{API}</table><table>{FIGURES}</table>{"".join(f"<h2 id={n}>{n}</h2><p>{TEXT}</p>" for n in LINKS)}</main>
+<script>/*{"".join(hashlib.sha256(bytes([n])).hexdigest() for n in range(99))}*/</script>"""
+
+
 def built(folder: Path) -> Path:
-    """The level extreme of a page with whatever lies over one."""
+    """The level extreme of a page with whatever lies over one, and of one with tables."""
     docroot, output = folder / "site", folder / "opt"
     docroot.mkdir()
     (docroot / "index.html").write_text(PAGE)
+    (docroot / "tables.html").write_text(TABLES)
     for name in LINKS:
         (docroot / f"{name}.html").write_text(f"<!doctype html><title>{name}</title><p>{name}")
     options = {"docroot": docroot, "output": output, "build.effort": "fast", "build.levels": ["extreme"]}
@@ -76,3 +85,18 @@ def test_nothing_lies_over_a_composed_page(browser: Browser, composed: Path) -> 
             assert "We use cookies" not in browser.evaluate(SEEN)
             assert "Words of the terms" in browser.evaluate(SEEN)  # a link opens them
             assert browser.evaluate("document.querySelector('[action=\"help.html\"] input').checkVisibility()") is True
+
+
+@pytest.mark.chromium
+def test_long_names_in_a_table_move_no_text_out_of_the_window_and_numbers_stay_whole(
+    browser: Browser, composed: Path
+) -> None:
+    assert b"library.module" in (composed / "tables.html").read_bytes()
+    assert b"<script" not in (composed / "tables.html").read_bytes()
+    with serving(composed) as base:
+        browser.view(f"{base}tables.html", 412, 900)
+        wide = "[...document.querySelectorAll('table')].map(each => each.scrollWidth > each.clientWidth)"
+        assert browser.evaluate(wide) == [False, True]  # a table of figures is scrolled
+        assert browser.evaluate("Math.max(...[...document.querySelectorAll('table')[1].querySelectorAll('td')]"
+                                ".map(each => each.clientHeight))") < 50  # fmt: skip
+        assert browser.evaluate(WIDER) is False
