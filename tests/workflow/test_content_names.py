@@ -50,7 +50,7 @@ FILES: dict[str, str | bytes] = {
     "img/a.woff2": b"no font at all",
 }
 LAYOUT = {"build__levels": ("full",), "build__effort": "fast"}
-PLACE = re.compile(r"_adaptc/named/[0-9a-f]{16}/(.+)")
+PLACE = re.compile(r"_adaptc/named/[0-9a-f]{8}/(.+)")
 
 
 @pytest.fixture
@@ -169,6 +169,24 @@ def test_a_file_whose_digest_is_written_somewhere_keeps_its_name(tmp_path: Path)
     made.build(**LAYOUT)
     done = export(made)
     assert "css/site.css" not in done.names and "img/photo.jpg" in done.names
+
+
+def test_what_a_sheet_that_stays_refers_to_is_loaded_under_one_name(tmp_path: Path) -> None:
+    files = {
+        "index.html": f"{HEAD}<link rel=stylesheet href=css/a.css><link rel=stylesheet href=css/b.css>"
+        f"<script>theme = 'css/b.css'</script>{WORDS}",
+        "css/a.css": "@font-face{font-family:a;src:url(../f.woff2)}h1{background:url(../a.png)}",
+        "css/b.css": "@font-face{font-family:b;src:url(../f.woff2)}",
+        "f.woff2": b"no font at all",
+        "a.png": photo_file(60, 40, "PNG"),
+    }
+    made = BuiltSite(tmp_path).write(files)
+    made.build(**LAYOUT)
+    names = export(made).names
+    assert set(names) == {"css/a.css", "a.png"}
+    sheet = names["css/a.css"]
+    assert targets(sheet, read(made, sheet)) == {names["a.png"], "f.woff2"}
+    assert targets("css/b.css", read(made, "css/b.css")) == {"f.woff2"}
 
 
 def test_hosts_hear_that_these_names_never_change(site: BuiltSite) -> None:

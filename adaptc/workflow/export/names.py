@@ -1,6 +1,6 @@
 """Names by content: what pages and style sheets load also gets a name that changes with it.
 
-``css/site.css`` is in the export also as ``_adaptc/named/6b1f0c2a9d3e4f57/css/site.css``, and pages and sheets refer to
+``css/site.css`` is in the export also as ``_adaptc/named/6b1f0c2a/css/site.css``, and pages and sheets refer to
 that: caches may hold it for a year. Its end is the path in the site, so that scripts which select elements by a part
 of their addresses find them. The file under its own name stays, for whatever else refers to it.
 
@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from adaptc.compile.engine.cache.store import Store
 from adaptc.core import media
@@ -24,7 +23,7 @@ from adaptc.crawl.conversion import Linker, convert_page
 from adaptc.crawl.discover.page_links import DecodedText, decode_page, decode_sheet
 from adaptc.formats.css.references import css_references, rewrite_urls
 from adaptc.formats.html.document import markup_policies, parse
-from adaptc.formats.html.references import base_href, references
+from adaptc.formats.html.references import base_href, reference_urls
 from adaptc.formats.html.template_marks import template_mark
 from adaptc.formats.policy import Policy
 from adaptc.formats.script.introspection import introspection_reasons
@@ -32,7 +31,8 @@ from adaptc.formats.script.script import Script
 from adaptc.workflow.export.destination import Item
 from adaptc.workflow.export.items import NAMED, Layout
 
-_DIGITS = 16
+# They tell the versions of one file apart, and a sheet may write hundreds of them
+_DIGITS = 8
 # Frames and objects refer to files next to them; a module is another one under another name
 _ROLES = EMBEDDED - {Role.FRAME, Role.OBJECT, Role.MODULE} | {Role.CSS_URL}
 # Names with other characters are written in many ways, and not looked for
@@ -111,13 +111,21 @@ class ContentNames:
                 if sheet.is_reversible and not is_local:
                     yield path, sheet
 
-    def _free(self) -> list[str]:
-        """Return the paths of the files that no text names, and that are the same at any address."""
+    def _free(self) -> set[str]:
+        """Return the paths of the files that no text names, and that are the same at any address.
+
+        What a sheet that stays refers to is not among them: other sheets would load it once more.
+        """
         own = {path: path.rpartition("/")[2] for path in self.items if not path.startswith(OWN_DIRECTORY)}
         possible = {path: name for path, name in own.items() if path not in self.kept and _NAME.fullmatch(name)}
         wanted = set(possible.values())
         named = {name for path in self.items for name in wanted.intersection(_NAME.findall(self._text(path)))}
-        return [path for path, name in possible.items() if name not in named and self._is_anywhere(path)]
+        free = {path for path, name in possible.items() if name not in named and self._is_anywhere(path)}
+        stay = {path for path in self.sheets if path not in free or self._moved(path, {}) is None}
+        urls = (
+            (self.address.url_of(path), each.url) for path in stay for each in css_references(self.sheets[path].text)
+        )
+        return free - stay - {self.address.resolve(base, url).path for base, url in urls}
 
     def _is_anywhere(self, path: str) -> bool:
         """Whether a file is the same at any address."""
@@ -150,7 +158,7 @@ class ContentNames:
         sheet, place = self.sheets[path], _place(path, b"")
         linker = _Renaming(self.address, path, names, place)
         text = rewrite_urls(sheet.text, lambda reference: linker(reference.url))
-        before, after = css_references(sheet.text), css_references(text)
+        before, after = ([each.url for each in css_references(written)] for written in (sheet.text, text))
         urls = self.address.url_of(path), self.address.url_of(place)
         content = sheet.encoded(text) if self._lead_alike(before, after, urls, names) else None
         return None if content is None else (content, linker.used)
@@ -163,17 +171,17 @@ class ContentNames:
             return None, set()
         before, after = parse(page.readable), parse(page._replace(text=text).readable)
         bases = [document_base(linker.url, base_href(tree)) for tree in (before, after)]
-        is_same = self._lead_alike(list(references(before)), list(references(after)), bases, names)
+        is_same = self._lead_alike(list(reference_urls(before)), list(reference_urls(after)), bases, names)
         return (page.encoded(text), linker.used) if is_same else (None, set())
 
     def _lead_alike(
-        self, before: Sequence[_Written], after: Sequence[_Written], bases: Sequence[str], names: Mapping[str, str]
+        self, before: Sequence[str], after: Sequence[str], bases: Sequence[str], names: Mapping[str, str]
     ) -> bool:
         """Whether what is written anew leads to the same files, or to those of their new names."""
-        if [each.role for each in before] != [each.role for each in after]:
+        if len(before) != len(after):
             return False
         for old, new in zip(before, after, strict=True):
-            target, found = (self.address.resolve(base, each.url) for base, each in zip(bases, (old, new), strict=True))
+            target, found = (self.address.resolve(base, url) for base, url in zip(bases, (old, new), strict=True))
             if found not in (target, target._replace(path=names.get(target.path, ""))):
                 return False
         return True
@@ -193,16 +201,6 @@ class ContentNames:
             encoded = {coding: self.encode(written, coding) for coding in encoded if coding in CODINGS}
         files = tuple((layout.name(name, coding), file) for coding, file in encoded.items())
         return Item(name, (layout.name(name, IDENTITY), plain), files, origin, item.is_page)
-
-
-class _Written(Protocol):
-    """A reference of a page or a style sheet."""
-
-    @property
-    def role(self) -> Role: ...
-
-    @property
-    def url(self) -> str: ...
 
 
 class _Blank(Linker):
