@@ -324,6 +324,19 @@ def test_a_link_home_by_a_picture_is_called_as_the_site() -> None:
     assert "Back to the home" not in body
 
 
+@pytest.mark.parametrize(
+    ("words", "title", "name"),
+    [
+        ("Help Contents", "Ships - The Bay 2.1 manual", "The Bay 2.1 manual"),
+        ("The Bay", "Ships - The Bay 2.1 manual", "The Bay"),
+        ("The Bay", "Ships", "The Bay"),
+    ],
+)
+def test_a_link_home_that_says_what_it_leads_to_is_not_the_name_of_the_site(words: str, title: str, name: str) -> None:
+    body = composed(f"<div class=top><a href=/>{words}</a></div><main><h1>Ships</h1>{PARAGRAPH}</main>", title)
+    assert f"<p class=s><a href=/>{name}</a></p>" in body
+
+
 def test_a_home_page_says_its_name_once() -> None:
     body = composed(
         f"<header><a class=logo href=/>The Bay</a></header><main><h1>The Bay</h1>{PARAGRAPH}</main>", "The Bay"

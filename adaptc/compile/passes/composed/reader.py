@@ -75,6 +75,7 @@ _BACK = frozenset({"arrow", "back", "chevron", "prev", "previous"})  # classes o
 _FOR_READERS = frozenset({"sr", "screen", "visually", "assistive"})  # classes of words that only screen readers say
 _NO_TARGET = re.compile(r"\s*(?:mailto:|tel:|https?:/*)?\s*")
 _LOGO = re.compile(r"\s+logo$", re.IGNORECASE)  # a picture is called "The Herald logo"
+_WORD = re.compile(r"\w{3,}")
 _PARTS = ("footer", "div", "section", "table", "td", "tr", "p", "ul", "center", "aside", "header")  # head and foot
 _LONGEST_FOOT = 0.4  # of the page's text
 _ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?:[^<>"']|"[^"]*"|'[^']*')*+)>""")
@@ -451,24 +452,27 @@ def _show_defaults(tree: Document) -> None:
     for first in tree.select("span[hidden]:first-child"):
         around = first.parent
         each = [each for each in around.children if isinstance(each, Element)] if isinstance(around, Element) else []
-        is_hidden_whole = (
-            isinstance(around, Element) and around.text.strip() == "".join(one.text for one in each).strip()
-        )
-        if len(each) > 1 and is_hidden_whole and all("hidden" in one.attrs and one.tag == "span" for one in each):
+        is_whole = isinstance(around, Element) and around.text.strip() == "".join(one.text for one in each).strip()
+        if len(each) > 1 and is_whole and all("hidden" in one.attrs and one.tag == "span" for one in each):
             del each[-1].attrs["hidden"]
 
 
 def _named(site: SiteIdentity, statements: Statements, title_of: TitleOf, parts: Sequence[str]) -> SiteIdentity:
     """Return the site with its name: what its logo says, what the page says of it, or the title of its home.
 
-    ``parts`` are those of the page's title. A logo that a style draws is called what it does: "Visit the main page".
+    ``parts`` are those of the page's title. A logo that a style draws is called what it does ("Visit the main page"),
+    and so is a link to the home without a word of the title ("Help Contents").
     """
-    is_drawn = site.brand is not None and not fold_space(site.brand.text) and site.brand.select_one("img, svg") is None
-    if is_drawn and not statements.site and len(parts) > 1 and len(parts[-1]) <= _LONGEST_SITE:
+    brand, words = site.brand, "" if site.brand is None else fold_space(site.brand.text)
+    is_drawn = brand is not None and not words and brand.select_one("img, svg") is None
+    is_strange = bool(words) and {*_WORD.findall(site.name.casefold())}.isdisjoint(
+        _WORD.findall(" ".join(parts).casefold())
+    )
+    if (is_drawn or is_strange) and not statements.site and len(parts) > 1 and len(parts[-1]) <= _LONGEST_SITE:
         return site._replace(name=parts[-1])
     if site.name:
         name = _LOGO.sub("", site.name)
-        if site.brand is not None and not fold_space(site.brand.text):
+        if brand is not None and not words:
             name = _said_within(name, (statements.site, *parts[1:]))
         return site._replace(name=name if len(name) <= _LONGEST_SITE else site_of_title(name) or name)
     return site._replace(name=statements.site or (site_of_title(title_of(site.home)) if site.home else ""))
