@@ -21,6 +21,7 @@ from adaptc.formats.css.references import css_references
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.references import base_href, references
 from adaptc.workflow.export.export import Export, export_site
+from adaptc.workflow.export.names import ContentNames
 
 HEAD = "<!doctype html><html lang=en><meta charset=utf-8><title>T</title>"
 WORDS = "<p>" + "words and words " * 60
@@ -147,6 +148,19 @@ def test_the_same_site_has_the_same_export_and_a_second_one_writes_nothing(site:
     assert files(site) == files(site, "other")
     export(site, content_names=False)
     assert not any(name.startswith("_adaptc/named/") for name in files(site))
+
+
+def test_what_is_known_of_the_same_files_is_not_found_again(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = export(site)
+    counted = list[str]()
+    found = ContentNames._found
+    monkeypatch.setattr(ContentNames, "_found", lambda self: counted.append("") or found(self))
+    assert export(site, "other").names == first.names
+    assert not counted
+    site.write({"data.json": '{"picture": "img/photo.jpg"}'})
+    site.build(**LAYOUT)
+    assert "img/photo.jpg" not in export(site).names
+    assert len(counted) == 1
 
 
 def test_new_names_are_encoded_as_the_files_are(site: BuiltSite) -> None:

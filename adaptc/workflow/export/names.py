@@ -16,7 +16,8 @@ from pathlib import Path
 
 from adaptc.compile.engine.cache.store import Store
 from adaptc.core import media
-from adaptc.core.digest import digest_bytes
+from adaptc.core.digest import digest_bytes, digest_parts
+from adaptc.core.imports import code_digest
 from adaptc.core.model import CODINGS, EMBEDDED, IDENTITY, OWN_DIRECTORY, Role
 from adaptc.core.urls import Reach, SiteAddress, document_base, is_rooted, relative_url, rooted_url
 from adaptc.crawl.conversion import Linker, convert_page
@@ -61,12 +62,35 @@ class ContentNames:
         self.items = {item.path: item for item in items}
         self.address, self.store, self.encode = address, store, encode
         self.kept, self.sent = kept, sent
-        self.pages = {path for path, item in self.items.items() if item.is_page and self._is_open(path)}
-        self.sheets = dict(self._sheets())
+        self.pages, self.sheets = set[str](), dict[str, DecodedText]()
         self.names: dict[str, str] = {}
 
     def items_with_names(self, layout: Layout) -> list[Item]:
-        """Return the items of the export with the files of the new names, and with pages that refer to them."""
+        """Return the items of the export with the files of the new names, and with pages that refer to them.
+
+        Which these are is found once for the same files, and remembered in the store.
+        """
+        key = digest_parts(code_digest(__name__), self.address.base, *self._inputs())
+        record = self.store.record(key)
+        if record is None or not all(self.store.content(each) is not None for each in record["written"].values()):
+            names, written = self._found()
+            record = {"names": names, "written": written}
+            self.store.put_record(key, record)
+        self.names, written = record["names"], record["written"]
+        copies = [self._item(path, name, written.get(path), layout) for path, name in self.names.items()]
+        pages = {path for path in written if self.items[path].is_page}
+        changed = {path: self._item(path, path, written[path], layout) for path in pages}
+        return [*copies, *(changed.get(path, item) for path, item in self.items.items())]
+
+    def _inputs(self) -> Iterator[str]:
+        for path, item in sorted(self.items.items()):
+            policies = self.sent(path) if item.is_page else ()
+            yield from (path, digest_bytes(_content(item)), str(path in self.kept), *policies, "")
+
+    def _found(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Return the names by path, and the keys of the contents of sheets under theirs and of pages that use them."""
+        self.pages = {path for path, item in self.items.items() if item.is_page and self._is_open(path)}
+        self.sheets = dict(self._sheets())
         free = self._free()
         names = {path: _place(path, _content(self.items[path])) for path in free if path not in self.sheets}
         found = {path: self._moved(path, names) for path in free if path in self.sheets}
@@ -79,10 +103,7 @@ class ContentNames:
                 used |= uses
                 written[path] = self.store.put(content)
         used |= set[str]().union(*(moved[path][1] for path in used & moved.keys()))
-        self.names = {path: names[path] for path in sorted(used)}
-        copies = [self._item(path, name, written.get(path), layout) for path, name in self.names.items()]
-        pages = {path: self._item(path, path, written[path], layout) for path in self.pages & written.keys()}
-        return [*copies, *(pages.get(path, item) for path, item in self.items.items())]
+        return {path: names[path] for path in sorted(used)}, written
 
     # ---- what may get another name
 
