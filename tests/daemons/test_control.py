@@ -327,6 +327,8 @@ def test_the_costs_are_learnt_while_it_controls() -> None:
 # ---- a server that is full, and rejections that nobody has measured
 
 
+# shares of the levels of a real site: a rejection, text, extreme, moderate, lossless and the full site
+NEWSROOM = Ladder(("text", "extreme", "moderate", "lossless", "full"), (0.144, 0.17, 0.28, 0.40, 0.95, 1.0))
 LEVELS_OF_A_SITE = [Rung("full", 22, 300), Rung("lossless", 14, 120), Rung("moderate", 7, 60), Rung("text", 1.25, 3)]
 
 
@@ -340,6 +342,22 @@ def test_a_server_that_is_full_gets_the_lowest_level_within_three_samples() -> N
         found.append(state.m(site))
     assert found[0] > found[1] > found[2]
     assert found[2] <= 1
+
+
+@pytest.mark.parametrize("parts", [(0.5, 0.5), (0.9, 0.1), (0.2,) * 5])
+def test_a_crowd_on_several_sites_of_one_priority_is_met_as_soon(parts: tuple[float, ...]) -> None:
+    chance, sites = random.Random(1), tuple(Site(f"site{n}", NEWSROOM) for n in range(len(parts)))
+    machine = Machine(sites, COST, FIXED)
+    state = machine.start()
+    for second in range(63):
+        offered = (0.3 if second < 60 else 4.0) * chance.uniform(0.8, 1.2)
+        used = [offered * part * site.ladder.share(state.m(site)) for part, site in zip(parts, sites, strict=True)]
+        total = sum(used)
+        served = [share / max(total, 1.0) for share in used]
+        loads = {site.name: Load(300 * share, 0, 2000 * share) for site, share in zip(sites, served, strict=True)}
+        assert second >= 60 or all(state.m(site) > 4 for site in sites)
+        state = step(machine, state, loads, Busy(min(1.0, total), is_own=True))
+    assert {state.m(site) for site in sites} == {1.0}
 
 
 @pytest.mark.parametrize("load", [1.2, 4.0])
@@ -365,10 +383,6 @@ def test_a_single_full_sample_costs_no_more_than_a_half() -> None:
     state = step(machine, machine.start(), {"site": Load(500, 0, 5000)}, Busy(0.97, is_own=True))
     assert 0.5 <= site.ladder.share(state.m(site)) < 1
     assert step(machine, state, {"site": Load(500, 0, 5000)}, Busy(0.6, is_own=True)).saturated == 0
-
-
-# shares of the levels of a real site: a rejection, text, extreme, moderate, lossless and the full site
-NEWSROOM = Ladder(("text", "extreme", "moderate", "lossless", "full"), (0.144, 0.17, 0.28, 0.40, 0.95, 1.0))
 
 
 def constant_load(load: float, views: float, seconds: int = 600, seed: int = 1) -> list[tuple[float, float]]:

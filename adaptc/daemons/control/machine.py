@@ -391,18 +391,19 @@ def _relieved(
 ) -> tuple[dict[str, Loop], int]:
     """Return the loops of a server that may be full, and for how many samples in a row it has been."""
     limit = _STILL_SATURATED if state.saturated else _SATURATED
-    is_alone = len(machine.sites) == 1 and busy.is_own and not state.backlog
-    is_full = is_alone and (busy.is_full or (busy.share or 0.0) >= limit)
+    are_equal = len({rank(site) for site in machine.sites}) == 1 and machine.sites[0].guarantee is None
+    is_alone = len(machine.sites) == 1 or are_equal
+    is_full = is_alone and busy.is_own and not state.backlog and (busy.is_full or (busy.share or 0.0) >= limit)
     full = machine.tuning.bound - _SATURATED  # the error of a full server
     is_lasting = all(len(each.errors) >= _LASTING and max(each.errors[-_LASTING:]) <= full for each in loops.values())
     is_explained = not busy.is_full and not state.saturated and all(loop.errors for loop in loops.values())
     saturated = state.saturated + 1 if is_full and not is_explained else 2 * (is_full and is_lasting)
     certainty = saturated + (busy.is_full and saturated > 0)
     if certainty > 1:
-        (site,) = machine.sites
-        work, is_certain = _work(site, state, busy.queue) / machine.tuning.period, _is_crowd(busy.queue, asked)
-        cut = _cut(site, state.loops[site.name], loops[site.name], certainty > 2 and is_certain, work)
-        loops = {site.name: cut}
+        is_certain = certainty > 2 and _is_crowd(busy.queue, asked)
+        work = max(_work(site, state, busy.queue) for site in machine.sites) / machine.tuning.period
+        before = state.loops
+        loops = {site.name: _cut(site, before[site.name], loops[site.name], is_certain, work) for site in machine.sites}
     return loops, saturated
 
 
