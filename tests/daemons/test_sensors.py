@@ -21,6 +21,7 @@ from adaptc.daemons.sensors.cpu import (
     parse_proc_stat,
     processes_in,
     processes_of,
+    usable_cpus,
 )
 from adaptc.daemons.sensors.panel import Panel, PassiveOpens, Reading, Sample, difference, parse_snmp
 from adaptc.daemons.sensors.status_page import ServerStatus, parse_status
@@ -239,12 +240,13 @@ def test_quotas_of_groups_above_count(tmp_path: Path) -> None:
     assert cpus_of("system.slice/web", 8, tmp_path) == 8
 
 
-def processes(proc: Path, **rows: tuple[int, int]) -> None:
-    """Write /proc of processes ``pNUMBER=(parent, threads)`` of nginx."""
+def processes(proc: Path, title: str = "worker process", **rows: tuple[int, int]) -> None:
+    """Write /proc of processes ``pNUMBER=(parent, threads)`` of nginx, which gives itself a title and fills it up."""
     for name, (parent, threads) in rows.items():
         folder = proc / name[1:]
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "comm").write_text("nginx\n")
+        (folder / "cmdline").write_text(f"nginx: {title}\0\0\0")
         fields = ["S", str(parent), *["0"] * 15, str(threads), "0", f"start{name}", "0"]
         (folder / "stat").write_text(f"{name[1:]} (nginx) {' '.join(fields)}\n")
 
@@ -270,6 +272,21 @@ def test_the_processes_of_a_server_are_counted_through_a_reload(
     for number in (10, 12):
         shutil.rmtree(tmp_path / str(number))
     assert sensor.read() == CpuCount(5, 10)  # the host
+
+
+def test_processes_of_nginx_that_take_no_requests_have_no_cpu_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else one worker that is busy all the time would count as half busy while an old one sends what it has begun."""
+    monkeypatch.setattr("adaptc.daemons.sensors.cpu.allowed_cpus", lambda _process: 8.0)
+    processes(tmp_path, "master process /usr/sbin/nginx -g daemon off;", p10=(1, 1))
+    processes(tmp_path, p11=(10, 1), p12=(10, 1))
+    for number, title in enumerate(
+        ("worker process is shutting down", "cache manager process", "cache loader process")
+    ):
+        processes(tmp_path, title, **{f"p{20 + number}": (10, 1)})
+    assert usable_cpus([10, 11, 12, 20, 21, 22], tmp_path) == 2
+    assert usable_cpus([10, 20], tmp_path) == 0
 
 
 FOREIGN = 999  # inode of a socket of another server, at which 129 connections wait

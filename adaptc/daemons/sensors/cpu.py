@@ -8,6 +8,7 @@ to, or its quota.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from adaptc.serve.calibrate.cpu_time import allowed_cpus, cpu_quota, fields_of, 
 CGROUPS, PROC = Path("/sys/fs/cgroup"), Path("/proc")
 _SEARCH_EVERY = 5  # readings; between them only the processes that were found are read
 _PARENT, _THREADS, _START = 1, 17, 19  # fields of /proc/PID/stat after the name of the program (proc_pid_stat(5))
+_NO_WORKER = re.compile(rb"nginx: (?!worker process\0*\Z)")  # nginx names its processes by what they do
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +207,15 @@ class WorkersCpu:
 def usable_cpus(processes: Collection[int], proc: Path = PROC) -> float:
     """Return the CPUs that processes may use: as many as they have threads, are bound to, and their quota allows.
 
-    Parents of one thread, such as nginx's master, only wait. 0 where no process may be seen.
+    Parents of one thread only wait; so do nginx's master and managers of its cache, and its workers that end after a
+    reload take no new requests. 0 where no process may be seen.
     """
     rows: dict[int, list[str]] = {}
     allowed, threads = [0.0], 0
     for process in processes:
         with suppress(OSError):
-            rows[process] = fields_of(process, proc)
+            if not _NO_WORKER.match((proc / str(process) / "cmdline").read_bytes()):
+                rows[process] = fields_of(process, proc)
     parents = {int(row[_PARENT]) for row in rows.values()}
     for process, row in rows.items():
         if process not in parents or row[_THREADS] != "1":
