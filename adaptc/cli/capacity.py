@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from adaptc.cli.command import FILE, FOLDER, Invocation, command
-from adaptc.cli.measured_cost import config_cost, measured_cost
+from adaptc.cli.measured_cost import config_cost, found_profile
 from adaptc.cli.render import show, table
 from adaptc.core.diagnostics import UsageError
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _POSITIVE = click.FloatRange(0, min_open=True)
+_PACE = 1.2  # times what the server carries of the full site, as benchmarks/crowd_matrix.py measures it
 
 _NFTABLES = """\
 # adaptc capacity: new connections beyond the pages a second that level {level} carries are refused (docs/crowd.md).
@@ -109,14 +110,16 @@ def capacity(
     config = invocation.load({"output": output})
     ladder = [_parse_rung(level) for level in levels] or _ladder_of_build(config)
     is_measured = not levels or profile is not None
-    measured = measured_cost(config, invocation, profile, protocol) if is_measured else None
-    cost = _with_given(measured or config_cost(config), milliseconds)
+    found = found_profile(config, invocation, profile, is_needed=protocol is not None) if is_measured else None
+    cost = _with_given(found.machine_cost(protocol) if found else config_cost(config), milliseconds)
     record = _record(ladder, cost, bound)
     if nftables is not None:
         is_given = milliseconds["request_ms"] is not None and milliseconds["kilobyte_ms"] is not None
-        costs = "given" if is_given else "measured" if measured else "assumed, of [cost]: run adaptc calibrate first"
+        costs = "given" if is_given else "measured" if found else "assumed, of [cost]: run adaptc calibrate first"
         show(rule := _nftables(nftables, record["levels"], costs), rule["text"], invocation)
         return
+    if found is not None and found.server.startswith("nginx"):
+        record["nginx_page_rate"] = max(1, round(_PACE * 1000 / record["levels"][0]["page_ms"]))
     crowd = _users(users, think, hit_ratios, backbone, line, load, workers)
     if load is not None and not crowd:
         record["load"] = _load_record(ladder, cost, bound, load, workers, line)
@@ -325,6 +328,9 @@ def _text(record: dict[str, Any]) -> str:
     rows = [[entry["level"], *(form.format(entry[key]) for form, key in zip(formats, keys, strict=True))]
             for entry in record["levels"]]  # fmt: skip
     lines = [table([head, *rows], right=range(1, 6))]
+    if "nginx_page_rate" in record:
+        suggested = f"serve.nginx_page_rate = {record['nginx_page_rate']}"
+        lines.append(f"{suggested}: {_PACE:g} times what it carries of {rows[0][0]} with all its time (docs/crowd.md)")
     if "load" in record:
         lines += ["", *_load_text(record["load"])]
     if "users" in record:

@@ -25,7 +25,7 @@ from adaptc.cli.daemon_options import (
     serve_metrics,
     started_page,
 )
-from adaptc.cli.measured_cost import measured_cost
+from adaptc.cli.measured_cost import found_profile
 from adaptc.cli.render import show, table
 from adaptc.core.diagnostics import UsageError
 
@@ -85,7 +85,8 @@ def control(
 def _measured(config: Config, sites: Mapping[str, SiteSettings], invocation: Invocation) -> Cost | None:
     """Return the costs of the first site as ``adaptc calibrate`` measured them, if it did."""
     output = next(iter(sites.values())).output
-    return measured_cost(config if output is None else replace(config, output=output), invocation)
+    profile = found_profile(config if output is None else replace(config, output=output), invocation)
+    return None if profile is None else profile.machine_cost()
 
 
 def _first_cost(

@@ -25,17 +25,6 @@ def config_cost(config: Config) -> Cost:
     return Cost(request, kilobyte, request + view, view, is_rejection_measured=False)
 
 
-def measured_cost(
-    config: Config, invocation: Invocation, file: Path | None = None, protocol: str | None = None
-) -> Cost | None:
-    """Return the costs of the profile ``file``, or of that of the output, over a protocol; None without a profile.
-
-    Raises ``UsageError`` as ``found_profile`` does, and when a protocol is named that was not measured.
-    """
-    profile = found_profile(config, invocation, file, is_needed=protocol is not None)
-    return None if profile is None else profile.machine_cost(protocol)
-
-
 def found_profile(
     config: Config, invocation: Invocation, file: Path | None = None, *, is_needed: bool = False
 ) -> Profile | None:

@@ -244,7 +244,7 @@ FIELDS: dict[str, Check] = {
     "serve.nginx_headers": schema.path,
     "serve.nginx_classes": one_of(*NGINX_CLASSES),
     "serve.nginx_file_cache": flag,
-    "serve.nginx_page_rate": schema.whole(0),
+    "serve.nginx_page_rate": schema.whole(0, 1_000_000),
     "publish.url": _url,
     "publish.level": schema.text,
     "publish.encodings": one_of(*PUBLISHED_ENCODINGS),

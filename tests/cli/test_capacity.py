@@ -10,8 +10,10 @@ import pytest
 from adaptc.cli.command import ExitCode
 from adaptc.cli.main import run
 from adaptc.report.manifest import Manifest
+from adaptc.serve.calibrate.profile import profile_of, write_profile
 from adaptc.serve.capacity.queueing import solve_closed, solve_mixed
 from adaptc.serve.capacity.rungs import Rung, ladder_names, ladder_of, weakness
+from adaptc.serve.capacity.utilization import Cost
 
 PAPER = ["--level", "regular=59,322", "--level", "moderate=29,188", "--level", "extreme=3,65"]
 
@@ -219,6 +221,22 @@ def test_the_output_of_a_build_is_read(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "manifest.json").write_text(json.dumps(MANIFEST))
     found = record(capsys, "-o", str(tmp_path), "--request-ms", "1", "--kilobyte-ms", "1")
     assert [(level["level"], level["page_ms"]) for level in found["levels"]] == [("full", 5.9), ("lossless", 2.9)]
+
+
+@pytest.mark.parametrize(("server", "rate"), [("nginx/1.22.1", 203), ("Apache/2.4.62", None)])
+def test_a_calibrated_nginx_has_a_page_rate_whatever_the_bound(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], server: str, rate: int | None
+) -> None:
+    """1.2 times what it carries of the first level with all its time: a page takes 2 * 1 + 2 * 1.95 ms of two CPUs."""
+    write_profile(
+        profile_of(server, {"http1": Cost(0.002, 0.002, 0, 0)}, {}, None, (), None, 1), file := tmp_path / "cost.json"
+    )
+    given = ["--level", "full=1,1.95", "--level", "text=1,.1", "--profile", str(file)]
+    for bound in ("0.58", "0.9"):
+        assert record(capsys, *given, "--bound", bound).get("nginx_page_rate") == rate
+    assert run(["capacity", *given]) == ExitCode.DONE
+    assert ("serve.nginx_page_rate = 203" in capsys.readouterr().out) == bool(rate)
+    assert "nginx_page_rate" not in record(capsys, *given[:4])  # the costs are assumed
 
 
 def test_a_real_build_has_a_ladder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
