@@ -29,10 +29,10 @@ from adaptc.serve.calibrate.page_views import PageView, sampled_pages, views_by_
 from adaptc.serve.calibrate.profile import Profile, installed_version
 from adaptc.serve.calibrate.testbed import Site, testbed
 from adaptc.serve.launch import settle
-from adaptc.serve.policy import REJECT, Policy
+from adaptc.serve.policy import OFF, REJECT, Policy
 from adaptc.serve.server import Server
 from adaptc.serve.verify.modes import SWITCHING, Mode, adapting_mode, modes_of, switch, switching
-from adaptc.serve.verify.negotiation import OFF, ORIGINAL
+from adaptc.serve.verify.negotiation import ORIGINAL
 from adaptc.serve.verify.scenario import BEST, Scenario, Target, url_of
 from adaptc.serve.verify.verification import refuse_unreadable_trees
 from adaptc.serve.verify.workspace import workspace_for

@@ -171,7 +171,9 @@ def test_a_configuration_holds_only_what_is_used(tmp_path: Path) -> None:
     for server in ("apache", "nginx"):
         plain = "".join(render(server_named(server), policy(tmp_path)).values())
         assert [
-            word for word in ("X-Class", "bucket", "Retry-After", "remoteip", "real_ip", "Lua", "js_") if word in plain
+            word
+            for word in ("X-Class", "bucket", "Retry-After", "remoteip", "real_ip", "Lua", "js_", "limit_req")
+            if word in plain
         ] == []
 
 

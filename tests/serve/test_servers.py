@@ -428,8 +428,18 @@ def test_pages_beyond_a_rate_have_the_lowest_level(paced: ServedSite, flag: bool
         assert server.get("/").status == 503
         RunDirectory.of(paced.site.output).reset()
         (paced.state / "off").touch()
-        if flag:
-            assert not limited(server).headers.get("x-adapt")
+        assert limited(server).headers.get("x-adapt") == own
+
+
+@pytest.mark.parametrize("flag", [True, False])
+def test_pages_whose_source_has_changed_have_it_at_any_rate(paced: ServedSite, flag: bool) -> None:
+    with paced.start(flag=flag, level="lossless", nginx_page_rate=1, freshness="strict") as server:
+        assert limited(server).headers["x-adapt"] == "poorer/id"
+        paced.site.write({"index.html": PAGE.replace("words", "other words")})
+        os.utime(paced.site.docroot / "index.html", (1, 1))
+        reply = limited(server)
+        assert "x-adapt" not in reply.headers and b"other words" in reply.body
+        assert limited(server, "/news/index.html").headers["x-adapt"] == "poorer/id"
 
 
 def test_levels_that_are_no_longer_the_same_page_do_not_count_for_the_rate(paced: ServedSite) -> None:

@@ -13,8 +13,7 @@ from adaptc.core.fs import remove
 from adaptc.core.interpreter import hide_working_directory
 from adaptc.core.values import dataclass
 from adaptc.serve import state_directory
-from adaptc.serve.policy import IDLE, REJECT, Policy
-from adaptc.serve.verify.negotiation import OFF
+from adaptc.serve.policy import IDLE, OFF, REJECT, Policy
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ from adaptc.core.model import (
 )
 from adaptc.core.values import dataclass
 from adaptc.report.manifest import BuiltResource
+from adaptc.serve.policy import OFF
 
 ORIGINAL = "original"  # the docroot's file
-OFF = "off"  # the tree of a client that gets originals
 
 
 @dataclass(frozen=True, slots=True)

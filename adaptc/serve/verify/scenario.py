@@ -10,11 +10,11 @@ from adaptc.core import media
 from adaptc.core.urls import quote_path
 from adaptc.core.values import dataclass, replace
 from adaptc.report.manifest import BuiltResource, Manifest
-from adaptc.serve.policy import Policy
+from adaptc.serve.policy import OFF, Policy
 from adaptc.serve.server import Server
 from adaptc.serve.verify.http_client import Request
 from adaptc.serve.verify.modes import Mode
-from adaptc.serve.verify.negotiation import OFF, Version, expected
+from adaptc.serve.verify.negotiation import Version, expected
 
 T = TypeVar("T")
 
