@@ -155,6 +155,15 @@ def test_shadow_roots_are_text(level: str) -> None:
     assert WORDS in text(rewritten(SHELL, f"<main>{CARD}</main>", level))
 
 
+@pytest.mark.parametrize("level", ["extreme", "text"])
+def test_the_sheet_of_a_shadow_root_says_how_its_words_are_read(level: str) -> None:
+    sheet = "<style>.r{unicode-bidi:bidi-override;direction:rtl}.l{white-space:pre}</style>"
+    card = CARD.replace("<slot>", f"{sheet}<b class=r>moc.b@a</b><div class=l>x = 1\n  y = 2</div><slot>")
+    shown = rewritten(SHELL, f"<main>{card}</main>", level).content.decode()
+    assert "a@b.com" in shown
+    assert "x = 1\n  y = 2" in shown
+
+
 def test_shadow_roots_are_opened_and_other_templates_are_not() -> None:
     nested = "<template shadowrootmode='open' title='a>b'>x<template>y</template></template><template>z</template>"
     assert open_shadow_roots(nested) == "<div>x<template>y</template></div><template>z</template>"

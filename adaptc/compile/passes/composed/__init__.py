@@ -42,9 +42,9 @@ def compose_page(text: str, page: PageContext, view: DerivingView, options: Opti
     """Return the composed version of a page, or ``None`` if it has none."""
     pictures = PagePictures(page, view, options["budget"])
     wanted = without_dropped_blocks(text, view.labelling.levels) if may_drop_blocks(text) else text
-    tree = parse(text)
-    sheets = screen_sheets(tree, page.base, view)
-    settled = settled_text(open_shadow_roots(wanted), page, view, sheets)  # as the contract has it
+    opened, tree = open_shadow_roots(wanted), parse(text)
+    sheets = screen_sheets(tree if opened == wanted else parse(opened), page.base, view)
+    settled = settled_text(opened, page, view, sheets)  # as the contract has it
     source = keep_lines(show_panels(settled), sheets)
     whole = inf if options["style"] else _bytes_of_source(text, tree, page, view)
     try:

@@ -7,7 +7,6 @@ laid over one. A transparent picture that is drawn for a dark or a light ground 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from io import BytesIO
 from typing import TYPE_CHECKING
 
@@ -122,9 +121,8 @@ class PagePictures:
         return f'<img{ground} src="{uri.replace(chr(34), "%22")}" {attribute_markup("alt", words)}{sides}>'
 
 
-@lru_cache(maxsize=256)
 def _natural_size(content: bytes) -> tuple[int, int]:
-    """Return the CSS pixels of an image, none of one that cannot be read: it is the same object in all pages."""
+    """Return the CSS pixels of an image, none of one that cannot be read."""
     facts = probe(content, LIMIT_PIXELS)
     return facts.natural_size if isinstance(facts, ImageFacts) else (0, 0)
 
