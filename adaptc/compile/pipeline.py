@@ -248,7 +248,7 @@ PASSES: tuple[Pass, ...] = (
     # files
     AssetPass(
         "images",
-        11,
+        12,
         _RASTER,
         "images:recompress_image",
         {"target": _TARGET, **_PRICE},
@@ -257,7 +257,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AlternatePass(
         "alternates",
-        8,
+        9,
         _CONVERTIBLE,
         "images:make_alternates",
         {"formats": _FORMATS, "target": _TARGET},
@@ -350,7 +350,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("base-only", 6, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
-        16,
+        17,
         _HTML,
         "composed:compose_page",
         _COMPOSED,

@@ -15,7 +15,7 @@ from adaptc.core import media
 from adaptc.core.model import Effort
 from adaptc.core.values import dataclass
 from adaptc.formats.image.lossy import WEBP_METHODS, encode_jpeg, encode_png, finish_png, search_quality
-from adaptc.formats.image.score import Reference, has_crisp_colours, sample_rows
+from adaptc.formats.image.score import Reference, has_colour_edges, sample_rows
 from adaptc.formats.image.vips import load, to_pillow
 
 # Pixels that are scored: 4 and 26 ms, where a whole megapixel takes 105
@@ -73,7 +73,7 @@ def _encode(image: Any, name: str, goal: Goal, effort: Effort) -> Encoding:
     The lowest is tried first: it is the one for three of four images, which so need a single encoding.
     """
     copied = COPY_FORMATS[name]
-    is_crisp = copied.encode_crisp is not None and effort != "fast" and has_crisp_colours(to_pillow(image))
+    is_crisp = copied.encode_crisp is not None and effort != "fast" and has_colour_edges(to_pillow(image))
     encode = cache(partial((copied.encode_crisp if is_crisp else None) or copied.encode, image, effort))
     if goal.score is None:
         return Encoding(encode(goal.lowest), name, goal.lowest, None)

@@ -14,7 +14,7 @@ from adaptc.core.values import dataclass, replace
 from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.exact import exact_png, jpeg_refusal
 from adaptc.formats.image.probe import ImageFacts, Refusal, broken, orientation_exif, read_exif, unchanged
-from adaptc.formats.image.score import Reference, has_crisp_colours, sample_rows
+from adaptc.formats.image.score import Reference, has_colour_edges, sample_rows
 from adaptc.formats.image.vips import (
     decode_srgb,
     decode_upright,
@@ -235,8 +235,8 @@ class _Compared:
 
     @cached_property
     def is_crisp(self) -> bool:
-        """Whether it shows text or lines."""
-        return has_crisp_colours(self.sample)
+        """Whether its chroma needs the resolution of its luma."""
+        return has_colour_edges(self.sample)
 
 
 _Key = tuple[bytes, tuple[int, int] | None, int, int | None, int | None]

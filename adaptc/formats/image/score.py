@@ -169,6 +169,7 @@ def sample_rows(image: Image.Image, pixels: int) -> Image.Image:
 _PIXELS = 250_000  # 1 ms
 _FLAT, _HARD = 1, 48  # differences of two neighbours, of 255
 _FEWEST_EDGES, _EDGES_TO_MIDDLE = 0.01, 0.25
+_FEWEST_COLOUR_EDGES = 0.001  # a line of red text on a photograph
 # Below this share, lossless coding at full size is often smaller than lossy coding at 0.71 of it (22 of 138).
 _DRAWN = 0.045
 _GRAY = 128
@@ -192,13 +193,22 @@ class Texture:
         return self.is_crisp and self.middle <= _DRAWN
 
 
-def has_crisp_colours(image: Image.Image) -> bool:
-    """Whether red, green or blue shows text or lines, as red text on blue does."""
-    return any(measure_texture(image, colour).is_crisp for colour in "RGB")
+def has_colour_edges(image: Image.Image) -> bool:
+    """Whether the hue of an image, RGB or RGBA, changes sharply anywhere, as at red text on a dark photograph.
+
+    There half of the resolution in chroma is seen as a blur.
+    """
+    from PIL import Image
+
+    sample = sample_rows(image, _PIXELS)
+    if sample.mode == "RGBA":
+        sample = Image.composite(sample, Image.new("RGBA", sample.size, (_GRAY,) * 4), sample.getchannel("A"))
+    chroma = sample.convert("RGB").convert("YCbCr")
+    return any(measure_texture(chroma, each).edges >= _FEWEST_COLOUR_EDGES for each in ("Cb", "Cr"))
 
 
 def measure_texture(image: Image.Image, colour: str = "G") -> Texture:
-    """Return the texture of a colour of an image, RGB or RGBA; transparent pixels count as gray."""
+    """Return the texture of a channel of an image, RGB, RGBA or YCbCr; transparent pixels count as gray."""
     from PIL import Image, ImageChops
 
     sample = sample_rows(image, _PIXELS)

@@ -22,7 +22,7 @@ from adaptc.formats.image.halve import (
     slack,
 )
 from adaptc.formats.image.probe import Refusal
-from adaptc.formats.image.score import HARD, MODERATE, TEXT_SCALE, has_crisp_colours, measure_texture, sample_rows
+from adaptc.formats.image.score import HARD, MODERATE, TEXT_SCALE, has_colour_edges, measure_texture, sample_rows
 from adaptc.formats.image.vips import from_pillow
 
 
@@ -287,13 +287,25 @@ def test_text_is_crisp_and_a_photograph_is_not() -> None:
     assert not measure_texture(Image.new("RGB", (1, 40))).is_crisp
 
 
-def test_text_that_green_does_not_show_has_crisp_colours() -> None:
+def test_text_that_green_does_not_show_has_colour_edges() -> None:
     text = screenshot().convert("L")
     black = Image.new("L", text.size, 0)
     image = Image.merge("RGB", (text, black, Image.eval(text, lambda value: 255 - value)))  # blue on red
     assert not measure_texture(image).is_crisp
-    assert has_crisp_colours(image)
-    assert not has_crisp_colours(photo())
+    assert has_colour_edges(image)
+    assert not has_colour_edges(photo())
+    assert not has_colour_edges(screenshot())
+
+
+def test_a_line_of_red_on_a_dark_photograph_has_edges_of_colour() -> None:
+    """Its few edges are lost among those of the photograph in each of red, green and blue."""
+    dark = Image.eval(photo(400, 300), lambda value: value // 3)
+    ImageDraw.Draw(dark).text((20, 20), "SALE TODAY ONLY", fill=(230, 20, 20))
+    assert has_colour_edges(dark)
+    transparent = Image.new("RGBA", (400, 300), (230, 20, 20, 0))
+    assert not has_colour_edges(transparent)
+    ImageDraw.Draw(transparent).text((20, 20), "SALE TODAY ONLY", fill=(230, 20, 20, 255))
+    assert has_colour_edges(transparent)
 
 
 @pytest.mark.parametrize("is_text", [True, False])
