@@ -7,7 +7,7 @@ what scripts write at once is written. The year of today is left out, and values
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from turbohtml import Comment, Document, Element, SelectorSyntaxError, Text
@@ -145,17 +145,29 @@ def is_loader(element: Element) -> bool:
 
 # ---- What scripts do at once: headers and menus that the pages of a site share, and the theme of a first visit
 
-_WRITES = ("document.write", "innerHTML", "textContent", "innerText")
+_WRITES = (
+    "document.write",
+    "innerHTML",
+    "textContent",
+    "innerText",
+    "insertAdjacentHTML",
+    ".html(",
+    ".append(",
+    ".prepend(",
+)
 _DRESSES = ("documentElement", "document.body", "querySelector")
 # Characters of scripts that write, and of others: libraries do nothing at once that is for readers
 _LONGEST_WRITING, _LONGEST = 50_000, 10_000
-_TYPES = frozenset({"", "text/javascript", "application/javascript", "text/ecmascript", "application/ecmascript"})
+_MODULE = "module"  # cannot write into the document
+_TYPES = frozenset(
+    {"", _MODULE, "text/javascript", "application/javascript", "text/ecmascript", "application/ecmascript"}
+)
 _INERT = re.compile(r"<\s*/?\s*(?:script|iframe|object|embed|frame)\b", re.IGNORECASE)
 _SCRIPTS = re.compile(r"<script\b.*?</script", re.IGNORECASE | re.DOTALL)
 _MARKUP = re.compile(r"<[^>]*>")
 _BEFORE, _AFTER = r"(?:\s*(?:[-\u2013\u2014]|&[nm]dash;))?\s*", r"(?:\s*,)?"
 _BEFORE_YEAR, _AFTER_YEAR, _YEARS = (re.compile(each) for each in (_BEFORE + r"\Z", _AFTER, _BEFORE + YEAR + _AFTER))
-_LONGEST_SIGN = 20
+_LONGEST_SIGN, _SHORTEST_PROSE = 20, 60
 # An attribute, or the class, by which sheets know a theme; others say that scripts run, which is not so
 _THEME = re.compile(r"theme|scheme|mode|skin", re.IGNORECASE)
 _COLOURS = re.compile(r"light|dark|day|night", re.IGNORECASE)
@@ -164,9 +176,9 @@ _COLOURS = re.compile(r"light|dark|day|night", re.IGNORECASE)
 def insert_literals(text: str, source_of: SourceOf) -> str:
     """Return the page's text with what its scripts write at once, and in the theme that they choose on a first visit.
 
-    What ``document.write`` writes stands after its script, and what is assigned to the content of an element in it. A
-    script counts if all that it writes is known (``Evaluator``); one that writes scripts or frames does not, and one in
-    the head neither.
+    What ``document.write`` writes stands after its script, what is assigned to the content of an element in it, and
+    what is inserted next to one there. A script counts if all that it writes is known (``Evaluator``); one that writes
+    scripts or frames does not, and one in the head neither.
     """
     if "<script" not in text.lower():
         return text
@@ -174,29 +186,34 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
     sources = [(script, source_of(script)) for script in tree.iter_elements("script") if _runs_in_order(script)]
     if not any(word in source for _, source in sources for word in (*_WRITES, *_DRESSES)):
         return text
-    splices, shown = list[Splice](), _words(_SCRIPTS.sub(" ", text))
-    themes: dict[tuple[str, str], list[str]] = {}
-    contents: dict[str, str] = {}
+    shown = _words(_SCRIPTS.sub(" ", text))
     longest = {True: _LONGEST_WRITING, False: _LONGEST}
-    run = tuple(source if len(source) <= longest[_WRITES[0] in source] else "" for _, source in sources)
-    for (script, _), effects in zip(sources, _effects(run), strict=True):
-        location = script.source_location
-        written = "".join(each.value or "" for each in effects if each.kind == "write")
-        literal = _readable(written)
-        if location and location.end_tag and script.closest("body"):
-            start, end = location.start_tag.start_offset, location.end_tag.end_offset
-            if literal and not _holds(shown, literal):
-                splices += [Splice(end, end, insert=literal), *_instead(script)]
-            elif written.strip() == YEAR:
-                splices.append(_without_signs(text, start, end))
-        for effect in effects:
-            if effect.kind == "content":
-                contents[effect.target] = effect.value or ""
-            elif effect.kind != "write":
-                _dress(tree, effect, themes)
-    splices += _fillings(tree, shown, contents)
+    effects = _effects(tuple(source if len(source) <= longest[_WRITES[0] in source] else "" for _, source in sources))
+    splices = list[Splice]()
+    for (script, _), own in zip(sources, effects, strict=True):
+        splices += _writings(text, script, shown, "".join(each.value or "" for each in own if each.kind == "write"))
+    changes = [each for own in effects for each in own]
+    splices += _fillings(tree, shown, changes)
+    splices += _insertions(tree, shown, changes)
+    themes: dict[tuple[str, str], list[str]] = {}
+    for effect in changes:
+        if effect.kind in ("attribute", "class", "no-class"):
+            _dress(tree, effect, themes)
     splices += (splice for key, value in themes.items() for splice in _dressed(tree, *key, " ".join(value)))
     return spliced(text, splices)
+
+
+def _writings(text: str, script: Element, shown: str, written: str) -> Iterator[Splice]:
+    """Yield what a script writes in its place."""
+    location, literal = script.source_location, _readable(written)
+    if not (location and location.end_tag and script.closest("body")) or _type(script) == _MODULE:
+        return
+    start, end = location.start_tag.start_offset, location.end_tag.end_offset
+    if literal and not _holds(shown, literal):
+        yield Splice(end, end, insert=literal)
+        yield from _instead(script)
+    elif written.strip() == YEAR:
+        yield _without_signs(text, start, end)
 
 
 def _without_signs(text: str, start: int, end: int) -> Splice:
@@ -227,7 +244,11 @@ def _instead(script: Element) -> Iterator[Splice]:
 
 
 def _runs_in_order(script: Element) -> bool:
-    return (script.attr("type") or "").strip().lower() in _TYPES and "async" not in script.attrs
+    return _type(script) in _TYPES and "async" not in script.attrs
+
+
+def _type(script: Element) -> str:
+    return (script.attr("type") or "").strip().lower()
 
 
 def _readable(literal: str) -> str:
@@ -247,12 +268,42 @@ def _holds(shown: str, literal: str) -> bool:
     return bool(words) and words in shown
 
 
-def _fillings(tree: Document, shown: str, contents: Mapping[str, str]) -> Iterator[Splice]:
-    """Yield the contents of elements that scripts fill, by id; what holds more than words is left as it is."""
-    for element in tree.select("[id]") if contents else ():
-        literal, span = _readable(contents.get(element.attr("id") or "", "")), content_span(element)
-        if literal and span and element.select_one("*") is None and not _holds(shown, literal):
-            yield Splice(*span, insert=literal)
+def _fillings(tree: Document, shown: str, changes: Iterable[Effect]) -> Iterator[Splice]:
+    """Yield the contents of elements that scripts fill; what holds more than words is left as it is."""
+    contents = {each.target: each.value or "" for each in changes if each.kind == "content"}
+    for target, content in contents.items():
+        literal = _readable(content)
+        for element in _found(tree, target) if literal and not _holds(shown, literal) else ():
+            span = content_span(element)
+            if span and element.select_one("*") is None:
+                yield Splice(*span, insert=literal)
+
+
+def _found(tree: Document, target: str) -> Sequence[Element]:
+    """Return the element that a script selects, or all custom elements of a name."""
+    found = tree.select(target)
+    return found if "-" in target and target[0].isalpha() else found[:1]
+
+
+def _insertions(tree: Document, shown: str, changes: Iterable[Effect]) -> Iterator[Splice]:
+    """Yield what scripts insert next to elements or at an end of their content; what comes later is nearer to it.
+
+    A few words without a link are those of a control: "Toggle main menu visibility".
+    """
+    inserted: dict[tuple[str, str], list[str]] = {}
+    for each in changes:
+        if each.kind == "insert":
+            inserted.setdefault((each.target, each.name), []).append(each.value or "")
+    for (target, position), texts in inserted.items():
+        literals = [each for each in map(_readable, texts) if each and not _holds(shown, each)]
+        literals = [each for each in literals if "<a " in each or len(_words(each)) >= _SHORTEST_PROSE]
+        for element in _found(tree, target)[:1] if literals else ():
+            location = element.source_location
+            tag = location and (location.start_tag if position.endswith("begin") else location.end_tag)
+            if tag and element.closest("head") is None:
+                place = tag.start_offset if position.startswith("before") else tag.end_offset
+                is_turned = position.startswith("after")
+                yield Splice(place, place, insert="".join(reversed(literals) if is_turned else literals))
 
 
 def _dress(tree: Document, effect: Effect, themes: dict[tuple[str, str], list[str]]) -> None:

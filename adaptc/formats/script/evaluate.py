@@ -27,9 +27,12 @@ from adaptc.formats.script.realm import (
     Scope,
     Unknown,
     add,
+    constant,
+    goes_on,
+    item,
     joined,
     number,
-    property_of,
+    raised,
     string,
     together,
     truth,
@@ -227,7 +230,7 @@ class _Parser:
 
     def jump(self) -> Node:
         ends = self.word() == "break"
-        return lambda _: _raise(Jump(ends=ends))
+        return lambda _: raised(Jump(ends=ends))
 
     def declaration(self) -> Node:
         is_var = self.word() == "var"
@@ -254,6 +257,25 @@ class _Parser:
 
         return run
 
+    def class_declaration(self) -> Node:
+        self.place += 1
+        name, methods = self.text, self.class_expression()
+
+        def run(scope: Scope) -> None:
+            scope.values[name] = methods(scope)
+
+        return run
+
+    def class_expression(self) -> Node:
+        """Return a class: its methods by name. Fields and accessors are not understood."""
+        while not self.take("{"):
+            self.word()  # its name, "extends", another name
+        methods: dict[str, Node] = {}
+        while not self.take("}"):
+            method = self.word()
+            methods[method] = self.function(self.parameters())
+        return lambda scope: {method: node(scope) for method, node in methods.items()}
+
     def parameters(self) -> tuple[str, ...]:
         self.expect("(")
         names = []
@@ -262,11 +284,11 @@ class _Parser:
             self.take(",")
         return tuple(names)
 
-    def function(self, parameters: tuple[str, ...]) -> Node:
+    def function(self, parameters: tuple[str, ...], *, is_arrow: bool = False) -> Node:
         start = self.place
         body = self.block()
         words = frozenset(token.text for token in self.tokens[start : self.place] if token.kind is Kind.WORD)
-        return lambda scope: Function(parameters, body, scope, words)
+        return lambda scope: Function(parameters, body, scope, words, is_arrow)
 
     def branch(self) -> Node:
         self.place += 1
@@ -296,7 +318,7 @@ class _Parser:
         def run(scope: Scope) -> None:
             first(scope)
             while truth(condition(scope)):
-                if not _goes_on(body, scope):
+                if not goes_on(body, scope):
                     break
                 after(scope)
                 self.realm.step()
@@ -311,7 +333,7 @@ class _Parser:
         body = self.statement()
 
         def run(scope: Scope) -> None:
-            while truth(condition(scope)) and _goes_on(body, scope):
+            while truth(condition(scope)) and goes_on(body, scope):
                 self.realm.step()
 
         return run
@@ -330,7 +352,7 @@ class _Parser:
             keys = found if isinstance(found, dict) else map(str, range(len(found)))
             for value in list(found if kind == "of" else keys):
                 scope.values[name] = value
-                if not _goes_on(body, scope):
+                if not goes_on(body, scope):
                     break
 
         return run
@@ -363,7 +385,7 @@ class _Parser:
     def return_statement(self) -> Node:
         self.place += 1
         value = (lambda _: None) if self.text in _ENDS or not self.text else self.sequence()
-        return lambda scope: _raise(Return(value(scope)))
+        return lambda scope: raised(Return(value(scope)))
 
     # ---- expressions
 
@@ -392,9 +414,9 @@ class _Parser:
             self.place = start
             return None
         if self.text == "{":
-            return self.function(names)
+            return self.function(names, is_arrow=True)
         value = self.expression()
-        return lambda scope: Function(names, lambda inner: _raise(Return(value(inner))), scope)
+        return lambda scope: Function(names, lambda inner: raised(Return(value(inner))), scope, is_arrow=True)
 
     def assignment(self, start: int) -> Node:
         """Return an assignment to what begins at the token ``start`` and was just read."""
@@ -470,24 +492,20 @@ class _Parser:
         """Return what is called on the value that begins at the token ``start``, and note it as a target."""
         first = self.tokens[start]
         is_variable = first.kind is Kind.WORD and self.place == start + 1
-        reference: _Reference | None = (None, _constant(first.text)) if is_variable else None
+        reference: _Reference | None = (None, constant(first.text)) if is_variable else None
         while True:
             if self.take("."):
-                name = self.word()
-                node, reference = self.member(node, name), (node, _constant(name))
+                name = constant(self.word())
+                node, reference = item(node, name, self.tokens[self.place - 1].start), (node, name)
             elif self.take("["):
                 key = self.sequence()
                 self.expect("]")
-                node, reference = _item(node, key), (node, key)
+                node, reference = item(node, key), (node, key)
             elif self.take("("):
                 node, reference = self.call(node, self.arguments(")")), None
             else:
                 self.target = (start, self.place, reference)
                 return node
-
-    def member(self, node: Node, name: str) -> Node:
-        place = self.tokens[self.place - 1].start
-        return lambda scope: property_of(node(scope), name, place)
 
     def arguments(self, end: str) -> list[Node]:
         nodes = []
@@ -509,9 +527,9 @@ class _Parser:
             return _BRACKETED[token.text](self)
         match token.kind:
             case Kind.STRING:
-                return _constant(unescape(token.text[1:-1]))
+                return constant(unescape(token.text[1:-1]))
             case Kind.NUMBER if re.fullmatch(r"(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?", token.text):
-                return _constant(float(token.text) if "." in token.text else int(token.text))
+                return constant(float(token.text) if "." in token.text else int(token.text))
             case Kind.TEMPLATE:
                 return self.template(token)
             case Kind.WORD if token.text not in _OPERATORS:
@@ -537,7 +555,7 @@ class _Parser:
         self.expect("Date")
         if self.take("("):
             self.expect(")")
-        return _constant(Named("date"))
+        return constant(Named("date"))
 
     def literal_object(self) -> Node:
         parts: list[tuple[str, Node]] = []
@@ -554,47 +572,27 @@ class _Parser:
         return lambda scope: {name: value(scope) for name, value in parts}
 
     def template(self, token: Token) -> Node:
-        pieces: list[Node] = [_constant(unescape(token.text[1:].removesuffix("`").removesuffix("${")))]
+        pieces: list[Node] = [constant(unescape(token.text[1:].removesuffix("`").removesuffix("${")))]
         while token.text.endswith("${"):
             pieces.append(self.sequence())
             token = self.tokens[self.place] if self.place < len(self.tokens) else token
             if token.kind is not Kind.TEMPLATE:
                 raise Unknown
             self.place += 1
-            pieces.append(_constant(unescape(token.text[1:].removesuffix("`").removesuffix("${"))))
+            pieces.append(constant(unescape(token.text[1:].removesuffix("`").removesuffix("${"))))
         return lambda scope: together([string(piece(scope)) for piece in pieces])
-
-
-def _raise(error: Exception) -> object:
-    raise error
-
-
-def _constant(value: object) -> Node:
-    return lambda _: value
-
-
-def _item(node: Node, key: Node) -> Node:
-    return lambda scope: property_of(node(scope), key(scope), -1)
-
-
-def _goes_on(body: Node, scope: Scope) -> bool:
-    try:
-        body(scope)
-    except Jump as loop:
-        return not loop.ends
-    return True
 
 
 _STATEMENTS: dict[str, Callable[[_Parser], Node]] = {
     "{": _Parser.block, "var": _Parser.declaration, "let": _Parser.declaration, "const": _Parser.declaration,
-    "function": _Parser.function_declaration, "if": _Parser.branch, "for": _Parser.loop,
-    "while": _Parser.repetition, "try": _Parser.attempt,
+    "function": _Parser.function_declaration, "class": _Parser.class_declaration, "if": _Parser.branch,
+    "for": _Parser.loop, "while": _Parser.repetition, "try": _Parser.attempt,
     "return": _Parser.return_statement, "break": _Parser.jump, "continue": _Parser.jump,
-    ";": lambda _: _constant(None),
+    ";": lambda _: constant(None),
 }  # fmt: skip
-_NOT_UNDERSTOOD = frozenset({"do", "switch", "class", "import", "export", "async", "throw", "with"})
+_NOT_UNDERSTOOD = frozenset({"do", "switch", "import", "export", "async", "throw", "with"})
 _BRACKETED: dict[str, Callable[[_Parser], Node]] = {
     "(": _Parser.group, "[": _Parser.literal_list, "{": _Parser.literal_object, "new": _Parser.date,
-    "function": _Parser.function_expression,
+    "function": _Parser.function_expression, "class": _Parser.class_expression,
 }  # fmt: skip
-_OPERATORS = frozenset({"typeof", "await", "delete", "void", "this", "yield", "super", "instanceof"})
+_OPERATORS = frozenset({"typeof", "await", "delete", "void", "yield", "super", "instanceof"})

@@ -23,10 +23,10 @@ _MOST_EXACT = 2**53  # as of numbers with 64 bits
 
 
 class Effect(NamedTuple):
-    """What a script does to its page: "write", "content" of the element with the id ``target``, or "attribute".
+    """What a script does to its page: "write", "content" of the elements that the selector ``target`` finds, "insert".
 
-    An attribute is one of ``html`` or ``body``; a value of ``None`` removes it. "class" adds the class ``value``, and
-    "no-class" removes it.
+    Markup is inserted at the position ``name`` of ``insertAdjacentHTML``. "attribute" is one of ``html`` or ``body``; a
+    value of ``None`` removes it. "class" adds the class ``value``, and "no-class" removes it.
     """
 
     kind: str
@@ -56,10 +56,15 @@ class Jump(Exception):
 
 
 class Element(NamedTuple):
-    """``html``, ``body``, or the element ``#id``; ``part`` is "classList", "dataset" or "style"."""
+    """``html``, ``body``, or what a selector finds; ``part`` is "classList", "dataset" or "style"."""
 
     name: str
     part: str = ""
+
+    @property
+    def is_root(self) -> bool:
+        """Whether it is ``html`` or ``body``, whose attributes choose a theme."""
+        return self.name in ("html", "body")
 
 
 class Named(NamedTuple):
@@ -83,12 +88,16 @@ class Method(NamedTuple):
 
 
 class Function(NamedTuple):
-    """A function; ``words`` are those of its body, which may change variables of these names."""
+    """A function; ``words`` are those of its body, which may change variables of these names.
+
+    An arrow function has the ``this`` of what is around it.
+    """
 
     parameters: tuple[str, ...]
     body: Node
     scope: Scope
     words: frozenset[str] = frozenset()
+    is_arrow: bool = False
 
 
 UNKNOWN = object()
@@ -134,12 +143,36 @@ Node = Callable[[Scope], Any]
 
 
 _STORES = ("localStorage", "sessionStorage")
-_OBJECTS = ("document", "window", "matchMedia", "String", "decodeURIComponent", "unescape", *_STORES)
+_OBJECTS = ("document", "window", "matchMedia", "String", "decodeURIComponent", "unescape", "customElements", *_STORES)
 _GLOBALS = {
     "true": True, "false": False, "null": None, "undefined": None,
     **dict.fromkeys(("self", "globalThis", "top", "parent"), Named("window")),
-    **{name: Named(name) for name in _OBJECTS},
+    **{name: Named(name) for name in _OBJECTS}, **dict.fromkeys(("$", "jQuery"), Named("$")),
 }  # fmt: skip
+
+
+def raised(error: Exception) -> object:
+    """Raise an error, in an expression."""
+    raise error
+
+
+def constant(value: object) -> Node:
+    """Return the expression of a value."""
+    return lambda _: value
+
+
+def item(node: Node, key: Node, place: int = -1) -> Node:
+    """Return the expression of a property; ``place`` is the offset at which a script names it."""
+    return lambda scope: property_of(node(scope), key(scope), place)
+
+
+def goes_on(body: Node, scope: Scope) -> bool:
+    """Run the body of a loop; return whether the loop goes on."""
+    try:
+        body(scope)
+    except Jump as loop:
+        return not loop.ends
+    return True
 
 
 # ---- operators
@@ -250,8 +283,8 @@ def property_of(owner: Any, name: Any, place: int) -> Any:
             return Element("body" if name == "body" else "html")
         case Query(text), "matches" if "prefers-color-scheme" in text:
             return "light" in text
-        case Element(target, ""), "classList" | "dataset" | "style":
-            return Element(target, name)
+        case Element(target, ""), "classList" | "dataset" | "style" | "shadowRoot":
+            return owner if name == "shadowRoot" else Element(target, name)
     is_stored = isinstance(owner, Named) and owner.name in _STORES and (owner.name, name) not in _METHODS
     return None if is_stored or (owner, name) in _GONE else Method(owner, string(name), place)
 
@@ -331,6 +364,11 @@ class Realm:
     def _call_named(self, name: str, text: object) -> object:
         if name == "matchMedia":
             return Query(string(text))
+        if name == "$":
+            if not isinstance(text, Function):
+                return Element(_select(self, -1, text).name, "$")
+            self.run_late(text)
+            return None
         if name in ("decodeURIComponent", "unescape"):
             return unquote(string(text))
         raise Unknown
@@ -340,8 +378,7 @@ class Realm:
             case Method(Named(owner), name) if (owner, name) in _METHODS:
                 return _METHODS[owner, name](self, function.place, *arguments)
             case Method(Element() as element, name):
-                self._call_element(element, name, arguments)
-                return None
+                return self._call_element(element, name, arguments)
             case Method(Query(), "addEventListener" | "addListener"):
                 return None
             case Method(list() as items, "forEach" | "map" as name):
@@ -355,10 +392,11 @@ class Realm:
                 return result
         raise Unknown
 
-    def _run(self, function: Function, arguments: list[Any]) -> object:
+    def _run(self, function: Function, arguments: list[Any], this: object = UNKNOWN) -> object:
         self.entered += 1
         padded = [*arguments, *[None] * len(function.parameters)]
-        scope = Scope(dict(zip(function.parameters, padded, strict=False)), function.scope)
+        own = {} if function.is_arrow else {"this": this}
+        scope = Scope(own | dict(zip(function.parameters, padded, strict=False)), function.scope)
         try:
             function.body(scope)
         except Return as result:
@@ -378,19 +416,32 @@ class Realm:
         self._note(Effect("write", value=together(list(map(string, texts)))))
         self.written.add(place)
 
-    def _call_element(self, owner: Element, name: str, arguments: list[Any]) -> None:
-        """Change an attribute of ``html`` or ``body``; what has a style of its own is not asked for."""
-        if (owner.part, name) == ("style", "setProperty"):
-            return
-        if owner.name.startswith("#"):
-            raise Unknown
-        changes = _changes(owner.part, name, arguments)
-        for kind, attribute, value in changes:
-            self._note(Effect(kind, owner.name, attribute, value))
+    def define(self, _place: int, name: str, methods: dict[str, Function]) -> None:
+        """Make the elements of a name custom elements: each runs two methods of its class."""
+        for each in ("constructor", "connectedCallback"):
+            if each in methods:
+                self._run(methods[each], [], Element(name))
+
+    def _call_element(self, owner: Element, name: str, arguments: list[Any]) -> Element | None:
+        """Fill an element, or change an attribute of ``html`` or ``body``; a style of its own is not asked for."""
+        if owner.part == "$":
+            self._call_query(owner, name, arguments)
+            return owner
+        if (owner.part, name) == ("", "attachShadow"):
+            return owner
+        if (owner.part, name) == ("", "insertAdjacentHTML"):
+            position, markup = map(string, arguments)
+            self._note(Effect("insert", owner.name, position.lower(), markup))
+        elif (owner.part, name) != ("style", "setProperty"):
+            if not owner.is_root:
+                raise Unknown
+            for kind, attribute, value in _changes(owner.part, name, arguments):
+                self._note(Effect(kind, owner.name, attribute, value))
+        return None
 
     def assign(self, owner: Any, name: Any, value: Any, *, is_added: bool = False) -> None:
         """Set a property, or add to it. Raises ``Unknown``."""
-        if isinstance(owner, Element) and owner.name.startswith("#") and owner.part != "style":
+        if isinstance(owner, Element) and not (owner.is_root or owner.part):
             self._fill(owner, name, string(value), is_added=is_added)
             return
         if is_added:
@@ -409,6 +460,16 @@ class Realm:
             case _:
                 raise Unknown
 
+    def _call_query(self, owner: Element, name: str, arguments: list[Any]) -> None:
+        """Fill the elements that jQuery finds."""
+        (value,) = map(string, arguments)
+        if name in _POSITIONS:
+            self._note(Effect("insert", owner.name, _POSITIONS[name], value))
+        elif name in _CONTENTS:
+            self._fill(owner, _CONTENTS[name], value, is_added=False)
+        else:
+            raise Unknown
+
     def _fill(self, owner: Element, name: object, value: str, *, is_added: bool) -> None:
         """Set the content of an element, or add to what a script has set."""
         if name in ("textContent", "innerText"):
@@ -418,7 +479,7 @@ class Realm:
         if is_added and owner not in self.contents:
             raise Unknown
         self.contents[owner] = string(add(self.contents[owner], value)) if is_added else value
-        self._note(Effect("content", owner.name[1:], "", self.contents[owner]))
+        self._note(Effect("content", owner.name, "", self.contents[owner]))
 
     def _note(self, effect: Effect) -> None:
         self.characters += len(effect.value or "")
@@ -454,10 +515,16 @@ def _assigned(owner: Element, name: str, value: str) -> Effect:
     raise Unknown
 
 
-def _select(_realm: Realm, _place: int, selector: str) -> Element:
-    if selector in ("html", ":root", "body"):
-        return Element("body" if selector == "body" else "html")
-    if re.fullmatch(r"#[\w-]+", selector):
+# What a selector of one name finds, and where jQuery inserts markup, or sets it
+_SIMPLE = re.compile(r"[.#]?[A-Za-z][\w-]*")
+_POSITIONS = {"before": "beforebegin", "prepend": "afterbegin", "append": "beforeend", "after": "afterend"}
+_CONTENTS = {"html": "innerHTML", "text": "textContent"}
+
+
+def _select(_realm: Realm, _place: int, selector: object) -> Element:
+    if selector == ":root":
+        return Element("html")
+    if isinstance(selector, str) and _SIMPLE.fullmatch(selector):
         return Element(selector)
     raise Unknown
 
@@ -476,6 +543,7 @@ _METHODS: dict[tuple[str, str], Callable[..., Any]] = {
     ("document", "write"): Realm.write, ("document", "writeln"): Realm.write, ("document", "querySelector"): _select,
     ("document", "getElementById"): lambda _realm, _place, name: Element(f"#{string(name)}"),
     ("document", "addEventListener"): _listen, ("window", "addEventListener"): _listen,
+    ("customElements", "define"): Realm.define,
     ("String", "fromCharCode"): lambda _realm, _place, *codes: "".join(chr(number(code)) for code in codes),
     ("date", "getFullYear"): lambda *_: YEAR,
     **{(store, name): _nothing for store in _STORES for name in ("getItem", "setItem", "removeItem")},
