@@ -17,7 +17,7 @@ from adaptc.core.values import dataclass, replace
 from adaptc.formats.html.cards import find_cards
 from adaptc.formats.html.document import is_limited_quirks, is_quirks
 from adaptc.formats.html.forms import Request, control_type, find_forms
-from adaptc.formats.html.idle import is_edit_link, is_idle, is_own_anchor, skip_links
+from adaptc.formats.html.idle import SIGNS, is_edit_link, is_idle, is_own_anchor, skip_links
 from adaptc.formats.html.landmarks import (
     Landmarks,
     content_links,
@@ -363,11 +363,13 @@ def _missing(pieces: Iterable[str], text: str) -> Iterator[str]:
 
 
 def _article_pieces(root: Node, landmarks: Landmarks, needless: frozenset[Element]) -> Iterator[str]:
-    """Yield the text nodes that a visitor reads, without white space; not icons, labels of
+    """Yield the text nodes that a visitor reads, without white space; not icons, signs, labels of
     advertisements and ``needless`` links: those that repeat a card's, and to skip what no longer is above."""
     unread: dict[Node, bool] = {}  # by element: whether a part of it, or all around it, is not for readers
     for child in content_nodes(root, landmarks):
-        if not isinstance(child, Text) or not (piece := "".join(child.data.split())) or is_icons(piece):
+        if not isinstance(child, Text) or not (piece := "".join(child.data.split())):
+            continue
+        if piece in SIGNS or is_icons(piece):
             continue
         is_label = isinstance(child.parent, Element) and is_ad_label(child.parent)
         if not is_label and not _is_unread(child.parent, needless, unread):

@@ -12,8 +12,19 @@ from adaptc.formats.html.forms import Forms, control_type, find_forms, opens_nat
 from adaptc.formats.html.syntax import class_words, vocabulary
 from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_followable, is_hidden, link_name, short_text, walk
 
-__all__ = ["consent_bars", "is_edit_link", "is_idle", "is_idle_button", "is_idle_tools", "is_own_anchor", "skip_links"]
+__all__ = [
+    "SIGNS",
+    "consent_bars",
+    "is_edit_link",
+    "is_idle",
+    "is_idle_button",
+    "is_idle_tools",
+    "is_own_anchor",
+    "skip_links",
+]
 
+# That say nothing alone: of a closed box, between links that became lines
+SIGNS = frozenset({"|", "\u00b7", "\u2022", "/", "-", "\u2013", "\u2014", "\u00d7", "\u00ab", "\u00bb"})
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TITLES = "h1, h2, h3, h4, h5, h6, dt, summary, [role=heading]"
 _BLOCKS = "h1, h2, h3, h4, h5, h6, p, div, ul, ol, table, section, article"
@@ -28,9 +39,7 @@ _SERVICES = re.compile(
 _LONGEST_SHARE, _STOP = 60, ". "  # characters, and what ends a sentence
 _OPENED, _FIELDS = frozenset({"dropdown", "menu"}), "form, input, select, textarea"
 _TOOL_BOXES = frozenset({"div", "ul", "span", "p", "section", "aside", "li"})
-_NOT_TOOLS = (
-    "h1, h2, h3, h4, h5, h6, table, article, blockquote, pre, form, input, select, textarea, iframe, video, img[alt]"
-)
+_NOT_TOOLS = "table, article, blockquote, pre, form, input, select, textarea, iframe, video, img[alt]"
 
 
 def is_idle(element: Element) -> bool:
@@ -111,16 +120,27 @@ def skip_links(body: Element) -> Iterator[Element]:
 def is_idle_tools(element: Element) -> bool:
     """Whether an element is a row of tools without links that lead anywhere: to share, to enlarge the text.
 
-    It is called so, or all it says is where it would share the page, and how many did. So is a menu that only opens by
-    a script, and leads nowhere.
+    It is called so, itself or by its heading, or all it says is where it would share the page, and how many did. So is
+    a menu that only opens by a script, and leads nowhere.
     """
     if element.tag in _TOOL_BOXES and _OPENED.issubset(class_words(element)):
         return element.select_one(_FIELDS) is None and element.select_one("a, button") is not None and _is_idle(element)
-    if element.tag not in _TOOL_BOXES or (_TOOLS.isdisjoint(class_words(element)) and not _would_share(element)):
+    if element.tag not in _TOOL_BOXES:
         return False
-    if element.select_one(_NOT_TOOLS) is not None or len("".join(element.text.split())) > _LONGEST_TOOLS:
+    first = next((each for each in element.children if isinstance(each, Element)), None)
+    is_called = not _TOOLS.isdisjoint(class_words(element)) or (first is not None and _names_tool(first))
+    if not (is_called or _would_share(element)) or element.select_one(_NOT_TOOLS) is not None:
+        return False
+    if len("".join(element.text.split())) > _LONGEST_TOOLS or not all(map(_names_tool, element.select(_ANY_HEADING))):
         return False
     return _is_idle(element)
+
+
+_ANY_HEADING = ", ".join(_HEADINGS)
+
+
+def _names_tool(heading: Element) -> bool:
+    return heading.tag in _HEADINGS and fold_space(heading.text).casefold() in _TOOL_NAMES
 
 
 def _is_idle(element: Element) -> bool:

@@ -36,6 +36,7 @@ _NAVIGATION = vocabulary("navigation")
 _MENU_TAGS = ("ul", "ol", "table", "div", "td", "p", "section", "aside", "header", "footer", "center")
 _NAVIGATION_ROLES = frozenset({"navigation", "menubar", "menu", "tablist", "toolbar"})
 _MAIN_NAMES = vocabulary("main")
+_HEADS = frozenset({"header", "hdr", "masthead"})
 _HALF = 0.5
 _LINKED = 0.6  # share of a navigation's characters that are in links; menus have labels between
 _FEWEST_ITEMS = 3  # links that make a list navigation
@@ -173,11 +174,18 @@ def is_called_navigation(element: Element) -> bool:
 
 
 def _is_link_list(element: Element) -> bool:
-    """Whether a list in a header, footer or aside holds links."""
-    enclosing = {each.tag for each in element.ancestors if isinstance(each, Element)}
-    if enclosing.isdisjoint(("header", "footer", "aside")) or not enclosing.isdisjoint(("article", "main")):
+    """Whether a list in a header, footer or aside, or in what is called the head of the page, holds links."""
+    around = [each for each in element.ancestors if isinstance(each, Element)]
+    enclosing = {each.tag for each in around}
+    if not enclosing.isdisjoint(("article", "main")):
         return False
-    return len(element.select("a[href]")) >= _FEWEST_ITEMS
+    is_framed = not enclosing.isdisjoint(("header", "footer", "aside")) or any(map(_is_head_of_page, around))
+    return is_framed and len(element.select("a[href]")) >= _FEWEST_ITEMS
+
+
+def _is_head_of_page(element: Element) -> bool:
+    """Whether an element is called a head, and none of an article: a title in it is a link to the home."""
+    return not _HEADS.isdisjoint(class_words(element)) and element.select_one("h1:not(:has(a[href]))") is None
 
 
 def content_links(tree: Document, landmarks: Landmarks) -> list[str]:

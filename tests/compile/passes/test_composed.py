@@ -88,6 +88,14 @@ def test_the_head_keeps_what_matters() -> None:
     assert len(style) <= 1000 and "color-scheme:light dark" in style and "@media print" in style
 
 
+@pytest.mark.parametrize(("story", "words"), [("", "Write to us"), ("<p>" + "A story. " * 20, "A story.")])
+def test_what_is_around_a_short_story_describes_the_page(story: str, words: str) -> None:
+    page = f"{HEAD}<body><main><h1>Contact</h1>{story}</main><aside><p>{'Write to us at any time. ' * 5}</aside>"
+    composed = compose(page, url_path="/a.html")
+    assert isinstance(composed, ComposedPage)
+    assert f'<meta name=description content="{words}' in composed.text
+
+
 def test_it_survives_encoding_as_the_source() -> None:
     source = read_page(ARTICLE.encode("latin-1"))
     page = compose(source.text, url_path="/x.html")
@@ -317,6 +325,35 @@ def test_ids_stay_where_links_may_lead() -> None:
         "<a id=wrap></a><h2 id=sec>a</h2><p id=p>b<a id=s></a>c</p><h3 id=n>d</h3><p id=chart>e</p><p id=own>f</p>"
         "<p><a href=#own>g</a></p>"
     )
+
+
+def test_the_target_of_a_skip_link_has_no_id_for_it() -> None:
+    page = (
+        "<body><a href=#c>Skip to content</a><a href=#s>Skip to search</a><div id=c><p>t</p><h1>H</h1></div><p id=s>x"
+    )
+    assert read(f"{HEAD}{page}") == "<main><p>t</p><h1>H</h1><p id=s>x</p></main>"
+    assert read(f"{HEAD}{page}<p><a href=#c>Top</a>").startswith("<main><p id=c>t")
+
+
+def test_a_list_of_links_in_what_is_called_the_head_is_a_menu() -> None:
+    links = "".join(f"<li><a href=/{number}>Part {number}</a>" for number in range(9))
+    logo = "<h1 class=logo><a href=/><img src=l.png alt=Herald></a></h1>"
+    story = f"<div class=content><h2>Title</h2><p>{'A story that is told. ' * 20}</p></div>"
+    assert "<nav><details>" in read(f"{HEAD}<body><div class=header>{logo}<ul>{links}</ul></div>{story}")
+    head = f"<div class=story-header><h1>Title</h1><ul>{links}</ul></div>"  # of an article
+    assert "<details>" not in read(f"{HEAD}<body>{head}<p>{'A story that is told. ' * 20}")
+
+
+@pytest.mark.parametrize("tools", ["<ul><li>-<li>+</ul>", "<span class=a>Smaller</span> <a href=#>Larger</a>"])
+def test_what_its_heading_calls_a_tool_goes(tools: str) -> None:
+    assert content(f"<div><h4>Text Size</h4>{tools}</div><p>x") == "<p>x</p>"
+    assert "Text size" in content(f"<div><h4>Text size of headings</h4>{tools}</div><p>x")
+    assert "Print" in content(f"<div><h4>Print</h4>{tools}<a href=p.pdf>As a file</a></div><p>x")
+
+
+def test_a_sign_alone_is_no_paragraph() -> None:
+    assert content("<p>x<div>|</div><div>\u00d7</div><p>y<table><tr><td>-<td>1</table>").startswith("<p>x</p><p>y</p>")
+    assert "<li>-" in content("<p>x<ul><li>-<li>+</ul>")
 
 
 def test_long_navigation_is_grouped() -> None:

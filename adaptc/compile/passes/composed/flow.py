@@ -19,7 +19,7 @@ from adaptc.compile.passes.composed.layout import Layout
 from adaptc.compile.passes.composed.pictures import CARD, FIGURE, LEAD, NO_PICTURES, THUMBNAIL, Pictures
 from adaptc.formats.html.cards import NO_CARDS, Cards
 from adaptc.formats.html.forms import Forms
-from adaptc.formats.html.idle import is_edit_link, is_idle_tools
+from adaptc.formats.html.idle import SIGNS, is_edit_link, is_idle_tools
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, text_markup, vocabulary
 from adaptc.formats.html.visible_text import UNSEEN, is_ad_label, is_hidden, is_icons
 
@@ -95,7 +95,7 @@ class Blocks:
         """Finish the run of text; ``id_attribute`` returns the id attribute for each of its paragraphs, or ``""``."""
         if self.has_content:
             for part in map(_trimmed, _paragraphs(self.run)):
-                if part:
+                if part and (self.is_item or part not in SIGNS):
                     identity = id_attribute()
                     is_bare = self.is_item and not self.finished and not identity
                     self.finished.append(part if is_bare else f"<p{identity}>{part}</p>")
@@ -562,13 +562,10 @@ def _in_line(pieces: list[str]) -> str:
     line, before = "", ""
     for piece in pieces:
         text = _TAG.sub("", piece).strip()
-        is_joined = _JOINS.search(before) is not None or text in _SIGNS
+        is_joined = _JOINS.search(before) is not None or text in SIGNS
         line += (" " if is_joined else _BETWEEN) * bool(line) + piece
         before = text
     return line
-
-
-_SIGNS = frozenset({"|", "\u00b7", "\u2022", "/"})
 
 
 def _without_icons(text: Text) -> str:

@@ -215,7 +215,9 @@ class _Reader:
         self.landmarks, self.forms, self.cards = find_landmarks(tree), find_forms(tree), find_cards(tree)
         self.repeated_forms = self.forms.repeats()
         self.called_main = self.landmarks.main
-        self.statements, self.linked = read_statements(tree), writer.linked_ids(text)
+        self.statements = read_statements(tree)
+        self.skipping = {each for body in tree.select("body") for each in skip_links(body)}
+        self.linked = writer.linked_ids(text, self.skipping)
         self.story = find_story(tree, self.landmarks, self.statements, page_title(tree))
         self.landmarks = _sorted_navigation(Landmarks(self.story.main, self.landmarks.navigation))
         found, host = find_site(tree), _own_host(tree)
@@ -234,7 +236,7 @@ class _Reader:
             brand is not None and bool(name) and (_LOGO.sub("", link_name(brand)) == name or not brand.text.strip())
         )
         left_out = [*self.landmarks.navigation, *filter(None, [self.story.site])]
-        left_out += [*self.cards.repeats, *self.repeated_forms]
+        left_out += [*self.cards.repeats, *self.repeated_forms, *self.skipping]
         left_out += [brand] if brand is not None and (is_named or self.story.site is not None) else []
         ids, hidden = IdQueue(self.linked, self.tree, self._is_in_story), self.layout.messages()
         return Flow(self.tree, self.forms, ids, left_out, _WRITERS, self.layout, hidden, self.cards, self.pictures)
@@ -250,9 +252,7 @@ class _Reader:
             return None
         logo = self._logo()
         unseen = self._leave_out_unseen()
-        skipping = list(skip_links(body))
-        self.flow.hrefs.update(each.attr("href") or "" for each in skipping)
-        self.flow.left_out.update(skipping)
+        self.flow.hrefs.update(filter(None, (each.attr("href") for each in self.skipping)))
         feet, heads = self._called(body, is_foot), self._called(body, is_head)
         main = self._main()
         search = self._search(body)
@@ -354,8 +354,8 @@ class _Reader:
 
     def _frame(self, feet: list[Element], unseen: list[Element]) -> Frame:
         """Return the links of the frame; those in what is left out come last."""
-        known = {self.site.home} if self.site.name and self.site.home else set()
-        frame = read_frame(self.landmarks.navigation, known, feet)
+        known = {self.site.home if self.site.name else None, *(each.attr("href") for each in self.skipping)}
+        frame = read_frame(self.landmarks.navigation, filter(None, known), feet)
         written = [link for link in self.menus if link.href not in frame.hrefs]
         if written:
             frame.menu.append(Group("", tuple(map(link_of, written))))
@@ -415,8 +415,8 @@ class _Reader:
             site, main = replace(site, is_heading=True), main.removeprefix(name)
         links = sum(len(group.links) for group in frame.menu)
         page = Page(
-            writer.page_start(self.tree, self.text, language), writer.head_markup(self.tree, self.text, main), "",
-            writer.body_tag(self.tree, self.linked),
+            writer.page_start(self.tree, self.text, language), writer.head_markup(self.tree, self.text, main, around),
+            "", writer.body_tag(self.tree, self.linked),
             site, writer.notice_for("off", "", "", words), {name: text_markup(word) for name, word in words.items()},
             menu=tuple(frame.menu), is_long=links > _OPEN_LINKS or len(frame.menu) > 1, search=search,
             breadcrumb=tuple(frame.breadcrumb), contents=tuple(frame.contents),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Set
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import islice
@@ -251,14 +251,14 @@ def _direction(tree: Document) -> str:
     return " dir=rtl" if 2 * len(_FROM_THE_RIGHT.findall(sample)) > len(sample) else ""
 
 
-def head_markup(tree: Document, source: str, main: str = "") -> str:
-    """Return the content of the head, without its style; ``main`` is the main content, which describes the page."""
+def head_markup(tree: Document, source: str, main: str = "", around: str = "") -> str:
+    """Return the content of the head, without its style; the main content describes the page, or what is around it."""
     heading = "" if page_title(tree) else next(iter(_FIRST_HEADING.findall(main)), "")
     title = page_title(tree) or fold_space(parse_bare(heading).text)  # WCAG 2.2, 2.4.2, asks for one
     return "".join([
         _charset(source),
         *_metadata(tree),
-        _description(tree, main),
+        _description(tree, main, around),
         _VIEWPORT,
         f"<title>{text_markup(title)}</title>",
         NO_ICON,
@@ -276,18 +276,20 @@ _FIRST_HEADING = re.compile(r"\A.{,2000}?<h1(?: [^>]*)?>(.{1,300}?)</h1>", re.DO
 _PARAGRAPH = re.compile(r"<p(?: [^>]*)?>(.*?)</p>", re.DOTALL)
 
 
-def _description(tree: Document, main: str) -> str:
+def _description(tree: Document, main: str, around: str) -> str:
     """Return a description for search engines where the page has none: as other sites get it, or its first words."""
     metas = sorted(tree.select(_DESCRIPTION), key=lambda each: "property" in each.attrs)
     said = next(filter(None, (fold_space(each.attr("content") or "") for each in metas)), "")
-    has_own = any("name" in each.attrs and (each.attr("content") or "").strip() for each in metas)
-    text = fold_space(parse_bare(_BREAK.sub(" <", main)).text) if not said else ""
-    if has_own or not (said or len(text) > _LONG):
+    if any("name" in each.attrs and (each.attr("content") or "").strip() for each in metas):
         return ""
-    paragraphs = (fold_space(parse_bare(match[1]).text) for match in _PARAGRAPH.finditer(main))
-    lead = said or next((each for each in paragraphs if len(each) > _LONGEST_DESCRIPTION / 3), text)
-    short = lead if len(lead) <= _LONGEST_DESCRIPTION else lead[:_LONGEST_DESCRIPTION].rpartition(" ")[0] or lead[:99]
-    return f"<meta name=description {attribute_markup('content', short)}>"
+    for content in (main, main + around) if not said else ():
+        text = fold_space(parse_bare(_BREAK.sub(" <", content)).text)
+        if len(text) > _LONG:
+            paragraphs = (fold_space(parse_bare(match[1]).text) for match in _PARAGRAPH.finditer(content))
+            said = next((each for each in paragraphs if len(each) > _LONGEST_DESCRIPTION / 3), text)
+            break
+    short = said if len(said) <= _LONGEST_DESCRIPTION else said[:_LONGEST_DESCRIPTION].rpartition(" ")[0] or said[:99]
+    return f"<meta name=description {attribute_markup('content', short)}>" if short else ""
 
 
 def body_tag(tree: Document, linked: Container[str | None]) -> str:
@@ -338,9 +340,10 @@ def _spoken(text: str) -> str:
     return best if most >= max(_FEWEST_COMMON, _LEAST_COMMON * counts.total(), 2 * second) else ""
 
 
-def linked_ids(source: str) -> frozenset[str]:
-    """Return the ids to which links of a page lead."""
-    return frozenset(_FRAGMENT.findall(source))
+def linked_ids(source: str, left_out: Set[Element]) -> frozenset[str]:
+    """Return the ids to which links of a page lead that are not ``left_out``."""
+    gone = Counter((each.attr("href") or "").partition("#")[2] for each in left_out)
+    return frozenset(Counter(_FRAGMENT.findall(source)) - gone)
 
 
 def refresh_link(tree: Document) -> str:
