@@ -356,6 +356,12 @@ def test_a_sign_alone_is_no_paragraph() -> None:
     assert "<li>-" in content("<p>x<ul><li>-<li>+</ul>")
 
 
+def test_a_column_of_dashes_is_none() -> None:
+    rows = "".join(f"<tr><td>name{number}<td>\u2014<td>what {number} does" for number in range(3))
+    assert content(f"<table>{rows}</table>").count("<td>") == 6
+    assert content(f"<table>{rows}<tr><td>a<td>b<td>c</table>").count("<td>") == 12
+
+
 def test_long_navigation_is_grouped() -> None:
     inner = "".join(f"<li><a href=s{n}>Sub {n}</a>" for n in range(100))
     tree = "".join(f"<li><a href=c{n}>Chapter {n}</a><ul>{inner if n == 1 else ''}</ul>" for n in range(20))

@@ -21,6 +21,7 @@ from adaptc.compile.passes.composed.flow import (
 from adaptc.compile.passes.composed.phrases import BLOCK_MARKUP
 from adaptc.formats.html.document import is_script_notice
 from adaptc.formats.html.forms import control_markup, form_attributes
+from adaptc.formats.html.idle import SIGNS
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, text_markup, vocabulary
 from adaptc.formats.html.visible_text import UNSEEN, content_length, fold_space, image_text, is_followable, link_label
 
@@ -302,7 +303,7 @@ def _caption(flow: Flow, table: Element) -> str:
 
 
 def _rows(flow: Flow, table: Element) -> Iterator[str]:
-    """Yield the rows, without the columns in which no cell says anything: those of pictures and controls."""
+    """Yield the rows, without the columns in which no cell says anything: those of pictures, controls and dashes."""
     rows: list[tuple[str, list[tuple[str, bool]], list[Element]]] = []
     for cells in table_rows(table):
         row = cells[0].parent if cells else None
@@ -351,7 +352,7 @@ def _cell(flow: Flow, cell: Element) -> tuple[str, bool]:
     attributes = attributes_markup(cell, ("colspan", "rowspan", "scope")) + language_attributes(cell)
     inner = flow.write(cell.children, is_item=True)
     tag = cell.tag if inner else "td"  # a header that says nothing is none
-    return f"<{tag}{identity}{attributes}>{inner}", bool(inner)
+    return f"<{tag}{identity}{attributes}>{inner}", inner not in ("", *SIGNS)
 
 
 def table_rows(table: Element) -> Iterator[list[Element]]:
