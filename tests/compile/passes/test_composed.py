@@ -356,6 +356,16 @@ def test_a_sign_alone_is_no_paragraph() -> None:
     assert "<li>-" in content("<p>x<ul><li>-<li>+</ul>")
 
 
+def test_the_link_of_a_picture_is_called_by_its_caption_and_not_by_the_icon_over_it() -> None:
+    picture = "<a href=/a><i class='fa fa-plus'></i><img src=a.jpg></a>"
+    card = f"<div>{picture}<div class=caption><div>Threads</div>x</div></div>"
+    assert content(card).startswith("<p><a href=/a>Threads</a></p>")
+    assert content(card.replace("caption", "b")).startswith("<p><a href=/a>plus</a></p>")
+    other = card.replace("href=/a", "href=/b").replace("Threads", "Lines")
+    cards = content(f"<div class=row>{card}{other}{card.replace('href=/a', 'href=/c')}</div>")
+    assert cards.count("Lines") == 1
+
+
 def test_a_column_of_dashes_is_none() -> None:
     rows = "".join(f"<tr><td>name{number}<td>\u2014<td>what {number} does" for number in range(3))
     assert content(f"<table>{rows}</table>").count("<td>") == 6

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
 
-from turbohtml import Element
+from turbohtml import Document, Element
 
 from adaptc.compile.passes.composed.flow import (
     BLOCK_TAGS,
@@ -26,11 +26,13 @@ from adaptc.formats.html.forms import (
     works_without_script,
 )
 from adaptc.formats.html.idle import is_idle_button, is_own_anchor
-from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
+from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, text_markup
 from adaptc.formats.html.visible_text import (
     AD_LABELS,
     content_length,
+    content_texts,
     fold_space,
+    icon_name,
     image_text,
     is_followable,
     is_hidden,
@@ -41,7 +43,7 @@ from adaptc.formats.html.visible_text import (
     short_text,
 )
 
-__all__ = ["BLOCK_MARKUP", "WRITERS"]
+__all__ = ["BLOCK_MARKUP", "WRITERS", "TitleOf", "name_links"]
 
 # Element -> the element that is written for it
 _EMPHASIS = {name: name for name in (
@@ -64,6 +66,34 @@ def _add_emphasis(flow: Flow, element: Element, blocks: Blocks) -> None:
     tag = _EMPHASIS[element.tag]
     title = attributes_markup(element, ("title",)) if tag in ("abbr", "dfn") else ""
     flow.add_wrapped(tag, language_attributes(element) + title, element, blocks)
+
+
+# URL, as written in the page -> title of the page there
+TitleOf = Callable[[str], str]
+_LONGEST_CAPTION = 60  # characters
+
+
+def name_links(tree: Document, title_of: TitleOf) -> None:
+    """Name each link around a picture without a name, or with an icon's: by its caption, or the title of its target."""
+    for link in tree.select("a[href]"):
+        href, name = link.attr("href") or "", link_name(link)
+        is_named = any(map(str.isalnum, name))
+        if not is_followable(href) or (is_named and (name != icon_name(link) or link.select_one("img") is None)):
+            continue
+        title = _caption(link) if link.select_one("img") is not None else ""
+        if not (title or is_named or href.startswith("#")) and any(isinstance(each, Element) for each in link.children):
+            title = title_of(href)
+        if title:
+            link.attrs["title"] = title
+
+
+def _caption(picture: Element) -> str:
+    """Return the first words of the caption that follows the link of a picture, if no link is in it."""
+    following = next((each for each in picture.next_siblings if isinstance(each, Element)), None)
+    if following is None or "caption" not in class_words(following):
+        return ""
+    words = next(filter(None, (fold_space(each.data) for each in content_texts(following))), "")
+    return words if len(words) <= _LONGEST_CAPTION and following.select_one("a[href]") is None else ""
 
 
 def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:

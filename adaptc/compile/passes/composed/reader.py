@@ -85,8 +85,6 @@ _NUMBER = re.compile(r"\A[\d.]+\s+")  # of a chapter
 _CONTROL = re.compile(r"<(?:input|select|textarea|button)\b")
 _SEARCH = "input[type=search i], input[name=q i], input[name=s i], input[name*=search i], input[name*=query i]"
 
-# URL, as written in the page -> title of the page there
-TitleOf = Callable[[str], str]
 # A page -> the texts of its style sheets, in order
 SheetsOf = Callable[[Document], Sequence[str]]
 # A page -> the links of menus that its scripts would write
@@ -120,7 +118,7 @@ def compose(
     *,
     url_path: str,
     tree: Document | None = None,
-    title_of: TitleOf = lambda _: "",
+    title_of: phrases.TitleOf = lambda _: "",
     sheets_of: SheetsOf = lambda _: (),
     menus_of: MenusOf = lambda _: (),
     settings: Settings = Settings(),  # noqa: B008 (frozen)
@@ -149,7 +147,7 @@ def compose(
     def title(url: str) -> str:
         return asked.setdefault(url, title_of(url))
 
-    _name_links(tree, title)
+    phrases.name_links(tree, title)
     key = (text, url_path, settings, tuple(sheets_of(tree)), tuple(menus_of(tree)))
     if pictures is not NO_PICTURES:
         return _compose(tree, key, title, pictures)
@@ -165,7 +163,7 @@ _Key = tuple[str, str, Settings, tuple[str, ...], tuple[NavigationLink, ...]]
 _composed = BoundedCache[_Key, tuple[dict[str, str], "ComposedPage | str"]](16 << 20)
 
 
-def _compose(tree: Document, key: _Key, title_of: TitleOf, pictures: Pictures) -> ComposedPage | str:
+def _compose(tree: Document, key: _Key, title_of: phrases.TitleOf, pictures: Pictures) -> ComposedPage | str:
     text, url_path, settings, sheets, menus = key
     layout = Layout(tree, sheets, text)
     page = _Reader(tree, text, layout, title_of, pictures, menus).page()
@@ -178,16 +176,6 @@ def _compose(tree: Document, key: _Key, title_of: TitleOf, pictures: Pictures) -
     written = writer.reference_new_characters(written, text).replace(_STYLE, style)
     left_out = Counter(element.tag for element in tree.iter_elements(_LEFT_OUT))
     return ComposedPage(written, tuple(sorted(left_out.items())))
-
-
-def _name_links(tree: Document, title_of: TitleOf) -> None:
-    """Give each link around a picture without a name the title of its target."""
-    for link in tree.select("a[href]"):
-        href = link.attr("href") or ""
-        if is_followable(href) and not href.startswith("#") and not any(map(str.isalnum, link_name(link))):
-            title = title_of(href) if any(isinstance(child, Element) for child in link.children) else ""
-            if title:
-                link.attrs["title"] = title
 
 
 def _depth(tree: Document) -> int:
@@ -206,7 +194,7 @@ class _Reader:
         tree: Document,
         text: str,
         layout: Layout,
-        title_of: TitleOf,
+        title_of: phrases.TitleOf,
         pictures: Pictures,
         menus: Sequence[NavigationLink],
     ) -> None:
@@ -457,7 +445,7 @@ def _show_defaults(tree: Document) -> None:
             del each[-1].attrs["hidden"]
 
 
-def _named(site: SiteIdentity, statements: Statements, title_of: TitleOf, parts: Sequence[str]) -> SiteIdentity:
+def _named(site: SiteIdentity, statements: Statements, title_of: phrases.TitleOf, parts: Sequence[str]) -> SiteIdentity:
     """Return the site with its name: what its logo says, what the page says of it, or the title of its home.
 
     ``parts`` are those of the page's title. A logo that a style draws is called what it does ("Visit the main page"),
