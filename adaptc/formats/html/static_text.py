@@ -167,7 +167,8 @@ _SCRIPTS = re.compile(r"<script\b.*?</script", re.IGNORECASE | re.DOTALL)
 _MARKUP = re.compile(r"<[^>]*>")
 _BEFORE, _AFTER = r"(?:\s*(?:[-\u2013\u2014]|&[nm]dash;))?\s*", r"(?:\s*,)?"
 _BEFORE_YEAR, _AFTER_YEAR, _YEARS = (re.compile(each) for each in (_BEFORE + r"\Z", _AFTER, _BEFORE + YEAR + _AFTER))
-_LONGEST_SIGN, _SHORTEST_PROSE = 20, 60
+_YEAR_OF = "getFullYear()"
+_LONGEST_SIGN, _SHORTEST_PROSE, _LONGEST_OF_YEAR = 20, 60, 200
 # An attribute, or the class, by which sheets know a theme; others say that scripts run, which is not so
 _THEME = re.compile(r"theme|scheme|mode|skin", re.IGNORECASE)
 _COLOURS = re.compile(r"light|dark|day|night", re.IGNORECASE)
@@ -184,7 +185,7 @@ def insert_literals(text: str, source_of: SourceOf) -> str:
         return text
     tree = parse(text)
     sources = [(script, source_of(script)) for script in tree.iter_elements("script") if _runs_in_order(script)]
-    if not any(word in source for _, source in sources for word in (*_WRITES, *_DRESSES)):
+    if not any(word in source for _, source in sources for word in (*_WRITES, *_DRESSES, _YEAR_OF)):
         return text
     shown = _words(_SCRIPTS.sub(" ", text))
     longest = {True: _LONGEST_WRITING, False: _LONGEST}
@@ -212,7 +213,7 @@ def _writings(text: str, script: Element, shown: str, written: str) -> Iterator[
     if literal and not _holds(shown, literal):
         yield Splice(end, end, insert=literal)
         yield from _instead(script)
-    elif written.strip() == YEAR:
+    elif written.strip() == YEAR or (len(script.text) <= _LONGEST_OF_YEAR and _YEAR_OF in script.text):
         yield _without_signs(text, start, end)
 
 

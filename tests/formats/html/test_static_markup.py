@@ -95,6 +95,8 @@ def test_no_punctuation_is_left_around_a_year_that_a_script_writes() -> None:
     year = "<script>document.write(new Date().getFullYear())</script>"
     text = made(f"<p>&copy; {year}, made by us<p>(c) 2015-{year} We<p>Since {year} here")
     assert "&copy; made by us" in text and "(c) 2015 We" in text and "Since here" in text
+    added = year.replace("document.write", "document.currentScript.before")
+    assert "&copy; made by us" in made(f"<p>&copy; {added}, made by us")
     assert ", 5" in made("<p>made on <script>document.write(day())</script>, 5")
     assert year in made(f"<p>t<textarea>{year}, </textarea>")
 
