@@ -27,13 +27,13 @@ from adaptc.core import media
 LADDER = ("full", "lossless", "moderate", "unhydrated", "extreme", "text")
 TEXT = "".join(hashlib.sha256(bytes([number])).hexdigest() for number in range(60))
 # webpack's runtime asks for a chunk by its name, whether the page has its text or not
-RUNTIME = """(()=>{const names={17:"0b1",18:"0b2"};onload=()=>{for(const id in names){const s=document.createElement
+RUNTIME = """(()=>{const names={17:"0b1c4e7f",18:"5d20a9e1"};onload=()=>{for(const id in names){const s=document.createElement
 ("script");s.src="/js/"+id+"."+names[id]+".js";document.head.append(s)}}})()"""
 CHUNKS = f"""<!doctype html><html lang=en><meta charset=utf-8><title>Chunks</title><link rel=stylesheet href=/a.css>
 <main><h1>Chunks</h1><p>Words of a page that loads two chunks.<img src=/p.jpg alt="A hill"></p></main>
-<script src=/js/17.0b1.js></script><script src=/js/runtime.js defer></script>
+<script src=/js/17.0b1c4e7f.js></script><script src=/js/runtime.js defer></script>
 <script>const seed = '{TEXT[:900]}'</script>"""
-SHEET = f"/*{TEXT}*/h1{{color:#333}}main{{max-width:40em;background:url(p.jpg)}}.never{{background:url(q.jpg)}}"
+SHEET = "h1{color:#333}main{max-width:40em;background:url(p.jpg)}.never{background:url(q.jpg)}"
 
 # The element of the sample, as Astro's that loads what its attribute names
 LOADING = "connectedCallback(){for(const n of['component-url','renderer-url'])import(this.getAttribute(n))}"
@@ -60,8 +60,8 @@ def chunks(build: BuiltSite) -> BuiltSite:
     pictures = {f"{name}.jpg": encoded(drawing(step).resize((300, 225)), "JPEG") for name, step in (("p", 3), ("q", 9))}
     scripts = {
         "js/runtime.js": RUNTIME,
-        "js/17.0b1.js": f"var a='{TEXT[500:1200]}'",
-        "js/18.0b2.js": f"var b='{TEXT[:500]}'",
+        "js/17.0b1c4e7f.js": f"var a='{TEXT[500:2500]}'",
+        "js/18.5d20a9e1.js": f"var b='{TEXT[:500]}'",
     }
     return build.write({"index.html": CHUNKS, "a.css": SHEET, **scripts, **pictures})
 
