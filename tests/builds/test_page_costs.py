@@ -27,8 +27,8 @@ from adaptc.core import media
 LADDER = ("full", "lossless", "moderate", "unhydrated", "extreme", "text")
 TEXT = "".join(hashlib.sha256(bytes([number])).hexdigest() for number in range(60))
 # webpack's runtime asks for a chunk by its name, whether the page has its text or not
-RUNTIME = """(()=>{const names={17:"0b1c4e7f",18:"5d20a9e1"};onload=()=>{for(const id in names){const s=document.createElement
-("script");s.src="/js/"+id+"."+names[id]+".js";document.head.append(s)}}})()"""
+RUNTIME = """(()=>{const names={17:"0b1c4e7f",18:"5d20a9e1"};onload=()=>{for(const id in names){
+const s=document.createElement("script");s.src="/js/"+id+"."+names[id]+".js";document.head.append(s)}}})()"""
 CHUNKS = f"""<!doctype html><html lang=en><meta charset=utf-8><title>Chunks</title><link rel=stylesheet href=/a.css>
 <main><h1>Chunks</h1><p>Words of a page that loads two chunks.<img src=/p.jpg alt="A hill"></p></main>
 <script src=/js/17.0b1c4e7f.js></script><script src=/js/runtime.js defer></script>

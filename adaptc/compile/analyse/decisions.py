@@ -94,7 +94,8 @@ class Decisions:
     are loaded by a single other sheet only, which by a page and another sheet (``twofold``), and which keep their
     imports, since those of all would be too much; and the ``unused`` JPEGs, to which no page, style sheet or SVG file
     refers.
-    ``characters`` are those beyond ASCII that the files of the site write, those of icons only where pages have them.
+    ``characters`` are those beyond ASCII that the files of the site write, those of icons only where pages have them;
+    ``page_characters`` those that pages write.
     ``evidence`` is what a browser saw of pages, or of others like them.
     ``demotions`` are the passes that a proof in a browser drops.
     ``withheld`` are the files and directories that exist and are not built: nobody may tell what is in them.
@@ -111,6 +112,7 @@ class Decisions:
     evidence: Mapping[str, EvidenceKey] = field(default_factory=dict)
     demotions: Demotions = field(default_factory=dict)
     characters: str = ""
+    page_characters: str = ""
     withheld: frozenset[str] = frozenset()
     listings: Mapping[str, Listing] = field(default_factory=dict)
     hosts: HostRules = NO_HOST_RULES
@@ -221,7 +223,8 @@ def decide(
     unused, characters = _unused(sums, sources), _characters(sums)
     twofold = frozenset(path for path in loaded & imported if sources[path].media_type == media.CSS)
     shown = (usages, _sole(sums), twofold, excess, unused)
-    return Decisions(placements, pinned, *shown, characters=characters, listings=listings)
+    of_pages = "".join(sorted(_counted(sums.page_characters)))
+    return Decisions(placements, pinned, *shown, characters=characters, page_characters=of_pages, listings=listings)
 
 
 _INTEGRITY = "an integrity attribute fixes its bytes"
@@ -328,8 +331,8 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     seen = {EVIDENCE + path: _evidence_row(key) for path, key in decisions.evidence.items()}
     dropped = demotion_rows(decisions.demotions, _KEY_DIGITS)
     withheld = {WITHHELD + path: (1, "it exists, and is not built") for path in decisions.withheld}
-    characters = decisions.characters
-    written = {CHARACTERS: (_number(characters), "")} if characters else {}
+    characters = (decisions.characters, decisions.page_characters)
+    written = {CHARACTERS: (_number(repr(characters)), "")} if any(characters) else {}
     fixed = pins | listings | host_rows(decisions.hosts)
     return placements | usages | fixed | soles | twofold | excess | unused | seen | dropped | written | withheld
 

@@ -1,8 +1,9 @@
-"""The images that style sheets make a browser load with a page: backgrounds, bullets, masks.
+"""The files that style sheets make a browser load with a page: backgrounds, bullets, masks, fonts.
 
 A rule counts where the page has all names of one of its selectors, whatever their order in the page: matching selectors
 would take longer than all other facts, and a page would depend on the content of sheets that stay files. Of rules with
-the same selector the last counts. What ``ImageRule.is_loaded`` rules out does not count, and fonts do not.
+the same selector the last counts. What ``ImageRule.is_loaded`` rules out does not count. A font counts where the page
+has a character of its range; of one weight alone, as which text is bold takes matching.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.image_rules import ImageRule, is_for_wide, sheet_images, style_images
 from adaptc.compile.analyse.styling import NO_STYLING, Background, Styling
+from adaptc.formats.characters import written_characters
+from adaptc.formats.css.fonts import loaded_faces
 from adaptc.formats.css.references import may_have_references
 from adaptc.formats.css.selectors import required_names, static_selectors
 from adaptc.formats.html.document import in_template
@@ -43,7 +46,7 @@ def page_styling(text: str, tree: Document) -> Styling:
             names.update(f".{name}" for name in split_tokens(value))
         elif _LAYOUT_ID.fullmatch(value):
             names.add(f"#{value}")
-    return Styling(frozenset(names), tuple(_idle_sheets(tree)))
+    return Styling(frozenset(names), tuple(_idle_sheets(tree)), written_characters(text))
 
 
 def _idle_sheets(tree: Document) -> Iterator[str]:
@@ -78,7 +81,7 @@ def own_backgrounds(text: str, tree: Document) -> list[str]:
 # The same sheet moves into many pages
 @lru_cache(maxsize=64)
 def sheet_backgrounds(text: str) -> tuple[Background, ...]:
-    """Return the images that a sheet loads with pages, by their URLs."""
+    """Return the images and fonts that a sheet loads with pages, by their URLs."""
     last: dict[tuple[str, str], list[ImageRule]] = {}
     for rule in sheet_images(text).rules if may_have_references(text) else ():
         if rule.is_loaded:
@@ -87,7 +90,11 @@ def sheet_backgrounds(text: str) -> tuple[Background, ...]:
     selectors: dict[str, dict[tuple[str, ...], None]] = {}
     for rule in (rule for rules in last.values() for rule in rules):
         selectors.setdefault(rule.url, {}).update(dict.fromkeys(_required(rule.selector)))
-    return tuple(Background(url, tuple(each)) for url, each in selectors.items())
+    fonts = (
+        Background(url, tuple(dict.fromkeys(each for rule in rules for each in _required(rule))) or ((),), ranges)
+        for url, ranges, rules in loaded_faces(text)
+    )
+    return (*(Background(url, tuple(each)) for url, each in selectors.items()), *fonts)
 
 
 def _required(selector: str) -> Iterator[tuple[str, ...]]:

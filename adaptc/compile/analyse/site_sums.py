@@ -67,8 +67,9 @@ class SiteSums:
     ``uses`` are the pages that embed a file which may be placed in them, ``pinned`` those that fix its bytes,
     ``loaded`` those that load it by themselves. ``transfer`` and ``imports`` are those of each sheet and script.
     ``photographs`` are the files that refer to a JPEG in any way. ``characters`` are the files that write a character,
-    ``classes`` the pages that have a class, ``icons`` the rules of sheets. ``written`` counts what may be a
-    digest, with the path of the file that writes it, empty for pages; ``lengths`` are the lengths that a file writes.
+    ``page_characters`` the pages that do, ``classes`` those that have a class, ``icons`` the rules of sheets.
+    ``written`` counts what may be a digest, with the path of the file that writes it, empty for pages; ``lengths`` are
+    the lengths that a file writes.
     """
 
     pages: int = 0
@@ -80,6 +81,7 @@ class SiteSums:
     images: ImageUses = field(default_factory=ImageUses)
     photographs: Counter[str] = field(default_factory=Counter)
     characters: Counter[str] = field(default_factory=Counter)
+    page_characters: Counter[str] = field(default_factory=Counter)
     classes: Counter[str] = field(default_factory=Counter)
     icons: dict[str, tuple[IconRule, ...]] = field(default_factory=dict)
     written: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -118,6 +120,7 @@ class SiteSums:
             (self.pinned, set(facts.pinned)),
             (self.uses, {target for role, target in facts.embeds if role in _PLACED}),
             (self.loaded, {target for _, target in facts.embeds}),
+            (self.page_characters, set(facts.styling.characters)),
         ):
             for file in files:
                 counter[file] += times
@@ -143,6 +146,7 @@ class SiteSums:
         """Return the sums as JSON values."""
         counters = {"uses": self.uses, "pinned": self.pinned, "loaded": self.loaded, "first": self.images.first}
         counters |= {"photographs": self.photographs, "characters": self.characters, "classes": self.classes}
+        counters["page_characters"] = self.page_characters
         shown = sorted([*key, count] for key, count in self.images.pages.items() if count)
         texts = {path: [self.transfer[path], self.imports[path], self.images.of_sheets[path]] for path in self.transfer}
         written = [[*key, count] for key, count in self.written.items() if count]
@@ -161,12 +165,13 @@ class SiteSums:
         transfer = {path: size for path, (size, _, _) in texts.items()}
         imports = {path: tuple(targets) for path, (_, targets, _) in texts.items()}
         images = ImageUses(first, of_sheets, shown)
-        photographs, characters, classes = (Counter(values[name]) for name in ("photographs", "characters", "classes"))
+        names = ("photographs", "characters", "page_characters", "classes")
+        photographs, characters, of_pages, classes = (Counter(values[name]) for name in names)
         icons: dict[str, Any] = {path: unpack_facts(rules, ()) for path, rules in values["icons"].items()}
         counts = (uses, pinned, loaded)
         written = Counter({(digits, place): count for digits, place, count in values["written"]})
         lengths = {path: tuple((name, size) for name, size in pairs) for path, pairs in values["lengths"].items()}
-        writing, checks = (photographs, characters, classes), (written, lengths)
+        writing, checks = (photographs, characters, of_pages, classes), (written, lengths)
         return cls(values["pages"], *counts, transfer, imports, images, *writing, icons, *checks)
 
 

@@ -21,8 +21,8 @@ from adaptc.formats.css.scanner import unescape
 __all__ = [
     "ALL_CODES", "CodeRanges", "OfferedFont", "chosen_source", "drop_fetched_fonts", "drop_font_imports", "drop_fonts",
     "drop_missing_fonts", "face_sources", "font_face_items", "font_family", "has_private_use", "icon_families",
-    "idle_sources", "is_font_service", "is_icon_service", "offer_fonts", "replace_font_sources", "set_font_display",
-    "unicode_ranges",
+    "idle_sources", "is_font_service", "is_icon_service", "loaded_faces", "offer_fonts", "replace_font_sources",
+    "set_font_display", "unicode_ranges",
 ]  # fmt: skip
 
 # Services whose sheets contain only @font-face rules
@@ -327,6 +327,11 @@ def offer_fonts(text: str, copy: FontCopies) -> str:
     return "".join([*pieces, text[position:]])
 
 
+def _range_of(text: str, face: _Face) -> CodeRanges:
+    own = _own_range(text, face)
+    return ALL_CODES if own is None else _ranges(text[own.body : own.close])
+
+
 _RANGES = re.compile(rf"\s*{_RANGE.pattern}(?:\s*,\s*{_RANGE.pattern})*\s*", re.IGNORECASE)
 
 
@@ -401,10 +406,29 @@ def face_sources(text: str) -> Iterator[list[str]]:
         yield [reference.url for reference in css_references(f"src:{face.value}", declarations=True)]
 
 
-def idle_sources(text: str) -> frozenset[int]:
+def loaded_faces(text: str) -> Iterator[tuple[str, CodeRanges, list[str]]]:
+    """Yield the fonts that browsers load where text of these code points has a family: URL, code points, selectors.
+
+    Of the weights and styles of a family for the same code points the first counts. The selectors are those of rules
+    that name the family, in a property or variable; there are none where only other sheets can.
+    """
+    known = set[tuple[str, CodeRanges]]()
+    faces = list(_faces_with_sources(text))
+    rules = _style_rules(sheet_items(text)) if faces else ()
+    values = [(text[rule.start : rule.prelude], text[rule.body : rule.close].lower()) for rule in rules]
+    for face in faces:
+        family, url = font_family(text[face.start : face.item.close]), chosen_source(face.value)
+        ranges = _range_of(text, face)
+        if family and url is not None and (family, ranges) not in known:
+            known.add((family, ranges))
+            yield url, ranges, list(dict.fromkeys(selector for selector, value in values if family in value))
+
+
+def idle_sources(text: str, is_shown: Callable[[CodeRanges], bool]) -> frozenset[int]:
     """Return where the sheet has the URLs of fonts that browsers do not load, most of the time.
 
-    They choose one of a rule's files. Of two rules with a file in common the second is for other characters.
+    They choose one of a rule's files, and none where the code points of the rule are not shown. Of two rules with a
+    file in common the second is for other characters.
     """
     idle, known = set[int](), set[str]()
     for face in _faces_with_sources(text):
@@ -416,7 +440,7 @@ def idle_sources(text: str) -> frozenset[int]:
             place, value = face.start + source.body, text[face.start + source.body : face.start + source.close]
             references = css_references(f"src:{value}", declarations=True)
             found |= {place + each.start - len("src:"): each.url for each in references}
-        if known.isdisjoint(found.values()):
+        if known.isdisjoint(found.values()) and is_shown(_range_of(text, face)):
             known.update(found.values())
             found.pop(face.place_of(chosen))
         idle.update(found)

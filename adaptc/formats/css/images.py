@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adaptc.core.model import Role
 from adaptc.core.values import dataclass, field
-from adaptc.formats.css.fonts import idle_sources
+from adaptc.formats.css.fonts import CodeRanges, idle_sources
 from adaptc.formats.css.references import CssReference, css_references
 from adaptc.formats.css.rules import Item, sheet_items
 from adaptc.formats.css.scanner import DENSE, Kind, Token, next_token, skip_gap, tokens
@@ -142,11 +142,12 @@ def _parse_declarations(text: str) -> Declarations:
 # ---- The URLs of a style sheet that a browser may load
 
 
-def loaded_urls(text: str) -> list[str]:
+def loaded_urls(text: str, is_shown: Callable[[CodeRanges], bool]) -> list[str]:
     """Return the URLs that a sheet may load, imported sheets left out, each once.
 
     Of several declarations of a property in one block the last wins: what the others name is not loaded. Nor are those
-    files of a font that a browser does not choose, or in a second rule with the same file: for other characters.
+    files of a font that a browser does not choose, or in a second rule with the same file: for other characters. Nor
+    those whose code points are not shown.
     """
     references = [each for each in css_references(text) if each.role is not Role.IMPORT]
     spans = sorted(_overridden(sheet_items(text))) if references else []
@@ -156,7 +157,7 @@ def loaded_urls(text: str) -> list[str]:
         index = bisect_right(starts, position) - 1
         return index >= 0 and position < spans[index][1]
 
-    idle = idle_sources(text)
+    idle = idle_sources(text, is_shown)
     return list(dict.fromkeys(each.url for each in references if not (is_overridden(each.start) or each.start in idle)))
 
 

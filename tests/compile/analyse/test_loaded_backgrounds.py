@@ -76,6 +76,27 @@ def test_a_page_loads_the_images_of_its_own_styles(markup: str, urls: list[str])
     assert own_backgrounds(markup, parse(markup)) == urls
 
 
+FACE = "@font-face{font-family:F;src:url(1.eot),url(1.woff2)%s}"
+CYRILLIC = ";unicode-range:U+400-45F,U+2116"
+
+
+@pytest.mark.parametrize(
+    ("sheet", "text", "urls"),
+    [
+        (FACE % "", "Words", ["1.woff2"]),
+        (FACE % "" + ".a{font:1em/2 'F'}.b{color:red}", "Words", ["1.woff2"]),
+        (FACE % "" + ".a{--font:F,serif}", "Words", ["1.woff2"]),
+        (FACE % "" + ".b{font-family:F}", "Words", []),
+        (FACE % CYRILLIC, "Words", []),
+        (FACE % CYRILLIC, "Words &#1078;", ["1.woff2"]),
+        (FACE % "" + "@font-face{font-family:F;font-weight:700;src:url(2.woff2)}", "Words", ["1.woff2"]),
+        ("@font-face{src:url(3.woff2)}", "Words", []),
+    ],
+)
+def test_a_page_loads_the_fonts_of_its_characters(sheet: str, text: str, urls: list[str]) -> None:
+    assert loaded(sheet, f"<div class=a>{text}</div>") == urls
+
+
 # ---- built sites
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.samples.drawn import drawing, encoded
+from tests.samples.icon_font import icon_font
 from tests.sites.built import BuiltSite
 
 from adaptc.compile.engine.unit.weights import PageWeight, client_sizes, total
@@ -69,6 +70,24 @@ def test_a_sheet_loads_no_larger_images_than_at_the_level_above(site: BuiltSite)
         level: {file.name for file in site.output.glob(f"{level}/id/_adaptc/*")} for level in ("moderate", "lower")
     }
     assert any(name.encode() in sheet for name in copies["lower"]) and copies["lower"] <= copies["moderate"]
+
+
+@pytest.mark.parametrize(("words", "is_offered"), [("Words", False), ("Words \u0416", True)])
+def test_a_font_that_no_page_shows_makes_a_sheet_no_larger(site: BuiltSite, words: str, is_offered: bool) -> None:
+    face = "@font-face{font-family:I;src:url(i.ttf);unicode-range:U+400-4FF}"
+    later = "<script src=later.js></script>"
+    site.write(
+        {
+            "a.css": face + "h1{font-family:I}",
+            "i.ttf": icon_font(None, first=0x400),
+            "later.js": "onclick = () => '\u0416'",
+        }
+    )
+    site.write({"index.html": page(f"<p>{words}{later}"), "plain.html": page("<p>Plain")})
+    by_level = costs(site.build(build__levels=["full", "moderate"]), "index.html")
+    assert (b"woff2" in site.read("a.css", "moderate")) is is_offered
+    assert by_level["full"][0] == (4 if is_offered else 3)
+    assert all(low <= high for low, high in zip(by_level["moderate"], by_level["full"], strict=True))
 
 
 def test_alternates_are_never_larger_than_at_the_level_above(site: BuiltSite) -> None:

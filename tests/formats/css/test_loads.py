@@ -21,4 +21,4 @@ from adaptc.formats.css.images import loaded_urls
     ],
 )
 def test_of_the_declarations_of_a_property_the_last_is_loaded(sheet: str, urls: list[str]) -> None:
-    assert loaded_urls(sheet) == urls
+    assert loaded_urls(sheet, bool) == urls

@@ -167,7 +167,9 @@ def _unpack_outputs(
 ) -> tuple[str, bool, tuple[Output, ...], tuple[str, ...] | None, tuple[Extra, ...], tuple[Background, ...]]:
     media_type, changed, files, embeds, extras, packed = json.loads(outputs)
     unpacked = tuple(Extra(name, kind, _outputs(outputs_of_extra)) for name, kind, outputs_of_extra in extras)
-    backgrounds = tuple(Background(path, tuple(map(tuple, selectors))) for path, selectors in packed)
+    backgrounds = tuple(
+        Background(path, tuple(map(tuple, selectors)), tuple(map(tuple, ranges))) for path, selectors, ranges in packed
+    )
     return media_type, changed, _outputs(files), None if embeds is None else tuple(embeds), unpacked, backgrounds
 
 

@@ -238,6 +238,11 @@ class RecordingView:
         self.dependencies[CHARACTERS] = None
         return shown_characters(self.decisions.characters)
 
+    def page_characters(self) -> str:
+        """Return the characters beyond ASCII that pages of the site write."""
+        self.dependencies[CHARACTERS] = None
+        return self.decisions.page_characters
+
     def may_use_features(self) -> bool:
         self.dependencies[CHARACTERS] = None
         return FEATURES in self.decisions.characters

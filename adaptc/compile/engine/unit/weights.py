@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.loaded_backgrounds import page_styling, sheet_backgrounds
-from adaptc.compile.analyse.styling import NO_STYLING, Background, Styling, resolved
+from adaptc.compile.analyse.styling import NO_STYLING, Background, Styling, draws_any, resolved
 from adaptc.compile.engine.state.results import Output, UnitResult
 from adaptc.compile.page.sheets import sheet_text
 from adaptc.compile.verify import embedded_files_of, files_of
@@ -242,8 +242,9 @@ def _styling(content: bytes) -> tuple[Styling, str | None]:
 
 
 def loaded_files(path: str, content: bytes, view: RecordingView) -> tuple[str, ...]:
-    """Return the images and fonts that a style sheet loads."""
-    return _files(path, loaded_urls(sheet_text(content)), view)
+    """Return the images and fonts that a style sheet loads with pages of the site."""
+    characters = view.page_characters()
+    return _files(path, loaded_urls(sheet_text(content), lambda ranges: draws_any(ranges, characters)), view)
 
 
 def _files(path: str, urls: Iterable[str], view: RecordingView) -> tuple[str, ...]:
