@@ -88,6 +88,20 @@ def test_what_actions_do_is_seen(originals: Originals) -> None:
     assert any(view.departure == f"{URL}?q=ab+12" or view.departure == f"{URL}?q=" for view in views)
 
 
+# It answers after 0.15 s of work, which takes none of the time of the page, and then sets a timer
+ANSWERING = """<!doctype html><title>t</title><button>Answer</button><p id=said>nothing</p><script>
+const work = 'onmessage = () => { const end = performance.now() + 150; while (performance.now() < end); postMessage(0)}'
+const worker = new Worker(URL.createObjectURL(new Blob([work])))
+worker.onmessage = () => setTimeout(() => { said.textContent = 'answered' }, 300)
+document.querySelector('button').onclick = () => worker.postMessage(0)
+</script>"""
+
+
+def test_a_page_has_time_to_answer_an_action_by_work_that_takes_none_of_its_own(chromium: str) -> None:
+    (played,) = performances(chromium, Play(ANSWERING, acts=(Act("click", "button||Answer|"),)))
+    assert [view and view.text for view in played.views] == ["Answer nothing", "Answer answered"]
+
+
 FAULTS = {
     "a rule is missing": (".open .menu{display:block}", "", "text"),
     "a rule of a state is missing": ("button:hover{padding:9px}", "", "“"),
