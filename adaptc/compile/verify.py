@@ -138,7 +138,7 @@ class Verifier:
         # fewer characters may be more bytes: without its quotes an inline SVG compresses 1 to 2 % worse
         if self.may_grow or (extra := self._extra_bytes(draft, encoded)) <= 0:
             return None
-        return Problem("pass-larger", f"{extra} bytes more, compressed")
+        return Problem("pass-larger", f"{extra} bytes more, in some content coding or without one")
 
     def _contract_problem(self, draft: Draft) -> Problem | None:
         tree = draft.tree()

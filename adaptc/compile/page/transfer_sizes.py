@@ -22,15 +22,15 @@ def transfer_size(path: str, view: View) -> int:
 
 
 def client_sizes(path: str, view: View) -> tuple[int, ...]:
-    """Return the bytes that an asset at this level takes in each content coding (``compressed_sizes``)."""
+    """Return the bytes that an asset at this level takes as it is and in each content coding (``compressed_sizes``)."""
     content = view.artifact(path)
     is_text = media.is_compressible(view.media_type(path))
-    return _compressed_file_sizes(content) if is_text else (len(content),) * len(CODINGS)
+    return _compressed_file_sizes(content) if is_text else (len(content),) * (1 + len(CODINGS))
 
 
 def compressed_sizes(content: bytes) -> tuple[int, ...]:
-    """Return the sizes of text in each content coding, by fast settings: close enough to compare."""
-    return tuple(len(encode(content, coding, "fast")) for coding in CODINGS)
+    """Return the sizes of text as it is and in each content coding, by fast settings: close enough to compare."""
+    return (len(content), *(len(encode(content, coding, "fast")) for coding in CODINGS))
 
 
 def compressed_size(content: bytes) -> int:

@@ -77,4 +77,4 @@ def test_a_connection_is_opened_for_what_is_loaded() -> None:
 
 def test_hints_count_as_what_a_page_loads() -> None:
     done = result_of("<link rel=modulepreload href=m.js><link rel=stylesheet href=a.css>", "crowd")
-    assert done.embeds == ("m.js",)
+    assert done.embeds == ("m.js", "f.woff2")
