@@ -397,16 +397,29 @@ def test_the_bar_of_a_narrow_window_names_the_outline() -> None:
     assert without.select_one(".VPLocalNav.empty button[data-v-4]") is not None
 
 
-@pytest.mark.parametrize(("depths", "count"), [(("2",), 2), (("2", "0"), 0), ((), 0)])
-def test_the_side_bar_of_vuepress_has_the_headings_of_its_page(depths: tuple[str, ...], count: int) -> None:
-    bar = "<ul class=vp-sidebar-items><li><a class='vp-sidebar-item active' href=/b.html>Steps</a></li></ul>"
+WRITTEN_BAR = "<li><a class='vp-sidebar-item active' href=/b.html>Steps</a></li>"
+OWN_BAR = "<li><p tabindex=0 class='vp-sidebar-item vp-sidebar-heading'>Steps <!----></p><!----></li>"
+
+
+@pytest.mark.parametrize(
+    ("items", "depths", "count"),
+    [
+        (WRITTEN_BAR, ("2",), 2),
+        (WRITTEN_BAR, ("2", "0"), 0),
+        (WRITTEN_BAR, (), 0),
+        (OWN_BAR, ("2",), 2),
+        (OWN_BAR + OWN_BAR, ("2",), 0),
+    ],
+)
+def test_the_side_bar_of_vuepress_has_the_headings_of_its_page(items: str, depths: tuple[str, ...], count: int) -> None:
+    bar = f"<ul class=vp-sidebar-items>{items}</ul>"
     headings = "<h2 id=one><a class=header-anchor href='#one'><span>One</span></a></h2><h3 id=two>Two</h3>"
     body = f"<div id=app>{bar}<div class=vp-page vp-content>{ARTICLE}{headings}</div></div>"
     head = '<meta name=generator content="VuePress 2"><script type=module src=/assets/app-BmTp4_j0.js></script>'
     script = "".join(f'x={{"sidebarDepth":{depth}}};' for depth in depths) + FILES["assets/js/main.75c38abc.js"]
     made = parse(adapted(page(body, head), **{"assets/app-BmTp4_j0.js": script}))
     assert len(made.select("script[type=adaptc-later]")) == 1
-    links = made.select(".active + ul.vp-sidebar-children[data-later] a.vp-sidebar-item")
+    links = made.select(".vp-sidebar-item + ul.vp-sidebar-children[data-later] a.vp-sidebar-item")
     assert [(each.attr("href"), each.text) for each in links] == [("#one", "One"), ("#two", "Two")][:count]
 
 

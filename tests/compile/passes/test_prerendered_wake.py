@@ -260,27 +260,33 @@ def test_letters_are_kept_that_are_typed_while_a_field_is_hydrated(chromium: str
 
 # Nobody listens to one of its buttons
 UNSERVED = f"""{TELL} tell('awake')
-document.querySelector('#live').addEventListener('click', () => tell('live'))
+document.querySelector('#live').addEventListener('click', () => {{
+  scrollTo(0, 300)
+  tell('live at ' + scrollY)
+}})
 {FILES["assets/js/main.75c38abc.js"].replace("run", "String")}
 """
 
 
+async def press(tab: Tab, y: int) -> None:
+    mouse = {"x": 30, "y": y, "button": "left", "clickCount": 1, "pointerType": "mouse"}
+    for type_ in ("mousePressed", "mouseReleased"):
+        await tab.send("Input.dispatchMouseEvent", {"type": type_, **mouse})
+
+
 @pytest.mark.chromium
 def test_a_button_that_nobody_serves_delays_no_other(chromium: str) -> None:
-    style = "<style>button{position:fixed;left:0;top:0;width:90px;height:20px}#live{top:30px}</style>"
+    style = (
+        "<style>button{position:fixed;left:0;top:0;width:90px;height:20px}#live{top:30px}.tall{height:3000px}</style>"
+    )
     text = page(
-        f"<div id=__docusaurus>{ARTICLE}<button id=dead>D</button><button id=live>L</button></div>",
+        f"<div id=__docusaurus>{ARTICLE}<button id=dead>D</button><button id=live>L</button><p class=tall></div>",
         style + "<script src=/assets/js/main.75c38abc.js defer></script>",
     )
     files = {"index.html": text, **FILES, "assets/js/main.75c38abc.js": UNSERVED}
     step = Step(BY_NAME["prerendered"], {"hydration": "drop"})
     content = SmallSite(files).rewrite(steps=(step,), promise="words").content
     assert content is not None
-
-    async def press(tab: Tab, y: int) -> None:
-        mouse = {"x": 30, "y": y, "button": "left", "clickCount": 1, "pointerType": "mouse"}
-        for type_ in ("mousePressed", "mouseReleased"):
-            await tab.send("Input.dispatchMouseEvent", {"type": type_, **mouse})
 
     async def work(browser: Chromium) -> list[str]:
         server = site({"index.html": content, "assets/js/main.75c38abc.js": UNSERVED})
@@ -294,7 +300,45 @@ def test_a_button_that_nobody_serves_delays_no_other(chromium: str) -> None:
             await press(tab, 40)
             return await told_in(tab)
 
-    assert in_chromium(chromium, work) == ["awake", "live"]
+    assert in_chromium(chromium, work) == ["awake", "live at 300"]
+
+
+# A router that listens to the window, and then an application that does so, too, for its tabs (VitePress)
+TABS = f"""{TELL} tell('awake')
+addEventListener('click', () => {{}}, true)
+setTimeout(() => {{
+  document.querySelector('button').addEventListener('click', () => tell('pressed'))
+  addEventListener('click', ({{target}}) => target.matches('[type=radio]') && tell('tab ' + target.id))
+}}, 30)
+{FILES["assets/js/main.75c38abc.js"].replace("run", "String")}
+"""
+
+
+@pytest.mark.chromium
+def test_a_tab_is_shown_as_soon_as_the_application_listens_to_the_window(chromium: str) -> None:
+    style = "<style>label,button{position:fixed;left:0;top:0;width:90px;height:20px}button{top:30px}</style>"
+    tabs = "<input type=radio name=t id=one checked><input type=radio name=t id=two><label for=two>Two</label>"
+    text = page(
+        f"<div id=__docusaurus>{ARTICLE}{tabs}<button>B</button></div>",
+        style + "<script src=/assets/js/main.75c38abc.js defer></script>",
+    )
+    files = {"index.html": text, **FILES, "assets/js/main.75c38abc.js": TABS}
+    step = Step(BY_NAME["prerendered"], {"hydration": "drop"})
+    content = SmallSite(files).rewrite(steps=(step,), promise="words").content
+    assert content is not None
+
+    async def work(browser: Chromium) -> list[str]:
+        server = site({"index.html": content, "assets/js/main.75c38abc.js": TABS})
+        async with browser.tab(server, 400, 300, is_drawn=True) as tab:
+            await tab.open(URL)
+            await press(tab, 10)
+            async with asyncio.timeout(PATIENCE):
+                while not await told_in(tab):
+                    await tab.advance(1)
+            await tab.advance(20)  # a second, where all is tried again after five
+            return await told_in(tab)
+
+    assert in_chromium(chromium, work) == ["awake", "tab two"]
 
 
 COUNTED = (".md-typeset__scrollwrap", ".md-code__nav", "style[data-later]", "label:not([hidden])", "div[style]")

@@ -129,6 +129,8 @@ def _outline_link(heading: Element, scope: str, mark: str) -> str:
 # ---- VuePress: the headings of a page in the side bar, under its name
 
 _NAME = "li > a.vp-sidebar-item.active"
+# All that a side bar has where nobody wrote one
+_ONLY_NAME = "ul.vp-sidebar-items > li:only-child > p.vp-sidebar-heading:only-child"
 _HEADINGS = ":is(.vp-page, [vp-content]) :is(h2, h3)[id]"
 # How many levels of headings a side bar has: a script says so of the site, and one of a page with a number of its own
 _DEPTH = re.compile(r"""\bsidebarDepth\\*["']?:\s*(-?\d+)""")
@@ -152,7 +154,8 @@ def write_side_bar(editor: Editor, depths: frozenset[str], mark: str) -> int:
 
 def _find_side_bar(tree: Document, depths: frozenset[str]) -> tuple[Element, list[Element]] | None:
     """Return the name of the page in its side bar of the default depth, and the page's headings."""
-    names, headings = (tree.select(_NAME), tree.select(_HEADINGS)) if depths == {"2"} else ([], [])
+    names = (tree.select(_NAME) or tree.select(_ONLY_NAME)) if depths == {"2"} else []
+    headings = tree.select(_HEADINGS) if names else []
     return (names[0], headings) if len(names) == 1 and headings and headings[0].tag == "h2" else None
 
 

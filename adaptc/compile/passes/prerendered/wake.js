@@ -18,7 +18,7 @@
   const isQuiet = () => now() - last > 80
   const prototype = EventTarget.prototype, listen = prototype.addEventListener
   const done = [], edited = new Map(), listening = new WeakSet()
-  let isAwake, hasRun, isPressed, isLive, isReplacing, isTold, hearsKeys, entered, filled, typed = '', last = 0
+  let isAwake, hasRun, isPressed, isLive, isReplacing, isTold, hearsKeys, hearsClicks, hasParts, entered, filled, typed = '', last = 0
 
   // Links and details work without scripts, but for those that scripts made controls
   const isServed = (target) => {
@@ -82,6 +82,7 @@
       }
       const isOfPage = type === 'click' ? isServed(target) || !used && String(getSelection()) : !isPressed
       if (!isOfPage && !isLive) keep(event, used || target, type === 'click' && !target.closest(field))
+      else if (hasRun && type === 'click') letScroll()
     }
   }
 
@@ -102,8 +103,13 @@
   // Tells listeners for what is over already that it happened
   const listenWhileWaking = function (type, listener, options) {
     const target = this || window
-    if (target === window) hearsKeys ||= /^key/.test(type)
-    else if (/^(?:click|mouse|pointer|key|input|change|submit)/.test(type)) listening.add(target)
+    if (target === window) {
+      hearsKeys ||= /^key/.test(type)
+      hearsClicks ||= type === 'click'
+    } else if (/^(?:click|mouse|pointer|key|input|change|submit)/.test(type)) {
+      listening.add(target)
+      hasParts = true
+    }
     last = now()
     if (listener && (type === 'DOMContentLoaded' || /^(?:load|pageshow)$/.test(type) && target === window && document.readyState === 'complete')) {
       const event = new Event(type)
@@ -112,11 +118,13 @@
     return listen.call(target, type, listener, options)
   }
   const isHeard = (node) => node && (listening.has(node) || isHeard(node instanceof ShadowRoot ? node.host : node.parentNode))
-  const isReady = (node) => !node || !node.disabled && isHeard(node)
+  // Routers listen to the window before an application has its parts, and then who answers to tabs that are radio buttons
+  const isReady = (node) => !node || !node.disabled && (isHeard(node) || hasParts && hearsClicks && node.matches('label,[type=radio],[type=checkbox]'))
   // Routers begin at the top of the page, where the visitor no longer is
   const scrolls = [...['scroll', 'scrollTo', 'scrollBy'].map((name) => [window, name]), [Element.prototype, 'scrollIntoView']]
     .map(([object, name]) => [object, name, object[name]])
   const stay = () => {}
+  const letScroll = () => { for (const [object, name, native] of scrolls) if (object[name] === stay) object[name] = native }
   const isReadyFor = (entry) => hearsKeys && entry.event.type === 'keydown' || isReady(find(entry)) && (find(entry) || !filled.length)
   const wait = (time = 20) => new Promise((resolve) => setTimeout(resolve, time))
 
@@ -176,7 +184,7 @@
     observer.disconnect()
     for (const type of types) if (!typing.includes(type)) removeEventListener(type, hear, true)
     if (prototype.addEventListener === listenWhileWaking) prototype.addEventListener = listen
-    for (const [object, name, native] of scrolls) if (object[name] === stay) object[name] = native
+    letScroll()
     // Who was disabled or replaced lost the focus
     if (document.activeElement === document.body && focused !== document.body) find(focus)?.focus({ preventScroll: true })
     // Who listens is told of a field that got it before
