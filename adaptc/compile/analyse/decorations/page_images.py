@@ -235,9 +235,15 @@ def _placed(use: UseEvidence, element: Element, place: Surroundings, page: _Page
 
 
 def _says(text: str, alt: str) -> bool:
-    """Whether a text has all words of an alternative text."""
-    said = name_words(alt)
-    return bool(said) and (set(said) <= set(name_words(text)) or "".join(said) in "".join(name_words(text)))
+    """Whether a text has all words of an alternative text, or all but those of whose mark it is ("Opera logo")."""
+    said, seen = name_words(alt), name_words(text)
+    if not said or not seen:
+        return False
+    is_mark = not _MARKS.isdisjoint(said) and set(seen) <= set(said)
+    return is_mark or set(said) <= set(seen) or "".join(said) in "".join(seen)
+
+
+_MARKS = frozenset({"logo", "icon"})
 
 
 def _length(element: Element, name: str) -> float | None:

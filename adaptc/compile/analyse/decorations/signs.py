@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from adaptc.compile.analyse.decorations.case import Case
 from adaptc.compile.analyse.decorations.evidence import SiteUsage, UseEvidence
+from adaptc.core import media
 
 # A sign returns its sentence, or None if it is absent.
 Sign = Callable[[Case], "str | None"]
@@ -102,11 +103,12 @@ def animated(case: Case) -> str | None:
 # ---- the site
 
 
-def _usage_sign(name: str, usage: SiteUsage, *, markup_only: bool = False) -> None:
+def _usage_sign(name: str, usage: SiteUsage, *, markup_only: bool = False, is_icon_too: bool = True) -> None:
     """Add a sign: how many pages of the site use the file."""
 
     def read(case: Case) -> str | None:
         is_used_so = usage in case.usage and not (markup_only and case.is_background())
+        is_used_so &= is_icon_too or not 0 < case.longest <= case.rules.limits["icon"]
         return case.site.sentence(case.use.path, usage) if is_used_so else None
 
     SIGNS[name] = read
@@ -114,7 +116,7 @@ def _usage_sign(name: str, usage: SiteUsage, *, markup_only: bool = False) -> No
 
 _usage_sign("everywhere", SiteUsage.EVERYWHERE)
 _usage_sign("shared", SiteUsage.SHARED)
-_usage_sign("unique", SiteUsage.UNIQUE, markup_only=True)
+_usage_sign("unique", SiteUsage.UNIQUE, markup_only=True, is_icon_too=False)
 _usage_sign("first_on_pages", SiteUsage.FIRST)
 
 
@@ -143,7 +145,8 @@ _use_sign("alt_empty", "empty alt", lambda use: use.alt is not None and not use.
 
 @_sign
 def alt_text(case: Case) -> str | None:
-    return _if(_says_something(case), f'alt "{_shortened(case.use.alt or "")}"')
+    says_more = _says_something(case) and not case.use.alt_repeats
+    return _if(says_more, f'alt "{_shortened(case.use.alt or "")}"')
 
 
 @_sign
@@ -152,16 +155,24 @@ def alt_idle(case: Case) -> str | None:
     return _if(is_idle, f'alt "{_shortened(case.use.alt or "")}" says nothing')
 
 
-_use_sign("alt_sentence", "its alt is a sentence", lambda use: len((use.alt or "").split()) >= 4, markup_only=True)
+_use_sign(
+    "alt_sentence",
+    "its alt is a sentence",
+    lambda use: len((use.alt or "").split()) >= 4 and not use.alt_repeats,
+    markup_only=True,
+)
 
 
 @_sign
 def drawing_without_alt(case: Case) -> str | None:
     use, limits = case.use, case.rules.limits
-    is_so = use.alt is not None and not use.alt.strip() and not case.is_background() and not use.alone_in_link
-    is_drawing = 0 < case.longest <= limits["drawing"] and not case.looks_like_photo()
+    is_so = use.alt is not None and not _says_something(case) and not case.is_background() and not use.alone_in_link
+    # a word for any picture ("image") is not the author's word that it says nothing, as an empty alt is
+    is_empty = not (use.alt or "").strip()
+    is_photo = case.looks_like_photo() or not (is_empty or (case.image and case.image.media_type != media.JPEG))
+    is_drawing = 0 < case.longest <= limits["drawing" if is_empty else "icon"] and not is_photo
     has_text = 0 < use.near_length <= limits["caption"] and not use.in_cell
-    return _if(is_so and is_drawing and has_text, "a small drawing with an empty alt next to its own text")
+    return _if(is_so and is_drawing and has_text, "a small drawing whose alt says nothing next to its own text")
 
 
 def _says_something(case: Case) -> bool:
@@ -256,8 +267,10 @@ def icon_with_label(case: Case) -> str | None:
 
 @_sign
 def in_text(case: Case) -> str | None:
-    is_in_text = case.use.in_text and not case.is_background() and case.use.text_length > case.rules.limits["label"]
-    return _if(is_in_text, "in a line of text")
+    use = case.use
+    is_so = use.in_text and not case.is_background() and use.text_length > case.rules.limits["label"]
+    # that of a link with text is next to what it stands for
+    return _if(is_so and (use.link in ("", "image") or use.alone_in_link), "in a line of text")
 
 
 _use_sign("in_heading", "in a heading", lambda use: use.in_heading, markup_only=True)
@@ -318,8 +331,8 @@ def _is_picture_in_row(case: Case) -> bool:
 @_sign
 def control_background(case: Case) -> str | None:
     use = case.use
-    if not case.is_background() or use.repeat in _PATTERNS or use.body:
-        return None
+    if not case.is_background() or use.repeat in _PATTERNS or use.body or (case.image and case.image.frames > 1):
+        return None  # what moves is seen while something loads
     if use.control or (use.link and use.alone_in_link and not use.link_alike):
         return "the picture of a control without text"
     is_sign = _is_sign_sized(case) and not use.holds_text and (not use.link or use.alone_in_link)
@@ -373,6 +386,14 @@ _words_sign("icon", "all_words", 'called "{}"', limit="icon")
 _words_sign("notice", "file_words", 'called "{}": the sign of a notice', limit="icon")
 _words_sign("social", "all_words", 'called "{}"', limit="icon")
 _words_sign("portrait", "all_words", 'called "{}"')
-_words_sign("figure", "file_words", 'called "{}"')
+
+
+@_sign
+def figure_name(case: Case) -> str | None:
+    word = case.named("figure", case.file_words)
+    is_small = 0 < case.longest <= case.rules.limits["small"]  # a chart or map of this size is the icon of one
+    return _if(word and not is_small, f'called "{word}"')
+
+
 _words_sign("meaning", "all_words", 'called "{}": it says something')
 _words_sign("stock", "file_words", 'called "{}": a stock picture')

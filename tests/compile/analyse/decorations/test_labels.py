@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from PIL import Image
 
 from tests.sites.decorated import classified, flat, labels, photo, shape
 
@@ -133,6 +136,45 @@ def test_an_image_whose_text_says_nothing_but_advertisement_is_one(alt: str, lab
 def test_words_for_any_picture_say_nothing(alt: str, says: bool) -> None:
     (found,) = classified({"index.html": f"{ARTICLE}<div><img src=a.jpg alt='{alt}'></div>", "a.jpg": photo(300, 300)})
     assert (f'alt "{alt}"' in found.reasons) == says
+
+
+def jpeg(width: int, height: int) -> bytes:
+    """A JPEG in one colour, whose pixels are not those of a photograph."""
+    output = io.BytesIO()
+    Image.new("RGB", (width, height), "navy").save(output, "JPEG")
+    return output.getvalue()
+
+
+FAST = "<h3>Fast</h3><p>It takes a tenth of the time that it took before, and no more memory than that.</p>"
+ANN = "<h3>Ann</h3><p>She leads the team that made the engine, and wrote the first of its parts alone.</p>"
+LOGO = "<img src=IMAGE class=browser-icon alt='Opera browser logo'>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "image", "is_decoration"),
+    [
+        (f"<div><img src=IMAGE alt=image class=icon>{FAST}</div>", flat(48, 48), True),
+        (f"<div><img src=IMAGE alt=image class=icon>{FAST}</div>", flat(150, 150), False),
+        (f"<div><img src=IMAGE alt=image>{ANN}</div>", jpeg(48, 48), False),
+        (f"<ul><li>{LOGO}<p>Opera</ul>", photo(64, 64), True),
+        (f"<ul><li>{LOGO}<p>Works</ul>", photo(64, 64), False),
+        ("<div><img src=icons/map.png alt=image><h3>Where we are</h3></div>", flat(24, 24), True),
+        ("<div><img src=map.png alt=image><h3>Where we are</h3></div>", flat(600, 400), False),
+        (f"<p>{'Words. ' * 20}<a href=https://g.example/><img src=IMAGE> Grunt</a> and more.", flat(15, 20), True),
+    ],
+)
+def test_icons_and_marks_next_to_their_own_text_are_decoration(markup: str, image: bytes, is_decoration: bool) -> None:
+    path = "icons/map.png" if "icons/map" in markup else "map.png" if "map.png" in markup else "a.png"
+    files = {**pages(""), "page0.html": f"{ARTICLE}{markup.replace('IMAGE', path)}", path: image}
+    assert (labels(files)[path] == "decoration") is is_decoration
+
+
+def test_what_moves_while_something_loads_is_no_control() -> None:
+    frames = [Image.new("RGB", (24, 24), colour) for colour in ("navy", "white")]
+    output = io.BytesIO()
+    frames[0].save(output, "GIF", save_all=True, append_images=frames[1:])
+    markup = "<style>.slider{background:url(a.gif) no-repeat 50% 50%}</style><div class=slider></div>"
+    assert labels({**pages(markup), "a.gif": output.getvalue()}) == {"a.gif": "decoration"}
 
 
 def test_what_lies_over_a_section_is_decoration() -> None:
