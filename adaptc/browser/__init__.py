@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from importlib.util import find_spec
 
 # Looked for on the PATH, in this order. The headless shell has no windows, which cost a fifth of a second a tab
 NAMES = (
@@ -20,6 +21,13 @@ NAMES = (
 def find_chromium(named: str = "") -> str | None:
     """Return the path of the browser: ``named`` (a name or path), else ``CHROME_PATH``, else the first of ``NAMES``."""
     return next(filter(None, map(shutil.which, _wanted(named))), None)
+
+
+def lacking(named: str = "") -> str:
+    """Return in words what is not installed of what looks at pages, Chromium or Playwright; nothing if both are."""
+    if find_chromium(named) is None:
+        return "there is no Chromium"
+    return "" if find_spec("playwright") else "Playwright is not installed (pip install 'adaptc[browser]')"
 
 
 def names_tried(named: str = "") -> str:

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -199,14 +198,12 @@ def _proof(
 
     Raises ``UsageError`` where none is found, and the user asked for it.
     """
-    from adaptc.browser import find_chromium
+    from adaptc.browser import lacking
 
     if pages == 0:
         return None, "not asked for"
-    if pages is None and find_chromium(config.browser.program) is None:
-        return None, "there is no Chromium"
-    if pages is None and find_spec("playwright") is None:
-        return None, "Playwright is not installed (adaptc[browser])"
+    if pages is None and (reason := lacking(config.browser.program)):
+        return None, reason
     from adaptc.workflow.prove import prove, write_report
 
     with watching(invocation) as progress:

@@ -225,4 +225,8 @@ def _next_steps(config: Config, level: str, done: Export) -> Iterator[str]:
     if config.browser.pages:
         yield f"To prove in a browser that pages keep what {level} promises: adaptc prove -o {output} --level {level}"
     else:
-        yield "With Chromium (--browser), images are offered as small as they are shown."
+        from adaptc.browser import lacking
+
+        reason = lacking(config.browser.program)
+        ending = f"; {reason}." if reason else "."
+        yield f"With a browser (--browser) images are offered as small as they are shown{ending}"

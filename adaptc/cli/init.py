@@ -7,7 +7,6 @@ import re
 import shlex
 import shutil
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -208,7 +207,7 @@ def surroundings_lines(
 
 def _commands(docroot: Path, output: Path | None, surroundings: Surroundings) -> list[Finding]:
     """Return the commands for a site; what they write lies outside of it."""
-    from adaptc.browser import find_chromium
+    from adaptc.browser import lacking
     from adaptc.site.surroundings import first_commands
 
     root, here = docroot.resolve(), _HERE.resolve()
@@ -220,7 +219,7 @@ def _commands(docroot: Path, output: Path | None, surroundings: Surroundings) ->
         shlex.quote(_relative(docroot)),
         option,
         surroundings,
-        has_browser=find_chromium("") is not None and find_spec("playwright") is not None,
+        has_browser=not lacking(),
         finds=lambda name: bool(shutil.which(name)),
         is_built=output is not None,
         adapted=shlex.quote(f"{next_to}-adapted") if is_here else "adapted",

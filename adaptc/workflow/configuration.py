@@ -85,7 +85,7 @@ def settings_for_hosts(given: Config, level: str | None, *, browser: bool | None
     the file have already. A ``browser`` looks at pages, by default where there is one. Such hosts speak HTTP/2, and
     encode themselves: of the codings one says what is sent.
     """
-    from adaptc.browser import find_chromium
+    from adaptc.browser import lacking
     from adaptc.config.config import CostConfig
     from adaptc.config.config_file import read_last_build
     from adaptc.site.published import level_for_hosts
@@ -94,7 +94,7 @@ def settings_for_hosts(given: Config, level: str | None, *, browser: bool | None
         level = level_for_hosts(given.docroot, given.site.index) if given.docroot is not None else "web"
     is_known = given.build.levels != Config().build.levels or read_last_build(given.output) is not None
     levels = list(dict.fromkeys(["full", level, *(given.build.levels if is_known else ())]))
-    wanted = browser or (browser is None and find_chromium(given.browser.program) is not None)
+    wanted = browser or (browser is None and not lacking(given.browser.program))
     pages = 0 if browser is False else given.browser.pages or _LOOKED_AT * wanted
     chosen: dict[str, Any] = {"build.levels": levels, "browser.pages": pages}
     if given.cost == CostConfig():

@@ -8,6 +8,7 @@ import io
 import json
 import select
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from tests.servers.chromium import own_chromium
 from tests.sites.shown import URL, site, visit, visits
 from tests.waiting import PATIENCE
 
-from adaptc.browser import find_chromium, names_tried
+from adaptc.browser import find_chromium, lacking, names_tried
 from adaptc.browser.answers import Answer
 from adaptc.browser.chromium import Chromium, _end, _unshare, in_chromium
 from adaptc.browser.tab import BrowserError, Load, Tab
@@ -318,6 +319,10 @@ def test_the_browser_is_found_by_name_path_and_variable(tmp_path: Path, monkeypa
     assert names_tried("gone") == "gone"
     monkeypatch.setenv("CHROME_PATH", str(named))
     assert find_chromium() == names_tried() == str(named)
+    assert lacking() == ""
+    assert lacking("gone") == "there is no Chromium"
+    monkeypatch.setitem(sys.modules, "playwright", None)
+    assert lacking() == "Playwright is not installed (pip install 'adaptc[browser]')"
 
 
 def test_a_browser_that_cannot_be_started_says_so() -> None:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -462,6 +463,19 @@ def test_one_command_reckons_with_what_a_visitor_waits_for(tmp_path: Path) -> No
     (tmp_path / "adaptc.toml").write_text("[cost]\npages_per_visit = 1.0\n")
     run_web(site, "site")
     assert b"a.css" not in read(site, "x.html")
+
+
+def test_one_command_looks_with_a_browser_only_where_one_can_be_driven(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = BuiltSite(tmp_path).write({"index.html": PAGE}).root / "chromium"
+    program.write_text("#!/bin/sh\nexit 1\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("CHROME_PATH", str(program))
+    monkeypatch.setitem(sys.modules, "playwright", None)
+    ended = run_adaptc("-C", os.fspath(tmp_path), "web", "site", "--effort", "fast")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "\nWith a browser (--browser) images are offered as small as they are shown; Playwright" in ended.stdout
 
 
 def test_one_command_builds_no_level_that_there_is_not(tmp_path: Path) -> None:
