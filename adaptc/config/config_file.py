@@ -412,7 +412,10 @@ def _refuse_overlap(config: Config) -> None:
 
 LAST_BUILD = ".adaptc/last-build.json"
 # Options that say what is built; those that say how (as jobs) are for one build only.
-_KEYS = ("build.levels", "build.effort", "build.cache", "site.base_url", "browser.pages", "browser.prove")
+_KEYS = (
+    "build.levels", "build.effort", "build.cache", "site.base_url", "browser.pages", "browser.prove", "cost.preset",
+    "codings.gz", "codings.zst",
+)  # fmt: skip
 
 
 def store_last_build(output: Path, docroot: Path, options: Mapping[str, Any]) -> None:

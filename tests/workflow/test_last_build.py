@@ -51,6 +51,12 @@ def test_commands_after_a_build_need_no_options(folder: Path, command: tuple[str
         assert "text" in done.stdout
 
 
+def test_a_site_for_hosts_is_fresh_once_it_was_built(folder: Path) -> None:
+    assert run(folder, "web", "site", "--no-browser", "--effort", "fast").returncode == 0
+    done = run(folder, "check")
+    assert (done.returncode, "recipe" in done.stdout) == (0, False), done.stderr
+
+
 def last(folder: Path, **overrides: object) -> tuple[Path | None, tuple[str, ...], str, str | None]:
     """Return docroot, levels, effort and base URL that a command other than build would use."""
     chosen = {"output": folder / "opt", **{key.replace("_", ".", 1): value for key, value in overrides.items()}}
