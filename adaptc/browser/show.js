@@ -5,7 +5,9 @@
   const shown = [document.title]
   const box = ({ left, top, width, height }) => [left + scrollX, top + scrollY, width, height].map(Math.round).join(' ')
   // Where a link leads, however it is written: routers make addresses absolute
-  const address = ({ href }) => String(href?.baseVal ?? href ?? '').replace(location.origin, '')
+  // What opens something by a script may lead to a page without it, as a category of a menu does
+  const address = (node) =>
+    node.matches('a[aria-expanded]') ? 'opens' : String(node.href?.baseVal ?? node.href ?? '').replace(location.origin, '')
   const walker = document.createTreeWalker(document.body ?? document, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT)
   const range = document.createRange()
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {

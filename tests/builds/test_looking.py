@@ -198,6 +198,8 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
         "noscript.html": text + "<noscript>No script</noscript><script>0</script>",
         "key.html": text + "<kbd id=key hidden>K</kbd><script>key.hidden = false</script>",
         "label.html": text + "<button id=key style=width:9em>Light</button><script>key.textContent = 'System'</script>",
+        "menu.html": text + "<a id=key href=/x role=button aria-expanded=true>Menu</a><script>key.href = '#'</script>",
+        "leads.html": text + "<a id=key href=/x>Menu</a><script>key.href = '#'</script>",
         "unlabelled.html": text + "<button id=key style=width:9em></button><script>key.textContent = 'System'</script>",
         "speck.html": text + "<script>document.body.append(document.createElement('canvas'))</script>"
         "<style>canvas {position: absolute; width: 1px; height: 1px}</style>",
@@ -207,7 +209,7 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
     site = site_of(tmp_path, pages)
     look(site)
     same = {path for path, seen in evidence(site).items() if seen.is_same_without_scripts}
-    assert same == {"same.html", "absolute.html", "noscript.html", "key.html", "label.html", "speck.html"}
+    assert same == {"same.html", "absolute.html", "noscript.html", "key.html", "label.html", "speck.html", "menu.html"}
 
 
 @pytest.mark.chromium
