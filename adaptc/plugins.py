@@ -110,6 +110,7 @@ def _adapt(site: Path, kept: Path, log: logging.Logger | Any, settings: Mapping[
     """Adapt a site; what cannot be done is a warning, and leaves the site as the generator made it."""
     from adaptc.core.diagnostics import Busy, UsageError
 
+    log.info("adaptc: adapting the site, which takes minutes once, and later as long as what changed")
     try:
         adapt_in_place(site, kept, lambda sentence: log.info("adaptc: %s", sentence), settings)
     except (UsageError, Busy, OSError) as error:
@@ -133,7 +134,7 @@ def __getattr__(name: str) -> Any:
 
 def _mkdocs_plugin() -> type[BasePlugin[Any]]:
     from mkdocs.config import config_options
-    from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
+    from mkdocs.plugins import BasePlugin, event_priority
 
     class MkDocsPlugin(BasePlugin):  # type: ignore[type-arg, no-untyped-call]
         """``plugins: [adaptc]``, or ``- adaptc: {level: lossless}``. ``mkdocs serve`` is left alone."""
@@ -155,7 +156,7 @@ def _mkdocs_plugin() -> type[BasePlugin[Any]]:
             if self.is_serving or not self.config["enabled"]:
                 return
             settings = {"level": self.config["level"], "base_url": _address(config.site_url)}
-            _adapt(Path(config.site_dir), self._kept(config), get_plugin_logger("adaptc"), settings)
+            _adapt(Path(config.site_dir), self._kept(config), logging.getLogger("mkdocs.plugins.adaptc"), settings)
 
         def on_pre_build(self, *, config: Any) -> None:
             """Put back what a build with ``--dirty`` leaves as it is."""
