@@ -58,7 +58,8 @@ def init(invocation: Invocation, docroot: str | None, output: str, profile: str 
         print_json(json_schema())
         return
     path = invocation.config or Path("adaptc.toml")
-    made, there = project_of(path.parent), docroot or usual_docroot(path.parent)
+    made = project_of(path.parent)
+    there = docroot or _docroot_built(path.parent, output) or usual_docroot(path.parent)
     if there is None and holds_pages(path.parent):
         name = shlex.quote(path.parent.resolve().name)
         raise UsageError(
@@ -86,6 +87,14 @@ def init(invocation: Invocation, docroot: str | None, output: str, profile: str 
             print_text(printable(f"{name} = {toml_value(value)}: {reason}"), invocation)
         first = f"{build_command(made[0], path.parent)}, which writes {site}, and " if made and there is None else ""
         print_text(f"wrote {path}; next: {first}adaptc build" + ("" if site else " DOCROOT"), invocation)
+
+
+def _docroot_built(folder: Path, output: str) -> str | None:
+    """Return the docroot of the last build, if it is there: a folder with a usual name may be what was exported."""
+    from adaptc.config.config_file import read_last_build
+
+    last = read_last_build(folder / output)
+    return os.path.relpath(last[0], folder.resolve()) if last is not None and last[0].is_dir() else None
 
 
 def _profile_settings(profile: str | None, docroot: Path | None) -> dict[str, Any]:

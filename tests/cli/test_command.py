@@ -377,6 +377,14 @@ def test_init_finds_the_site_of_a_generator(folder: Path) -> None:
     assert (config.docroot, config.output) == (Path("_site"), Path('o"\\ü'))
 
 
+def test_init_names_the_site_of_the_last_build_not_its_export(folder: Path) -> None:
+    (folder / "out").mkdir()
+    (folder / "out/index.html").write_text("<!doctype html><title>t</title><p>words")
+    assert run(["web", "out", "public", "--no-browser", "-j", "1"]) == 0
+    assert run(["init"]) == 0
+    assert load_config().docroot == Path("out")
+
+
 def test_init_sets_what_it_found_with_reasons(folder: Path, output: Output) -> None:
     (folder / "site").mkdir()
     (folder / "site/index.html").write_text("<!DOCTYPE html><title>a</title><p>words")
