@@ -1,4 +1,4 @@
-"""The interpreter of Python: how often it looks for garbage, and where child processes search modules."""
+"""The interpreter of Python: how often it looks for garbage, its CPUs, and where child processes search modules."""
 
 from __future__ import annotations
 
@@ -12,6 +12,14 @@ def collect_seldom() -> None:
     """Look seldom: little of a build or a crawl is in cycles, and looking took 5 to 20 % of the time."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+def available_cpus() -> int:
+    """Return the number of CPUs that this process may use."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # macOS
+        return os.cpu_count() or 1
 
 
 _VARIABLE = "PYTHONSAFEPATH"

@@ -1,6 +1,6 @@
 """A docroot: every file in it that a server would publish, with its media type, and diagnostics about the rest.
 
-Its digest is that of what ``lstat`` reports of everything in it, at three microseconds a file. Equal digests mean that
+Its digest is that of what ``lstat`` reports of everything in it, at four microseconds a file. Equal digests mean that
 loading the docroot again would find what it found before, so that a build or check of 100,000 files with nothing to do
 need not. Where the digest of a directory is equal, that directory need not be read.
 """
@@ -8,17 +8,21 @@ need not. Where the digest of a directory is equal, that directory need not be r
 from __future__ import annotations
 
 import errno
+import math
 import os
+import pickle
 import stat
+import threading
 from array import array
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import NamedTuple
 
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, UsageError, diagnose
+from adaptc.core.digest import digest_bytes, digest_parts
 from adaptc.core.fs import ChangedWhileRead, DiskTree, Entry, Tree, open_directory
 from adaptc.core.model import Resource
 from adaptc.core.urls import SiteAddress
@@ -29,9 +33,6 @@ from adaptc.site.selection import Selection, with_ancestors
 from adaptc.site.server_rules import ServerRule, ServerRules
 from adaptc.site.site import Site
 from adaptc.site.source_table import ResourceSources
-
-if TYPE_CHECKING:
-    from hashlib import _Hash
 
 _LINK_PROBLEMS = {errno.ELOOP: "symlink-loop", errno.ENOENT: "symlink-broken", errno.ENOTDIR: "symlink-broken"}
 
@@ -395,28 +396,76 @@ class DocrootScan:
     plain: dict[str, PlainDirectory] = field(default_factory=dict)
 
 
-def scan_directory(root: str, selection: Selection) -> DocrootScan | None:
+def scan_directory(root: str, selection: Selection, processes: int = 1) -> DocrootScan | None:
     """Scan the files of ``root`` that ``selection`` has, and hidden ones next to them; ``None`` if some are unreadable.
 
-    Of a symbolic link it is the identity of its target that counts, too.
+    Of a symbolic link it is the identity of its target that counts, too. Where there may be two ``processes``, the
+    second scans half of a large docroot, unless there are threads: in a fork nobody would release what those hold.
     """
-    matcher, total, times, plain = selection.matcher(), sha256(), array("q"), dict[str, PlainDirectory]()
-    pending = [""]
+    scan, pending = _Scan(root, selection), [""]
     try:
-        while pending:
-            directory = pending.pop()
-            scanned, is_plain = _scan_directory(f"{root}/{directory}" if directory else root, total, times)
-            if is_plain:
-                plain[directory] = scanned
-            places = (f"{directory}/{name}" if directory else name for name in scanned.inner)
-            pending.extend(place for place in places if not matcher.fullmatch(place))
+        scan.run(pending, _ALONE if processes > 1 and threading.active_count() == 1 else math.inf)
+        if len(pending) > 1:
+            scan.run_with_process(pending)
+        else:
+            scan.run(pending)
     except OSError:
         return None
-    return DocrootScan(total.hexdigest(), times, plain)
+    digest = digest_parts(*chain.from_iterable(sorted(scan.digests.items())))
+    return DocrootScan(digest, scan.times, scan.plain)
 
 
-def _scan_directory(path: str, total: _Hash, times: array[int]) -> tuple[PlainDirectory, bool]:
-    """Add a directory to ``total`` and ``times``; return it, and whether it is plain. Raises ``OSError``."""
+class _Scan:
+    """What is found in directories, those of another process among them, in whichever order."""
+
+    def __init__(self, root: str, selection: Selection) -> None:
+        self._root, self._excluded = root, selection.matcher()
+        self.digests, self.times, self.plain = dict[str, str](), array("q"), dict[str, PlainDirectory]()
+
+    def run(self, pending: list[str], most: float = math.inf) -> None:
+        """Scan the ``pending`` directories and those in them; leave the rest after ``most`` files."""
+        while pending and len(self.times) < most:
+            directory = pending.pop(0 if most < math.inf else -1)  # level by level gives parts of like sizes
+            scanned, is_plain = _scan_directory(f"{self._root}/{directory}" if directory else self._root, self.times)
+            self.digests[directory] = scanned.digest
+            if is_plain:
+                self.plain[directory] = scanned
+            places = (f"{directory}/{name}" if directory else name for name in scanned.inner)
+            pending.extend(place for place in places if not self._excluded.fullmatch(place))
+
+    def run_with_process(self, pending: list[str]) -> None:
+        """Scan likewise, every second directory in a fork of this process, or here if that fails."""
+        theirs, mine = pending[::2], pending[1::2]
+        reading, writing = os.pipe()
+        process = os.fork()
+        if process == 0:
+            failed = 1
+            try:
+                self.digests, self.times, self.plain = {}, array("q"), {}
+                self.run(theirs)
+                with open(writing, "wb") as pipe:
+                    pipe.write(pickle.dumps((self.digests, self.times, self.plain)))
+                failed = 0
+            finally:
+                os._exit(failed)
+        os.close(writing)
+        try:
+            with open(reading, "rb") as pipe:
+                self.run(mine)
+                content = pipe.read()
+        finally:
+            _, status = os.waitpid(process, 0)
+        if status:
+            return self.run(theirs)
+        digests, times, plain = pickle.loads(content)
+        self.digests.update(digests)
+        self.times.extend(times)
+        self.plain.update(plain)
+        return None
+
+
+def _scan_directory(path: str, times: array[int]) -> tuple[PlainDirectory, bool]:
+    """Add the files of a directory to ``times``; return it, and whether it is plain. Raises ``OSError``."""
     with open_directory(path) as descriptor, os.scandir(descriptor) as entries:
         found = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
         inner, values, is_plain = [], array("Q"), True
@@ -432,10 +481,11 @@ def _scan_directory(path: str, total: _Hash, times: array[int]) -> tuple[PlainDi
             if stat.S_ISLNK(mode):
                 values.extend(_target(name, descriptor))
     content = os.fsencode("/".join(name for name, _ in found)) + b"//" + values.tobytes()
-    total.update(content)
-    return PlainDirectory(sha256(content).hexdigest(), len(found) - len(inner), tuple(inner)), is_plain
+    return PlainDirectory(digest_bytes(content), len(found) - len(inner), tuple(inner)), is_plain
 
 
+# A fork takes as long as so many files
+_ALONE = 4_000
 # The bits by which everybody may read a file, or search a directory
 _OPEN = {stat.S_IFREG: stat.S_IROTH, stat.S_IFDIR: stat.S_IXOTH}
 _MASK = (1 << 64) - 1  # a time before 1970 is negative

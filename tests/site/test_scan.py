@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +17,7 @@ from tests.sites.built import BuiltSite
 from adaptc.compile.engine import spec
 from adaptc.compile.engine.state.state import State
 from adaptc.core.fs import DiskTree, Entry
-from adaptc.site.docroot import scan_directory
+from adaptc.site.docroot import PlainDirectory, scan_directory
 from adaptc.site.selection import Selection
 from adaptc.workflow.check.check import check
 
@@ -167,6 +170,66 @@ def test_every_directory_is_read_with_other_settings(plain: BuiltSite, loads: li
 
 def test_a_file_that_cannot_be_listed_gives_no_digest(tmp_path: Path) -> None:
     assert scan_directory(str(tmp_path / "gone"), Selection()) is None
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files of which two processes scan each a part."""
+    root = tmp_path_factory.mktemp("large")
+    for directory in [f"d{number}/inner" for number in range(30)]:
+        (root / directory).mkdir(parents=True)
+        for number in range(200):
+            (root / directory / f"{number}.html").touch()
+    (root / "d1/link.html").symlink_to("inner/1.html")
+    (root / "d2/.git").mkdir()
+    return root
+
+
+def scanned(root: Path, processes: int) -> tuple[str, list[int], dict[str, PlainDirectory]]:
+    scan = scan_directory(str(root), Selection(), processes)
+    assert scan is not None
+    return scan.digest, sorted(scan.times), scan.plain
+
+
+def test_two_processes_find_what_one_finds(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forks: list[int] = []
+    fork = os.fork
+    monkeypatch.setattr("os.fork", lambda: forks.append(1) or fork())
+    monkeypatch.setattr("threading.active_count", lambda: 1)  # those of the tests' runner do not count
+    alone = scanned(large, 1)
+    assert not forks
+    assert scanned(large, 2) == alone
+    assert forks
+    for number in range(0, 30, 3):  # whichever process has it
+        file = large / f"d{number}/inner/1.html"
+        file.touch()
+        assert scanned(large, 2)[0] != alone[0]
+        alone = scanned(large, 1)
+
+
+def test_no_process_is_forked_next_to_threads(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.fork", lambda: pytest.fail("forked"))
+    ended = threading.Event()
+    thread = threading.Thread(target=ended.wait)
+    thread.start()
+    try:
+        assert scanned(large, 2) == scanned(large, 1)
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_what_a_process_cannot_scan_is_scanned_here(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone, own, open_ = scanned(large, 1), os.getpid(), os.open
+
+    def here_alone(*args: Any, **named: Any) -> int:
+        if os.getpid() != own:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return open_(*args, **named)
+
+    monkeypatch.setattr("threading.active_count", lambda: 1)
+    monkeypatch.setattr("os.open", here_alone)
+    assert scanned(large, 2) == alone
 
 
 @pytest.mark.parametrize("path", ["b/two.html", "b"])

@@ -39,6 +39,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Severity, UsageError
 from adaptc.core.digest import digest_chunks
 from adaptc.core.fs import TEMPORARY, ChangedWhileRead, DiskTree, Tree, keep_private, refuse_outward
+from adaptc.core.interpreter import available_cpus
 from adaptc.core.model import Resource
 from adaptc.core.shortage import Shortage, has_memory_limit
 from adaptc.core.values import dataclass
@@ -236,7 +237,7 @@ class Builder:
 
     @contextlib.contextmanager
     def _workers(self, state: State, remote: RemoteCache | None) -> Iterator[Workers]:
-        from adaptc.compile.engine.workers.executor import available_cpus, worker_pool
+        from adaptc.compile.engine.workers.executor import worker_pool
         from adaptc.compile.engine.workers.task import UNIT_BUILDER
 
         jobs, lock = self.spec.config.build.jobs or available_cpus(), self.spec.private / _WORKERS

@@ -29,6 +29,7 @@ from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
 from adaptc.core.digest import digest_file, digest_parts
+from adaptc.core.interpreter import available_cpus
 from adaptc.core.model import Resource
 from adaptc.core.values import dataclass
 from adaptc.core.version import VERSION
@@ -87,7 +88,8 @@ class ScannedDocroot:
         depends_on_others = bool(
             spec.config.select.logs or spec.config.site.server_config or any(access_files_above(spec.docroot))
         )
-        scan = None if depends_on_others else scan_directory(os.fspath(spec.docroot), spec.selection)
+        processes = spec.config.build.jobs or available_cpus()
+        scan = None if depends_on_others else scan_directory(os.fspath(spec.docroot), spec.selection, processes)
         return cls(spec, scan, started)
 
     def last_report(self, state: State) -> BuildReport | None:

@@ -21,10 +21,10 @@ from adaptc.compile.engine.cache.remote import RemoteCache
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state.state import State
 from adaptc.compile.engine.workers.exchange import Exchange
-from adaptc.compile.engine.workers.executor import available_cpus
 from adaptc.compile.engine.workers.executor_pool import ExecutorPool
 from adaptc.compile.engine.workers.task import difference, own_versions
 from adaptc.core.diagnostics import UsageError
+from adaptc.core.interpreter import available_cpus
 from adaptc.core.shortage import Shortage
 from adaptc.core.version import VERSION
 

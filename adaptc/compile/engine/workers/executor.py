@@ -7,7 +7,6 @@ pages of one size, at one level, one may take a hundred times as long.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,14 +37,6 @@ _BATCH_UNITS = 64
 _FAR = 4
 # The minimum of batches for each worker: at the end of a stage some workers are idle
 _LEAST_BATCHES = 4
-
-
-def available_cpus() -> int:
-    """Return the number of CPUs that this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # macOS
-        return os.cpu_count() or 1
 
 
 class WorkerPool(Protocol):
