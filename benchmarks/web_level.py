@@ -93,14 +93,9 @@ def make_trees(site: Path, scratch: Path, pages: list[str], peers: dict[str, str
         copy_site(site, scratch / "original", pages)
     if not (scratch / "web").exists():
         shutil.rmtree(scratch / "opt", ignore_errors=True)
-        ours, output = [sys.executable, "-P", "-m", "adaptc"], ["-o", str(scratch / "opt")]
-        options = ["--level", "web", "--browser=all", "--effort", effort]
+        command = [sys.executable, "-P", "-m", "adaptc", "web", "original", "web", "-o", "opt", "--effort", effort]
         with timed(scratch, "web"):
-            for command in (
-                ["build", str(scratch / "original"), *output, *options],
-                ["export", "web", str(scratch / "web"), str(scratch / "original"), *output, "--encodings", "none"],
-            ):
-                subprocess.run([*ours, *command], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            subprocess.run(command, cwd=scratch, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for name, command in peers.items():
         if (scratch / name).exists():
             continue
