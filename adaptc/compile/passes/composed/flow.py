@@ -63,6 +63,7 @@ _LONGEST_META = 240  # characters, white space left out
 LONGEST_PIECE = 60  # characters of a piece of such a line
 _BETWEEN = " \u00b7 "
 _SPACE = re.compile(r"[ \t\n\r\f]+")
+_SIGNS_ALONE = frozenset(f"<p>{each}</p>" for each in SIGNS)
 
 
 class Blocks:
@@ -95,7 +96,7 @@ class Blocks:
         """Finish the run of text; ``id_attribute`` returns the id attribute for each of its paragraphs, or ``""``."""
         if self.has_content:
             for part in map(_trimmed, _paragraphs(self.run)):
-                if part and (self.is_item or part not in SIGNS):
+                if part:
                     identity = id_attribute()
                     is_bare = self.is_item and not self.finished and not identity
                     self.finished.append(part if is_bare else f"<p{identity}>{part}</p>")
@@ -104,8 +105,8 @@ class Blocks:
             self.run = []
 
     def markup(self) -> str:
-        """Return everything that was written."""
-        return "".join([*self.finished, *self.run])
+        """Return everything that was written, but for paragraphs of one sign."""
+        return "".join(each for each in [*self.finished, *self.run] if each not in _SIGNS_ALONE)
 
 
 def _paragraphs(run: list[str]) -> Iterator[list[str]]:
