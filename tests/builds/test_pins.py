@@ -5,12 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from tests.samples.drawn import drawing, encoded
+from tests.samples.drawn import drawing, encoded, photo_file
 from tests.sites.built import BuiltSite
+
+from adaptc.compile.engine.reporting import Silent
+from adaptc.formats.codings import decode
+from adaptc.workflow.export.export import export_site
 
 LEVELS = {"build__levels": ("full", "lossless", "moderate", "extreme", "text")}
 SCRIPT = "// the application\nvar greeting = 'hello';\ndocument.title = greeting;\n"
@@ -124,3 +129,35 @@ def test_versions_and_lengths_that_may_not_fit_are_said(tmp_path: Path) -> None:
 def test_digests_of_empty_files_say_nothing(tmp_path: Path) -> None:
     site = BuiltSite(tmp_path).write({**FILES, "empty.js": "", "sums.txt": hashlib.sha1(b"").hexdigest()})
     assert not [each for each in site.build(**LEVELS).diagnostics if each.id == "pinned-by-digest"]
+
+
+def worker(names: tuple[str, ...]) -> str:
+    return "precache([" + ",".join(f"{{url:'{name}',revision:'{digest(name, 'md5')}'}}" for name in names) + "])"
+
+
+def test_what_a_worker_has_without_a_network_is_not_shown_by_a_copy_that_it_lacks(tmp_path: Path) -> None:
+    page, picture = PAGE.replace("<p>", "<img src=p.png alt=p><p>"), photo_file(600, 400, "PNG")
+    trees = []
+    for name in ("listed", "other"):
+        version = hashlib.md5(picture if name == "listed" else b"other").hexdigest()
+        table = f"precache([{{url:'p.png',revision:'{version}'}}])"
+        site = BuiltSite(tmp_path / name).write({**FILES, "index.html": page, "p.png": picture, "sw.js": table})
+        site.build(build__levels=("full", "web"))
+        trees.append((site.output / "web" / "id" / "index.html").read_text("utf-8"))
+    assert "_adaptc/" not in trees[0] and "_adaptc/" in trees[1]
+
+
+def test_an_export_tells_a_worker_the_versions_of_its_own_files(tmp_path: Path) -> None:
+    site = BuiltSite(tmp_path).write({**FILES, "sw.js": worker(ALL)})
+    layout = {"build__levels": ("full", "web")}
+    site.build(**layout)
+    done = export_site(site.config(**layout), "web", site.root / "public", "suffix", Silent())
+    assert done.written
+    texts = {name: (site.root / "public" / name).read_bytes() for name in (*ALL, "sw.js")}
+    versions = re.findall(r"[0-9a-f]{32}", texts["sw.js"].decode())
+    assert versions == [hashlib.md5(texts[name]).hexdigest() for name in ALL]
+    assert texts["index.html"] != content("index.html")
+    for file in (site.root / "public").glob("sw.js.*"):
+        assert decode(file.read_bytes(), file.suffix[1:], None) == texts["sw.js"]
+    again = export_site(site.config(**layout), "web", site.root / "public", "suffix", Silent())
+    assert (again.written, again.removed) == (0, 0)

@@ -75,10 +75,14 @@ class EvidenceKey:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """How many files of the site a text lists: by digests that fix their bytes, and by versions (MD5) or lengths."""
+    """How many files of the site a text lists: by digests that fix their bytes, and by versions (MD5) or lengths.
+
+    ``is_versioned`` says that a script or JSON lists the file itself by its version, as for a service worker.
+    """
 
     pinned: int = 0
     versions: int = 0
+    is_versioned: bool = False
 
 
 NO_LISTING = Listing()
@@ -252,10 +256,14 @@ def _pins(
                 (by_version if algorithm == "md5" else by_digest)[place].add(path)
                 if algorithm != "md5":
                     pinned.setdefault(path, f"its digest stands in {place or 'a page'}")
+    lists = [place for place in by_version if place and sources[place].media_type in (media.JS, "application/json")]
+    versioned = set[str]().union(*(by_version[place] for place in lists))
     for place, lengths in sums.lengths.items():
         by_version[place].update(path for pair in lengths for path in _of_length(place, *pair, sources))
-    names = sorted((by_digest.keys() | by_version.keys()) - {""})
-    listings = {name: Listing(len(by_digest[name]), len(by_version[name] - pinned.keys())) for name in names}
+    names = sorted((by_digest.keys() | by_version.keys() | versioned) - {""})
+    listings = {
+        name: Listing(len(by_digest[name]), len(by_version[name] - pinned.keys()), name in versioned) for name in names
+    }
     return pinned, {name: listing for name, listing in listings.items() if listing != NO_LISTING}
 
 
@@ -365,6 +373,11 @@ def evidence_of(rows: Mapping[str, Row]) -> dict[str, EvidenceKey]:
 def pinned_of(rows: Mapping[str, Row]) -> dict[str, str]:
     """Return the files whose bytes are fixed in the decisions of a build, and why."""
     return {row.removeprefix(PIN): reason for row, (_, reason) in rows.items() if row.startswith(PIN)}
+
+
+def lists_of(rows: Mapping[str, Row]) -> list[str]:
+    """Return the texts that list files of the site, and the files that are listed, in the decisions of a build."""
+    return [row.removeprefix(LISTING) for row in rows if row.startswith(LISTING)]
 
 
 def withheld_of(rows: Mapping[str, Row]) -> frozenset[str]:

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import cast
 
-from adaptc.compile.analyse.decisions import pinned_of
+from adaptc.compile.analyse.decisions import lists_of, pinned_of
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.state.state import last_build
@@ -28,7 +28,7 @@ from adaptc.site.host_files import host_rules
 from adaptc.site.selection import Selection
 from adaptc.workflow.api import build_spec, plan
 from adaptc.workflow.export.destination import ExportRecord, Item, refuse_foreign_directory, write_items
-from adaptc.workflow.export.items import LAYOUTS, NAMED, Layout, encoded_again, export_items
+from adaptc.workflow.export.items import LAYOUTS, NAMED, Layout, encoded_again, export_items, with_versions
 from adaptc.workflow.export.ladder import LadderItems, had_ladder
 
 
@@ -93,6 +93,7 @@ def export_site(
         names: Mapping[str, str] = {}
         if content_names:
             items, names = _with_names(config, docroot, items, layout)
+        items = _with_versions(config, docroot, items, layout)
         items = with_host_files(items, Store(build_spec(config).cache), target, record)
         tally = write_items(items, target, record, progress)
     diagnostics = (*stale, *withheld, *left_out, *tally.diagnostics)
@@ -116,6 +117,16 @@ def _with_names(
     address = SiteAddress(config.site.base_url)
     named = ContentNames(items, address, store, kept, lambda path: (*configured, *hosts.values(path, CSP)), encode)
     return named.items_with_names(layout), named.names
+
+
+def _with_versions(config: Config, docroot: Path, items: list[Item], layout: Layout) -> list[Item]:
+    """Return the items with lists of versions that tell those of the export."""
+    with last_build(config.output) as state:
+        rows = state.decisions()
+    lists = frozenset(lists_of(rows)) - pinned_of(rows).keys()
+    store = Store(build_spec(config).cache)
+    encode = partial(encoded_again, store, effort=cast("Effort", config.build.effort))
+    return with_versions(items, lists, docroot, store, layout, encode)
 
 
 def refuse_destination(config: Config, destination: Path) -> Path:

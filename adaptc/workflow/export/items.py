@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from adaptc.compile.engine.cache.store import Store
@@ -65,6 +67,49 @@ def encoded_again(store: Store, key: str, coding: str, effort: Effort) -> Path:
     if not store.has(name):
         store.put(encode(store.read(key) or b"", coding, effort), name)
     return Path(store.object_path(name))
+
+
+_VERSION = re.compile(rb"(?<![\w-])[0-9a-f]{32}(?![\w-])")
+
+
+def with_versions(
+    items: list[Item],
+    lists: Collection[str],
+    docroot: Path,
+    store: Store,
+    layout: Layout,
+    encode: Callable[[str, str], Path],
+) -> list[Item]:
+    """Return the items with ``lists`` that have the MD5 digests of what is exported in place of those of the docroot.
+
+    A service worker takes the digest for a version (Workbox, Flutter). With that of the source it would keep a page
+    whose source is the same, and that refers to copies which the next export no longer has. Files with one digest in
+    the docroot get that of all together. ``encode`` is as for ``ContentNames``.
+    """
+    texts = {item.path: item.plain[1].read_bytes() for item in items if item.path in lists and not item.is_page}
+    written = {digest for text in texts.values() for digest in _VERSION.findall(text)}
+    versions: dict[bytes, bytes] = {}
+    for item in sorted(items, key=lambda item: item.path) if written else ():
+        source = docroot / item.path
+        digest = _md5(source.read_bytes()) if source.is_file() else b""
+        if digest in written and item.origin is None:
+            versions[digest] = _md5(versions.get(digest, b"") + item.plain[1].read_bytes())
+    changed = {}
+    for item in items:
+        text = texts.get(item.path, b"")
+        other = _VERSION.sub(lambda match: versions.get(match[0], match[0]), text)
+        if other != text:
+            key = store.put(other)
+            known = [coding for coding in layout.codings if layout.name(item.path, coding) in dict(item.encoded)]
+            encoded = tuple((layout.name(item.path, each), encode(key, each)) for each in known if each in CODINGS)
+            changed[item.path] = replace(
+                item, plain=(item.plain[0], Path(store.object_path(key))), encoded=encoded, origin=None
+            )
+    return [changed.get(item.path, item) for item in items]
+
+
+def _md5(content: bytes) -> bytes:
+    return hashlib.md5(content, usedforsecurity=False).hexdigest().encode()
 
 
 def _without_collisions(items: list[Item]) -> tuple[list[Item], list[Diagnostic]]:

@@ -189,6 +189,8 @@ class RecordingView:
         bound = self._bounds.between(path, copies) if self._bounds.parts else None
         if bound is not None:
             return f"it is below {bound}, which not everybody may read, and its copy would not be"
+        if "embedded" not in options and self.listing(path).is_versioned:
+            return "a service worker has it by a list of versions, and would not have its copy without a network"
         copy = self.materials.copy(self.site.sources[path].digest, lambda: self.read(path), kind, options)
         if isinstance(copy, DerivedFile):
             self.derived[copy.path] = copy
@@ -226,7 +228,7 @@ class RecordingView:
         return self.decisions.hosts.charset(path)
 
     def listing(self, path: str) -> Listing:
-        """Return what the text at ``path`` lists of the site."""
+        """Return what the text at ``path`` lists of the site, and whether a list has it."""
         self.dependencies[LISTING + path] = None
         return self.decisions.listings.get(path, NO_LISTING)
 
