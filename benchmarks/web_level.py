@@ -71,8 +71,9 @@ class Visit:
 
 
 def chosen_pages(site: Path, count: int) -> list[str]:
-    """Return an index page and others spread over the site."""
-    pages = sorted(str(path.relative_to(site)) for path in site.rglob("*.htm*") if path.stat().st_size > 2000)
+    """Return an index page and others spread over the site, but for small ones where there are larger ones."""
+    sizes = {str(path.relative_to(site)): path.stat().st_size for path in site.rglob("*.htm*")}
+    pages = sorted([page for page, size in sizes.items() if size > 2000] or sizes)
     indexes = [page for page in pages if Path(page).name == "index.html"]
     first = min(indexes or pages, key=lambda page: (page.count("/"), page))
     others = [page for page in pages if page != first]
