@@ -37,7 +37,8 @@ class Report:
     ``is_scriptless`` says that the page has no scripts any more, ``is_composed`` that it was written anew and is not to
     be edited. ``refusal`` is why a page cannot be composed. ``absorbed`` is the size in bytes of what browsers do not
     load any more and no reference of the markup leads to: fonts that are now part of the page, and what images of its
-    CSS have less. ``held`` are the files that are not loaded with the page, though its markup or scripts name them.
+    CSS have less; and of markup that is there for time. ``held`` are the files that are not loaded with the page,
+    though its markup or scripts name them.
     """
 
     actions: list[Action] = field(default_factory=list)

@@ -135,18 +135,23 @@ def connect_early(editor: Editor, page: PageContext, view: View, options: Option
         return report
     links = [link for link in editor.tree.iter_elements("link") if rel_tokens(link)]
     known = {host_of(page.base, link.attr("href") or "") for link in links if rel_tokens(link) & CONNECTIONS}
+    added: list[tuple[str, str, str]] = []
     if options["preconnect"]:
-        for origin, attribute in dict.fromkeys(_late_origins(editor, page, view, links)):
-            if host_of(page.base, origin) not in known:
-                editor.insert_before(place, f'<link rel="preconnect" href="{origin}"{attribute}>')
-                report.actions.append(Action(_CONNECTIONS, "added", origin, "a style sheet names it"))
+        origins = dict.fromkeys(_late_origins(editor, page, view, links))
+        late = [each for each in origins if host_of(page.base, each[0]) not in known]
+        added += [
+            (f'<link rel="preconnect" href="{origin}"{attribute}>', origin, "a style sheet names it")
+            for origin, attribute in late
+        ]
     if options["speculation"] != "none":
-        rules = _RULES % options["speculation"]
-        editor.insert_before(place, f'<script type="speculationrules">{rules}</script>')
-        report.actions.append(Action(_CONNECTIONS, "added", "speculation rules", options["speculation"]))
+        rules = f'<script type="speculationrules">{_RULES % options["speculation"]}</script>'
+        added.append((rules, "speculation rules", options["speculation"]))
     if options["transition"]:
-        editor.insert_before(place, f"<style>{_TRANSITION}</style>")
-        report.actions.append(Action(_CONNECTIONS, "added", "a view transition", "to the next page of the site"))
+        added.append((f"<style>{_TRANSITION}</style>", "a view transition", "to the next page of the site"))
+    for markup, name, reason in added:
+        editor.insert_before(place, markup)
+        report.absorbed += len(markup)  # for time, not for bytes
+        report.actions.append(Action(_CONNECTIONS, "added", name, reason))
     return report
 
 

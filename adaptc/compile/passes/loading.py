@@ -87,6 +87,7 @@ class _Loading:
             first = next((image for image in images if self._path(image) == seen), None)
             if first is not None and not {"loading", "fetchpriority"} & set(first.attrs):
                 self.editor.set_attribute(first, "fetchpriority", "high")
+                self.report.absorbed += len('fetchpriority="high" ')
                 self.report.actions.append(Action(NAME, "preferred", seen, "the largest of the first window"))
         paths = {image.path if image is not None and image.is_background else None for image in largest}
         if len(paths) == 1 and (path := paths.pop()) is not None:
@@ -113,7 +114,7 @@ class _Loading:
         links = self.editor.tree.iter_elements("link")
         if not any(preloads(link, "image") for link in links):  # else the author knows better
             self.editor.insert_before(place, markup)
-            self.report.absorbed += size
+            self.report.absorbed += size + len(markup)
             self.report.actions.append(Action(NAME, "preloaded", path, "the largest of the first window"))
 
     def _backgrounds(self, path: str) -> Iterator[tuple[str, str, int]]:
@@ -165,6 +166,7 @@ class _Loading:
                 if style != own_ratio(natural):
                     self.editor.set_attribute(image, "style", f"{ratio};{style}" if style else ratio)
             deferred[image] = natural
+            self.report.absorbed += _REQUEST  # which most visitors do not send before they scroll
             self.report.actions.append(Action(NAME, "deferred", path, "it is below the first window"))
         defer_images(self.editor, deferred, self.page)
 

@@ -192,6 +192,21 @@ def test_without_a_browser_images_are_lazy_after_others_and_much_text() -> None:
     assert "loading" not in loaded(f"{images}{text}{SIZED}<script>var a</script>", is_seen=False)
 
 
+def alone(name: str, body: str, evidence: PageEvidence | None, **options: object) -> str:
+    """Return a page after one pass, which nothing else makes smaller."""
+    content = loading_site(body, evidence).rewrite(steps=(Step(BY_NAME[name], options),)).content
+    return (content or b"").decode()
+
+
+def test_what_is_for_time_stays_on_a_page_that_nothing_makes_smaller() -> None:
+    chosen = {"priority": True, "lazy": True}
+    assert "loading=" in alone("loading", SIZED, seen(BELOW), **chosen)
+    assert "fetchpriority" in alone("loading", "<img src=a.jpg>", seen(FIRST), **chosen)
+    asked = {"preconnect": True, "speculation": "prefetch", "transition": True}
+    text = alone("connections", "<p>x", None, **asked)
+    assert "speculationrules" in text and "view-transition" in text
+
+
 # ---- connections
 
 
