@@ -13,17 +13,11 @@ from adaptc.formats.html.syntax import class_words, vocabulary
 from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_followable, is_hidden, link_name, short_text, walk
 
 __all__ = [
-    "SIGNS",
-    "consent_bars",
-    "is_edit_link",
-    "is_idle",
-    "is_idle_button",
-    "is_idle_tools",
-    "is_own_anchor",
+    "SIGNS", "consent_bars", "is_edit_link", "is_idle", "is_idle_button", "is_idle_tools", "is_own_anchor",
     "skip_links",
-]
+]  # fmt: skip
 
-# That say nothing alone: of a closed box, between links that became lines
+# What says nothing alone: the sign that closes a box, or one between links that became lines
 SIGNS = frozenset({"|", "\u00b7", "\u2022", "/", "-", "\u2013", "\u2014", "\u00d7", "\u00ab", "\u00bb"})
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 _TITLES = "h1, h2, h3, h4, h5, h6, dt, summary, [role=heading]"

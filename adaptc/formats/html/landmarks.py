@@ -28,7 +28,7 @@ from adaptc.formats.html.visible_text import (
 )
 
 __all__ = [
-    "Landmarks", "NavigationLink", "SiteIdentity", "content_links", "content_nodes",
+    "HEADS", "Landmarks", "NavigationLink", "SiteIdentity", "content_links", "content_nodes",
     "find_landmarks", "find_site", "inner_navigation", "is_called_navigation", "navigation_links",
 ]  # fmt: skip
 
@@ -36,7 +36,7 @@ _NAVIGATION = vocabulary("navigation")
 _MENU_TAGS = ("ul", "ol", "table", "div", "td", "p", "section", "aside", "header", "footer", "center")
 _NAVIGATION_ROLES = frozenset({"navigation", "menubar", "menu", "tablist", "toolbar"})
 _MAIN_NAMES = vocabulary("main")
-_HEADS = frozenset({"header", "hdr", "masthead"})
+HEADS = frozenset({"header", "hdr", "masthead"})
 _HALF = 0.5
 _LINKED = 0.6  # share of a navigation's characters that are in links; menus have labels between
 _FEWEST_ITEMS = 3  # links that make a list navigation
@@ -185,7 +185,7 @@ def _is_link_list(element: Element) -> bool:
 
 def _is_head_of_page(element: Element) -> bool:
     """Whether an element is called a head, and none of an article: a title in it is a link to the home."""
-    return not _HEADS.isdisjoint(class_words(element)) and element.select_one("h1:not(:has(a[href]))") is None
+    return not HEADS.isdisjoint(class_words(element)) and element.select_one("h1:not(:has(a[href]))") is None
 
 
 def content_links(tree: Document, landmarks: Landmarks) -> list[str]:

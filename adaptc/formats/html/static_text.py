@@ -146,22 +146,15 @@ def is_loader(element: Element) -> bool:
 # ---- What scripts do at once: headers and menus that the pages of a site share, and the theme of a first visit
 
 _WRITES = (
-    "document.write",
-    "innerHTML",
-    "textContent",
-    "innerText",
-    "insertAdjacentHTML",
-    ".html(",
-    ".append(",
-    ".prepend(",
-)
+    "document.write", "innerHTML", "textContent", "innerText", "insertAdjacentHTML", ".html(", ".append(", ".prepend(",
+)  # fmt: skip
 _DRESSES = ("documentElement", "document.body", "querySelector")
 # Characters of scripts that write, and of others: libraries do nothing at once that is for readers
 _LONGEST_WRITING, _LONGEST = 50_000, 10_000
 _MODULE = "module"  # cannot write into the document
-_TYPES = frozenset(
-    {"", _MODULE, "text/javascript", "application/javascript", "text/ecmascript", "application/ecmascript"}
-)
+_TYPES = frozenset({
+    "", _MODULE, "text/javascript", "application/javascript", "text/ecmascript", "application/ecmascript",
+})  # fmt: skip
 _INERT = re.compile(r"<\s*/?\s*(?:script|iframe|object|embed|frame)\b", re.IGNORECASE)
 _SCRIPTS = re.compile(r"<script\b.*?</script", re.IGNORECASE | re.DOTALL)
 _MARKUP = re.compile(r"<[^>]*>")
@@ -287,7 +280,7 @@ def _found(tree: Document, target: str) -> Sequence[Element]:
 
 
 def _insertions(tree: Document, shown: str, changes: Iterable[Effect]) -> Iterator[Splice]:
-    """Yield what scripts insert next to elements or at an end of their content; what comes later is nearer to it.
+    """Yield what scripts insert next to elements or at an end of their content: where it goes after a tag, last first.
 
     A few words without a link are those of a control: "Toggle main menu visibility".
     """

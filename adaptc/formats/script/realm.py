@@ -56,7 +56,10 @@ class Jump(Exception):
 
 
 class Element(NamedTuple):
-    """``html``, ``body``, or what a selector finds; ``part`` is "classList", "dataset" or "style"."""
+    """``html``, ``body``, or what a selector finds; ``part`` is "classList", "dataset" or "style".
+
+    What jQuery finds has the part "$".
+    """
 
     name: str
     part: str = ""
@@ -361,16 +364,16 @@ class Realm:
         except (LookupError, TypeError, ValueError, OverflowError, AttributeError) as error:  # arguments of other types
             raise Unknown from error
 
-    def _call_named(self, name: str, text: object) -> object:
+    def _call_named(self, name: str, given: object) -> object:
         if name == "matchMedia":
-            return Query(string(text))
+            return Query(string(given))
         if name == "$":
-            if not isinstance(text, Function):
-                return Element(_select(self, -1, text).name, "$")
-            self.run_late(text)
+            if not isinstance(given, Function):
+                return Element(_select(self, -1, given).name, "$")
+            self.run_late(given)
             return None
         if name in ("decodeURIComponent", "unescape"):
-            return unquote(string(text))
+            return unquote(string(given))
         raise Unknown
 
     def _call(self, function: object, arguments: list[Any]) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -81,34 +81,44 @@ def export_site(
         items, left_out = export_items(manifest, docroot, level, layout)
         if ladder or ladder is False or had_ladder(record, layout):
             ladder_items = LadderItems(config, manifest, docroot, layout)
-            added, unregistered = (
+            items, unregistered = (
                 ladder_items.added_to(items, level, edge) if ladder else ladder_items.withdrawn_from(items)
             )
-            items, left_out = added, [*left_out, *unregistered]
-        if config.site.csp_hashes:
-            from adaptc.workflow.export.policies import with_hashes
-
-            items, unextended = with_hashes(config, docroot, items, Store(build_spec(config).cache), layout)
-            left_out = [*left_out, *unextended]
-        names: Mapping[str, str] = {}
-        if content_names:
-            items, names = _with_names(config, docroot, items, layout)
-        items = _with_versions(config, docroot, items, layout)
-        items = with_host_files(items, Store(build_spec(config).cache), target, record)
+            left_out = [*left_out, *unregistered]
+        store = Store(build_spec(config).cache)
+        items, names, unextended = _written_anew(config, docroot, items, store, layout, content_names=content_names)
+        items = with_host_files(items, store, target, record)
         tally = write_items(items, target, record, progress)
-    diagnostics = (*stale, *withheld, *left_out, *tally.diagnostics)
+    diagnostics = (*stale, *withheld, *left_out, *unextended, *tally.diagnostics)
     return Export(destination, tally.written, tally.kept, tally.removed, tally.size, tally.encoded, diagnostics, names)
 
 
+def _written_anew(
+    config: Config, docroot: Path, items: list[Item], store: Store, layout: Layout, *, content_names: bool
+) -> tuple[list[Item], Mapping[str, str], Sequence[Diagnostic]]:
+    """Return the items with what depends on others of them: hashes in policies, names by content, lists of versions.
+
+    Also names by content, by path, and what is to be said.
+    """
+    names: Mapping[str, str] = {}
+    unextended: Sequence[Diagnostic] = ()
+    if config.site.csp_hashes:
+        from adaptc.workflow.export.policies import with_hashes
+
+        items, unextended = with_hashes(config, docroot, items, store, layout)
+    if content_names:
+        items, names = _with_names(config, docroot, items, store, layout)
+    return _with_versions(config, docroot, items, store, layout), names, unextended
+
+
 def _with_names(
-    config: Config, docroot: Path, items: list[Item], layout: Layout
+    config: Config, docroot: Path, items: list[Item], store: Store, layout: Layout
 ) -> tuple[list[Item], Mapping[str, str]]:
     """Return the items with names by content, and these names by path. Raises ``UsageError`` where they are taken."""
     from adaptc.workflow.export.names import ContentNames
 
     if taken := next((item.path for item in items if item.path.startswith(NAMED)), None):
         raise UsageError(f"--content-names: the site has a file {taken} of its own")
-    store = Store(build_spec(config).cache)
     with last_build(config.output) as state:
         kept = frozenset(pinned_of(state.decisions()))
     hosts = host_rules(config, docroot, [item.path for item in items], is_exported=False)
@@ -119,12 +129,11 @@ def _with_names(
     return named.items_with_names(layout), named.names
 
 
-def _with_versions(config: Config, docroot: Path, items: list[Item], layout: Layout) -> list[Item]:
+def _with_versions(config: Config, docroot: Path, items: list[Item], store: Store, layout: Layout) -> list[Item]:
     """Return the items with lists of versions that tell those of the export."""
     with last_build(config.output) as state:
         rows = state.decisions()
     lists = frozenset(lists_of(rows)) - pinned_of(rows).keys()
-    store = Store(build_spec(config).cache)
     encode = partial(encoded_again, store, effort=cast("Effort", config.build.effort))
     return with_versions(items, lists, docroot, store, layout, encode)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -274,6 +275,26 @@ async def press(tab: Tab, y: int) -> None:
         await tab.send("Input.dispatchMouseEvent", {"type": type_, **mouse})
 
 
+def after_waking(chromium: str, text: str, code: str, work: Callable[[Tab], Awaitable[list[str]]]) -> list[str]:
+    """Return what ``work`` finds once a press near the top of a page has woken ``code``."""
+    files = {"index.html": text, **FILES, "assets/js/main.75c38abc.js": code}
+    step = Step(BY_NAME["prerendered"], {"hydration": "drop"})
+    content = SmallSite(files).rewrite(steps=(step,), promise="words").content
+    assert content is not None
+
+    async def pressed(browser: Chromium) -> list[str]:
+        server = site({"index.html": content, "assets/js/main.75c38abc.js": code})
+        async with browser.tab(server, 400, 300, is_drawn=True) as tab:
+            await tab.open(URL)
+            await press(tab, 10)
+            async with asyncio.timeout(PATIENCE):
+                while not await told_in(tab):
+                    await tab.advance(1)
+            return await work(tab)
+
+    return in_chromium(chromium, pressed)
+
+
 @pytest.mark.chromium
 def test_a_button_that_nobody_serves_delays_no_other(chromium: str) -> None:
     style = (
@@ -283,24 +304,13 @@ def test_a_button_that_nobody_serves_delays_no_other(chromium: str) -> None:
         f"<div id=__docusaurus>{ARTICLE}<button id=dead>D</button><button id=live>L</button><p class=tall></div>",
         style + "<script src=/assets/js/main.75c38abc.js defer></script>",
     )
-    files = {"index.html": text, **FILES, "assets/js/main.75c38abc.js": UNSERVED}
-    step = Step(BY_NAME["prerendered"], {"hydration": "drop"})
-    content = SmallSite(files).rewrite(steps=(step,), promise="words").content
-    assert content is not None
 
-    async def work(browser: Chromium) -> list[str]:
-        server = site({"index.html": content, "assets/js/main.75c38abc.js": UNSERVED})
-        async with browser.tab(server, 400, 300, is_drawn=True) as tab:
-            await tab.open(URL)
-            await press(tab, 10)
-            async with asyncio.timeout(PATIENCE):
-                while not await told_in(tab):
-                    await tab.advance(1)
-            await tab.advance(6)
-            await press(tab, 40)
-            return await told_in(tab)
+    async def work(tab: Tab) -> list[str]:
+        await tab.advance(6)
+        await press(tab, 40)
+        return await told_in(tab)
 
-    assert in_chromium(chromium, work) == ["awake", "live at 300"]
+    assert after_waking(chromium, text, UNSERVED, work) == ["awake", "live at 300"]
 
 
 # A router that listens to the window, and then an application that does so, too, for its tabs (VitePress)
@@ -322,23 +332,12 @@ def test_a_tab_is_shown_as_soon_as_the_application_listens_to_the_window(chromiu
         f"<div id=__docusaurus>{ARTICLE}{tabs}<button>B</button></div>",
         style + "<script src=/assets/js/main.75c38abc.js defer></script>",
     )
-    files = {"index.html": text, **FILES, "assets/js/main.75c38abc.js": TABS}
-    step = Step(BY_NAME["prerendered"], {"hydration": "drop"})
-    content = SmallSite(files).rewrite(steps=(step,), promise="words").content
-    assert content is not None
 
-    async def work(browser: Chromium) -> list[str]:
-        server = site({"index.html": content, "assets/js/main.75c38abc.js": TABS})
-        async with browser.tab(server, 400, 300, is_drawn=True) as tab:
-            await tab.open(URL)
-            await press(tab, 10)
-            async with asyncio.timeout(PATIENCE):
-                while not await told_in(tab):
-                    await tab.advance(1)
-            await tab.advance(20)  # a second, where all is tried again after five
-            return await told_in(tab)
+    async def work(tab: Tab) -> list[str]:
+        await tab.advance(20)  # a second, where all is tried again after five
+        return await told_in(tab)
 
-    assert in_chromium(chromium, work) == ["awake", "tab two"]
+    assert after_waking(chromium, text, TABS, work) == ["awake", "tab two"]
 
 
 COUNTED = (".md-typeset__scrollwrap", ".md-code__nav", "style[data-later]", "label:not([hidden])", "div[style]")

@@ -546,8 +546,9 @@ def joined(finished: list[str], *, fewest: int = 2) -> list[str]:
         text = _TAG.sub("", block)
         is_piece = block.startswith("<p>") and block.endswith("</p>") and _FIELD.search(block) is None
         if is_piece and 0 < len(text) <= LONGEST_PIECE:
-            if not (line and line[-1].startswith("<a ") and text == block[3:-4] == _TAG.sub("", line[-1])):
-                line.append(block[3:-4])
+            piece = block[3:-4]
+            is_repeated = line and line[-1].startswith("<a ") and text == piece == _TAG.sub("", line[-1])
+            line += [] if is_repeated else [piece]  # words that the link before them says
             continue
         if line:
             result.append(f"<p class=m>{_in_line(line)}</p>" if len(line) >= fewest else f"<p>{line[0]}</p>")

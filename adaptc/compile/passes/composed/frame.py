@@ -12,7 +12,7 @@ from turbohtml import Element
 
 from adaptc.compile.passes.composed.writer import Group, Link
 from adaptc.core.values import dataclass, field, replace
-from adaptc.formats.html.landmarks import NavigationLink
+from adaptc.formats.html.landmarks import HEADS, NavigationLink
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, name_words, text_markup
 from adaptc.formats.html.visible_text import fold_space, is_followable, is_hidden, link_label
@@ -22,7 +22,7 @@ __all__ = ["Frame", "is_foot", "is_head", "link_of", "read_frame"]
 _BREADCRUMB = frozenset({"breadcrumb", "breadcrumbs", "crumbs", "crumb"})
 _PAGINATION = frozenset({"pagination", "pager", "paginator", "paging", "prevnext", "pages"})
 _FOOT = frozenset({"footer", "foot", "colophon", "contentinfo"})
-_HEAD = frozenset({"header", "hdr", "masthead", "topbar", "banner"})
+_HEAD = HEADS | {"topbar", "banner"}
 _HEADINGS = ("h2", "h3", "h4", "h5", "h6", "dt", "summary", "legend")
 _LONGEST_LABEL = 120  # characters of a link, for teasers that are one link
 _LONGEST_TRAIL = 12  # links of a path; a list of who is there may be called so, too

@@ -76,11 +76,11 @@ _LONGEST_CAPTION = 60  # characters
 def name_links(tree: Document, title_of: TitleOf) -> None:
     """Name each link around a picture without a name, or with an icon's: by its caption, or the title of its target."""
     for link in tree.select("a[href]"):
-        href, name = link.attr("href") or "", link_name(link)
+        href, name, has_picture = link.attr("href") or "", link_name(link), link.select_one("img") is not None
         is_named = any(map(str.isalnum, name))
-        if not is_followable(href) or (is_named and (name != icon_name(link) or link.select_one("img") is None)):
+        if not is_followable(href) or (is_named and not (has_picture and name == icon_name(link))):
             continue
-        title = _caption(link) if link.select_one("img") is not None else ""
+        title = _caption(link) if has_picture else ""
         if not (title or is_named or href.startswith("#")) and any(isinstance(each, Element) for each in link.children):
             title = title_of(href)
         if title:
