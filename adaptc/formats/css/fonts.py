@@ -409,19 +409,21 @@ def face_sources(text: str) -> Iterator[list[str]]:
 def loaded_faces(text: str) -> Iterator[tuple[str, CodeRanges, list[str]]]:
     """Yield the fonts that browsers load where text of these code points has a family: URL, code points, selectors.
 
-    Of the weights and styles of a family for the same code points the first counts. The selectors are those of rules
-    that name the family, in a property or variable; there are none where only other sheets can.
+    Of the weights and styles of a family those of its first font count, whatever code points the others are for. The
+    selectors are those of rules that name the family, in a property or variable; there are none where only other sheets
+    can.
     """
-    known = set[tuple[str, CodeRanges]]()
+    first, known = dict[str, tuple[str, ...]](), set[tuple[str, CodeRanges]]()
     faces = list(_faces_with_sources(text))
     rules = _style_rules(sheet_items(text)) if faces else ()
     values = [(text[rule.start : rule.prelude], text[rule.body : rule.close].lower()) for rule in rules]
     for face in faces:
-        family, url = font_family(text[face.start : face.item.close]), chosen_source(face.value)
-        ranges = _range_of(text, face)
-        if family and url is not None and (family, ranges) not in known:
-            known.add((family, ranges))
-            yield url, ranges, list(dict.fromkeys(selector for selector, value in values if family in value))
+        body, url, ranges = text[face.start : face.item.close], chosen_source(face.value), _range_of(text, face)
+        family, look = font_family(body), tuple(_value(body, name) for name in ("font-weight", "font-style"))
+        if not family or url is None or first.setdefault(family, look) != look or (family, ranges) in known:
+            continue
+        known.add((family, ranges))
+        yield url, ranges, list(dict.fromkeys(selector for selector, value in values if family in value))
 
 
 def idle_sources(text: str, is_shown: Callable[[CodeRanges], bool]) -> frozenset[int]:

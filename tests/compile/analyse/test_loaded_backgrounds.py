@@ -90,6 +90,20 @@ CYRILLIC = ";unicode-range:U+400-45F,U+2116"
         (FACE % CYRILLIC, "Words", []),
         (FACE % CYRILLIC, "Words &#1078;", ["1.woff2"]),
         (FACE % "" + "@font-face{font-family:F;font-weight:700;src:url(2.woff2)}", "Words", ["1.woff2"]),
+        (
+            FACE % ";font-weight:900;unicode-range:U+0-2FF"
+            + FACE.replace("1.", "2.") % f";font-weight:900{CYRILLIC}"
+            + FACE.replace("1.", "3.") % "",
+            "Words",
+            ["1.woff2"],
+        ),
+        (
+            FACE % ";font-weight:900;unicode-range:U+0-2FF"
+            + FACE.replace("1.", "2.") % f";font-weight:900{CYRILLIC}"
+            + FACE.replace("1.", "3.") % "",
+            "Words &#1078;",
+            ["1.woff2", "2.woff2"],
+        ),
         ("@font-face{src:url(3.woff2)}", "Words", []),
     ],
 )
