@@ -1,4 +1,4 @@
-"""The rules of the house for modules (CONTRIBUTING.md, Style): their size, their number, and who imports whom."""
+"""The rules of the house for modules (CONTRIBUTING.md, Style): their size, their number, who imports whom, patterns."""
 
 from __future__ import annotations
 
@@ -141,6 +141,35 @@ def folder_of(file: Path) -> str:
 
 def rows(values: Mapping[str, object]) -> str:
     return "\n".join(f"  {name}: {value}" for name, value in values.items())
+
+
+def test_no_group_has_a_possessive_quantifier() -> None:
+    """Python 3.11.0 to 3.11.4, that of Debian 12 too, match them wrongly (CPython, issue 106052)."""
+    found = {
+        f"{name}:{node.lineno}": f"an atomic group (?>...) in place of {match[0]}"
+        for name, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant | ast.JoinedStr)
+        for match in [POSSESSIVE_GROUP.search(pattern_of(node))]
+        if match
+    }
+    assert not found, f"possessive quantifiers of groups:\n{rows(found)}"
+
+
+# A group or a part with a name: those named here are one character
+POSSESSIVE_GROUP = re.compile(r"(?:(?<![\\(])\)|<(?!SPACE>|NAME_CHARACTER>)\w+>)(?:[*+?]|\{[\d,]+\})\+")
+
+
+def pattern_of(node: ast.Constant | ast.JoinedStr) -> str:
+    """The text of a string, with the names of the parts of an f-string in angle brackets."""
+    if isinstance(node, ast.Constant):
+        text = node.value
+        return text.decode("latin-1") if isinstance(text, bytes) else text if isinstance(text, str) else ""
+    return "".join(
+        f"<{ast.unparse(part.value)}>" if isinstance(part, ast.FormattedValue) else pattern_of(part)
+        for part in node.values
+        if isinstance(part, ast.FormattedValue | ast.Constant)
+    )
 
 
 def test_imports_are_seen_wherever_they_are() -> None:

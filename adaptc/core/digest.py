@@ -95,7 +95,7 @@ _ONE_CASE = re.compile(rb"[0-9a-f]{8,128}|[0-9A-F]{8,128}")
 _AS_PAIRS = bytes(120 if code in _HEXADECIMAL_LETTERS else 58 if code in b":- " else 32 for code in range(256))
 _PAIRS = re.compile(rb"[0-9a-f]{2}(?:[:\x20-][0-9a-f]{2}){19,63}(?!\w)", re.IGNORECASE)
 _LIST = re.compile(
-    rb"\[(?:\s*+(?:-?(?:0|[1-9][0-9]{0,2})|0x[0-9a-f]{1,2})\s*+(?:,|(?=\]))){20,64}+\s*+\]", re.IGNORECASE
+    rb"\[(?>(?:\s*+(?:-?(?:0|[1-9][0-9]{0,2})|0x[0-9a-f]{1,2})\s*+(?:,|(?=\]))){20,64})\s*+\]", re.IGNORECASE
 )
 _NUMBER, _PAIR = re.compile(rb"-?\w+"), re.compile(rb"\w+")
 _BYTES = frozenset((20, 32, 48, 64))

@@ -251,7 +251,7 @@ class PatternBuilder:
     def _group(self, meaning: Meaning, group: str, text: str, stops: str) -> str:
         if meaning is Meaning.FORWARDED:
             address = _text(stops + ", ")
-            return f"(?P<{group}>{address})(?:, ?{address})*+"
+            return f"(?P<{group}>{address})(?>(?:, ?{address})*)"
         if meaning is Meaning.TIME:
             # a user may be any text, so that a time may be looked for at each bracket of a line
             text = _time_pattern(self.clock, text.replace("*+", "{0,80}+"), stops)
@@ -279,7 +279,7 @@ def _time_pattern(notation: str, text: str, stops: str) -> str:
 def _quoted(stops: str) -> str:
     r"""Return the pattern of text in quotes, which ``\"`` does not end."""
     plain = rf"[^{re.escape(stops)}\\]*+"
-    return rf"{plain}(?:\\.{plain})*+"
+    return rf"{plain}(?>(?:\\.{plain})*)"
 
 
 def _text_before(pieces: Sequence[Piece], index: int) -> str:

@@ -18,24 +18,24 @@ _PARENTHESES = 4
 # Rules within rules; deeper ones are not plain
 MOST_NESTED = 20
 
-STRING = "|".join(rf"{mark}[^{mark}\\\n\r\f]*+(?:\\[\s\S][^{mark}\\\n\r\f]*+)*+{mark}" for mark in "\"'")
-_COMMENT = r"/\*[^*]*+\*++(?:[^/*][^*]*+\*++)*+/"
+STRING = "|".join(rf"{mark}[^{mark}\\\n\r\f]*+(?>(?:\\[\s\S][^{mark}\\\n\r\f]*+)*){mark}" for mark in "\"'")
+_COMMENT = r"/\*[^*]*+\*++(?>(?:[^/*][^*]*+\*++)*)/"
 _SLASH = rf"/(?!\*)|{_COMMENT}"
 _ESCAPE = rf"\\[^\n\r\f](?!{NAME_CHARACTER}*+{SPACE}?+{NAME_CHARACTER}*+\()"
 _SIMPLE = rf"[^{{}}()\[\]\"'\\/]++|{STRING}|{_SLASH}"
-_BRACKETS = rf"\[(?:{_SIMPLE})*+\]"
+_BRACKETS = rf"\[(?>(?:{_SIMPLE})*)\]"
 # What is the same text in url(), in a function whose name ends in it, and in #url()
-_URL = rf"{SPACE}*+(?:{STRING}|(?:[^\"'()\\{{}}\[\]/\x00-\x20\x7f]|/(?!\*))*+){SPACE}*+"
+_URL = rf"{SPACE}*+(?:{STRING}|(?>(?:[^\"'()\\{{}}\[\]/\x00-\x20\x7f]|/(?!\*))*)){SPACE}*+"
 
 
 def _parentheses(depth: int) -> str:
     inner = f"|{_parentheses(depth - 1)}" if depth > 1 else ""
-    return rf"\((?:(?<=[uU][rR][lL]\(){_URL}|(?<![uU][rR][lL]\()(?:{_SIMPLE}|{_BRACKETS}{inner})*+)\)"
+    return rf"\((?:(?<=[uU][rR][lL]\(){_URL}|(?<![uU][rR][lL]\()(?>(?:{_SIMPLE}|{_BRACKETS}{inner})*))\)"
 
 
 PARENTHESES = _parentheses(_PARENTHESES)
 _MARKED = f"{STRING}|{_SLASH}|{PARENTHESES}|{_BRACKETS}|{_ESCAPE}"
-_FLAT = rf"(?:[^{{}}()\[\]\"'\\/]++|{_MARKED})*+"
+_FLAT = rf"(?>(?:[^{{}}()\[\]\"'\\/]++|{_MARKED})*)"
 OPENS, IS_WHOLE, _CLOSES = 1, 2, 3
 _DEPTH = {OPENS: 1, IS_WHOLE: 0, _CLOSES: -1}
 _VALUE = rf"(?:[^{{}}()\[\]\"'\\/;]++|{_MARKED})"
@@ -49,19 +49,19 @@ _MARKS = re.compile(r"[(\[\"'/\\]")
 @cache
 def plain_step() -> re.Pattern[str]:
     """The prelude of a rule, with what is before it, and its block if that has no braces; or the end of a group."""
-    return re.compile(rf"({_FLAT})(?:\{{(?:({_FLAT})\}})?+|(\}}))")
+    return re.compile(rf"({_FLAT})(?:\{{(?>(?:({_FLAT})\}})?)|(\}}))")
 
 
 @cache
 def plain_declaration() -> re.Pattern[str]:
     """A declaration in a flat block, with what is before it: its property, its value, and the semicolon if any."""
-    return re.compile(rf"{GAP}((?:--|-?[A-Za-z_])[-0-9A-Za-z_]*+){GAP}:({_VALUE}*+)(?:;)?+")
+    return re.compile(rf"{GAP}((?:--|-?[A-Za-z_])[-0-9A-Za-z_]*+){GAP}:((?>{_VALUE}*));?+")
 
 
 @cache
 def plain_text() -> re.Pattern[str]:
     """The text up to the next semicolon of a flat block."""
-    return re.compile(f"{_VALUE}++")
+    return re.compile(f"(?>{_VALUE}+)")
 
 
 class PlainRule(NamedTuple):

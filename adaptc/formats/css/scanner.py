@@ -21,10 +21,10 @@ SPACE = r"[ \t\n\r\f]"
 # they leave out: one with a range beyond ASCII takes 3 ms to compile, a hundred times longer, and a pattern has dozens.
 NAME_CHARACTER = r"[^\x01-,./:-@\[-^`{-\x7f]"
 _NAME_START = r"[^\x01-@\[-^`{-\x7f]"
-ESCAPE = rf"\\(?:[0-9a-fA-F]{{1,6}}+(?:\r\n|{SPACE})?+|[^\n\r\f0-9a-fA-F]|\Z)"
-NAME = rf"(?:{NAME_CHARACTER}++|{ESCAPE})++"
+ESCAPE = rf"\\(?:[0-9a-fA-F]{{1,6}}+(?>(?:\r\n|{SPACE})?)|[^\n\r\f0-9a-fA-F]|\Z)"
+NAME = rf"(?>(?:{NAME_CHARACTER}++|{ESCAPE})+)"
 IDENT = rf"(?=--|-?+(?:{_NAME_START}|\\[^\n\r\f]|\\\Z)){NAME}"
-GAP = rf"(?:{SPACE}++|/\*(?:[^*]++|\*(?!/))*+(?:\*/|\Z))*+"
+GAP = rf"(?>(?:{SPACE}++|/\*(?>(?:[^*]++|\*(?!/))*)(?:\*/|\Z))*)"
 
 # A function is recognised at its "(", and its name is read backwards: parentheses are rarer than letters. A
 # name with an escape is recognised at its first backslash. A leading character class keeps ``re`` fast.
@@ -33,7 +33,7 @@ _OPENINGS = (
     r"(?<=[\"'])",  # string or bad-string
     r"(?<=\\)(?:[^\n\r\f]|\Z)",  # name with an escape
     rf"(?<=@){IDENT}",  # at-keyword
-    rf"(?<=<)!--(?:{NAME})?+",  # CDO, with the name that touches it
+    rf"(?<=<)!--(?>(?:{NAME})?)",  # CDO, with the name that touches it
 )
 _CALLS = (r"(?<=[uU][rR][lL]\()", r"(?<=[sS][rR][cC]\()", r"(?<=-[sS][eE][tT]\()")
 _MARKS = (r"(?<=[(){}\[\];])",)
@@ -43,7 +43,7 @@ DENSE = re.compile(rf"[(){{}}\[\];\"'/\\@<](?:{'|'.join(_OPENINGS + _MARKS)})")
 
 # Group 2 is the closing mark, empty at the end of the text, and missing in a bad-string (section 4.3.5).
 _STRING = {
-    mark: re.compile(rf"{mark}([^{mark}\\\n\r\f]*+(?:\\(?:\r\n|[\s\S]|\Z)[^{mark}\\\n\r\f]*+)*+)({mark}|\Z)?+")
+    mark: re.compile(rf"{mark}([^{mark}\\\n\r\f]*+(?>(?:\\(?:\r\n|[\s\S]|\Z)[^{mark}\\\n\r\f]*+)*))(?>({mark}|\Z)?)")
     for mark in "\"'"
 }
 _NAME = re.compile(NAME)
@@ -54,8 +54,8 @@ _ESCAPE = re.compile(rf"\\(?:([0-9a-fA-F]{{1,6}})(?:\r\n|{SPACE})?|{NEWLINE}|([\
 _CDO_OR_CDC = re.compile(r"<!--|-->")
 _URL_REST = re.compile(
     rf"{SPACE}*+(?:(?=[\"'])(?P<quoted>)"
-    rf"|(?P<url>(?:[^\"'()\\\x01-\x20\x7f]++|{ESCAPE})*+){SPACE}*+(?P<close>\)|\Z)"
-    rf"|(?:[^)\\]++|\\(?:[\s\S]|\Z))*+(?:\)|\Z))"
+    rf"|(?P<url>(?>(?:[^\"'()\\\x01-\x20\x7f]++|{ESCAPE})*)){SPACE}*+(?P<close>\)|\Z)"
+    rf"|(?>(?:[^)\\]++|\\(?:[\s\S]|\Z))*)(?:\)|\Z))"
 )
 # The longest name of interest is "-webkit-image-set"; a longer run of name characters is not read whole.
 _LOOKBEHIND = 40

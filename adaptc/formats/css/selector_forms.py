@@ -122,11 +122,11 @@ def _is_legacy_double(tokens: list[Any], index: int) -> bool:
 
 _NAME = r"-?[A-Za-z_][-\w]*+"
 _PART = rf"[.#]{_NAME}|::?{_NAME}"
-_ATTRIBUTE = rf"\[{_NAME}(?:[~|^$*]?=(?:{_NAME}|\"[-\w./]*+\"|'[-\w./]*+'))?+\]"
-_ARGUMENTS = rf"\((?:[-\w]++|(?:{_NAME})?+(?:{_PART}|{_ATTRIBUTE})++)\)"
-_COMPOUND = rf"(?:{_NAME}|\*|(?={_PART}|\[))(?:{_PART}(?:{_ARGUMENTS})?+|{_ATTRIBUTE})*+"
-_SIMPLE = rf"{_COMPOUND}(?:{SPACE}*+(?:[>+~]|(?<={SPACE})){SPACE}*+{_COMPOUND})*+"
-_SIMPLE_LIST = re.compile(rf"{_SIMPLE}{SPACE}*+(?:,{SPACE}*+{_SIMPLE}{SPACE}*+)*+", re.ASCII)
+_ATTRIBUTE = rf"\[{_NAME}(?>(?:[~|^$*]?=(?:{_NAME}|\"[-\w./]*+\"|'[-\w./]*+'))?)\]"
+_ARGUMENTS = rf"\((?:[-\w]++|(?>(?:{_NAME})?)(?>(?:{_PART}|{_ATTRIBUTE})+))\)"
+_COMPOUND = rf"(?:{_NAME}|\*|(?={_PART}|\[))(?>(?:{_PART}(?>(?:{_ARGUMENTS})?)|{_ATTRIBUTE})*)"
+_SIMPLE = rf"{_COMPOUND}(?>(?:{SPACE}*+(?:[>+~]|(?<={SPACE})){SPACE}*+{_COMPOUND})*)"
+_SIMPLE_LIST = re.compile(rf"{_SIMPLE}{SPACE}*+(?>(?:,{SPACE}*+{_SIMPLE}{SPACE}*+)*)", re.ASCII)
 _SEPARATOR = re.compile(r" ?([>+~,])(?!=) ?")
 _PSEUDO = re.compile(rf":({_NAME})|\([^()]*+\)", re.ASCII)
 _REDUNDANT = re.compile(

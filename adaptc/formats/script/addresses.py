@@ -23,7 +23,7 @@ _CHANGES = re.compile(
     rf'|(?:attr|prop)\(\{{[^{{}}]*"?{_SOURCE}"?:|\["{_SOURCE}"\]'
 )
 # const s = document.createElement("script"), i = new Image: elements that the script creates
-_CREATION = r'(?:[\w$]++\.)*+(?:createElement\("?\w+"?\)|new Image\b(?!\.))'
+_CREATION = r'(?>(?:[\w$]++\.)*)(?:createElement\("?\w+"?\)|new Image\b(?!\.))'
 _CREATED = re.compile(rf"(?<![\w$])([\w$]++)={_CREATION}")
 # Its address in the same run of statements, whatever the name means elsewhere
 _JUST_CREATED = re.compile(
@@ -34,7 +34,7 @@ _ASSIGNED = re.compile(r"(?<![\w$.])([\w$]+)=(?!=|>)")
 # $("<script>").attr(a).prop({src: b}), new Image(1, 1).src: elements without a name
 _IMAGE_MADE = r"new Image(?:\([^()]*\))?"
 _NEW = re.compile(
-    r'\("<\w+/?>"\)(?:\.\w++\((?:[^()]++|\([^()]*+\))*+\))*+'
+    r'\("<\w+/?>"\)(?>(?:\.\w++\((?>(?:[^()]++|\([^()]*+\))*)\))*)'
     rf"|(?:{_IMAGE_MADE}|(?<![\w$])\({_IMAGE_MADE}\))\.src\b"
 )
 
@@ -46,7 +46,7 @@ def changes_images(script: Script) -> bool:
 
 
 # Chromium 156 counts the pixels of the file here, and not those of an image whose source set says another density
-_ARGUMENT = r"(?:[^(),]|\((?:[^()]|\([^()]{0,200}+\)){0,200}+\)){0,200}+"
+_ARGUMENT = r"(?>(?:[^(),]|\((?>(?:[^()]|\([^()]{0,200}+\)){0,200})\)){0,200})"
 _DRAWS_PARTS = re.compile(
     rf"\bcreate(?:ImageBitmap|Pattern)\(|\bdrawImage(?:\.(?:apply|call)\(|\((?:\.\.\.|{_ARGUMENT},\.\.\.|(?:{_ARGUMENT},){{8}}))"
 )

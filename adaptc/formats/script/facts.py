@@ -133,7 +133,7 @@ _FILE = re.compile(r"[^<>\s{}]{1,300}\.(?:[cm]?js|json|html?)(?:[?#]\S*)?", re.I
 _RUN = re.compile(r"[\w.~%+@-]+")
 # A URL with its host, as far as the path is written; in a string with JSON its slashes may be escaped
 _URL = re.compile(
-    r"(?:\bhttps?:|(?<![\w.~%+@:/-]))//((?:[\w-]++\.)++[^\W\d_][\w-]++)(?::\d++)?(/[\w.~%+@:!*/-]*+)?(?![\w.@:])",
+    r"(?:\bhttps?:|(?<![\w.~%+@:/-]))//((?>(?:[\w-]++\.)+)[^\W\d_][\w-]++)(?::\d++)?(/[\w.~%+@:!*/-]*+)?(?![\w.@:])",
     re.IGNORECASE,
 )
 # "app", 'app', `app`, #app; one may begin where another ends

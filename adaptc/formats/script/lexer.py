@@ -111,7 +111,7 @@ _LINE_END = "\n\r\u2028\u2029"
 _END = r"\n\r\u2028\u2029"
 _NAME = r"(?:[\w$\u200c\u200d]|\\u[\da-fA-F]{4}|\\u\{[\da-fA-F]+\})"
 _NUMBER = r"0[xXbBoO][\da-fA-F_]+n?|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:[eE][+-]?\d[\d_]*)?n?"
-_REGEX = rf"/(?![*/])(?:[^/\\\[{_END}]++|\\[^{_END}]|\[(?:[^\]\\{_END}]++|\\[^{_END}])*+\])++/[\w$]*"
+_REGEX = rf"/(?![*/])(?>(?:[^/\\\[{_END}]++|\\[^{_END}]|\[(?>(?:[^\]\\{_END}]++|\\[^{_END}])*)\])+)/[\w$]*"
 # Before these marks a token ended after which an operand follows; not "+" and "-", which may be "++" and "--"
 _BEFORE_OPERAND = r"(?<=[(,=:\[!&|?{;~^%*<>])"
 _AFTER_OPERAND = r"(?<=[\w$\]])" + "".join(f"(?<!{word})" for word in sorted(OPERATOR_WORDS | STATEMENT_WORDS))
@@ -124,19 +124,19 @@ def _pattern(braces: str) -> re.Pattern[str]:
     Its group is empty where it stops; the match then reaches to the end of the text.
     """
     tokens = (
-        rf"[a-zA-Z_$][a-zA-Z0-9_$]*+{_NAME}*+",
+        rf"[a-zA-Z_$][a-zA-Z0-9_$]*+(?>{_NAME}*)",
         rf"[()\[\],;:~{braces}]",
         r"\.(?![\d.])",
         r"[\s\ufeff]++",
-        r'"[^"\\\n\r]*+(?:\\(?:\r\n|[\s\S])[^"\\\n\r]*+)*+"',
-        r"'[^'\\\n\r]*+(?:\\(?:\r\n|[\s\S])[^'\\\n\r]*+)*+'",
+        r'"[^"\\\n\r]*+(?>(?:\\(?:\r\n|[\s\S])[^"\\\n\r]*+)*)"',
+        r"'[^'\\\n\r]*+(?>(?:\\(?:\r\n|[\s\S])[^'\\\n\r]*+)*)'",
         _NUMBER,
         r"=(?:==?|>)?|!(?:==?)?|&&=?|\|\|=?|\?\.(?!\d)|\?\?=?|\+\+|--(?!>)|\*\*=?|<<=?|>>>?=?",
         r"[+*%&|^>]=?|-(?!->)=?|<(?!!--)=?|\.\.\.|\.",
         rf"//[^{_END}]*+|/\*(?s:.*?)\*/|<!--[^{_END}]*+",
         rf"{_BEFORE_OPERAND}{_REGEX}|{_AFTER_OPERAND}/(?![*/])=?",
-        r"`[^`\\$]*+(?:\\[\s\S][^`\\$]*+|\$(?!\{)[^`\\$]*+)*+`",
-        rf"#?{_NAME}++",
+        r"`[^`\\$]*+(?>(?:\\[\s\S][^`\\$]*+|\$(?!\{)[^`\\$]*+)*)`",
+        rf"#?(?>{_NAME}+)",
         r"""[^\w\s"'`/{}\-]""",
     )
     return re.compile(rf"({'|'.join(tokens)})|(?s:.+)")
@@ -144,7 +144,7 @@ def _pattern(braces: str) -> re.Pattern[str]:
 
 _HASHBANG = re.compile(rf"#![^{_END}]*")
 _AT_LINE_START = re.compile(rf"-->[^{_END}]*")
-_TEMPLATE_PIECE = re.compile(r"[`}](?:[^`\\$]|\\[\s\S]|\$(?!\{))*+(?:`|\$\{)")
+_TEMPLATE_PIECE = re.compile(r"[`}](?>(?:[^`\\$]|\\[\s\S]|\$(?!\{))*)(?:`|\$\{)")
 _REGEX_LITERAL = re.compile(_REGEX)
 _DIVISION = re.compile(r"/(?!\*)=?")
 

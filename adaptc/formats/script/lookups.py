@@ -111,7 +111,7 @@ def union_of(parts: Sequence[Handles]) -> Handles:
 # count, and those that name no file are of links to pages, as a rule.
 
 _SELECTOR = re.compile(
-    r"""(?<![\w.#:-])([\w-]*+)(?:[.#:]++[\w-]*+)*+\[\s*+(href|src)\s*+([~*^|$]?=)\s*+["']?([^"'\]]{0,300})(["'\]])?"""
+    r"""(?<![\w.#:-])([\w-]*+)(?>(?:[.#:]++[\w-]*+)*)\[\s*+(href|src)\s*+([~*^|$]?=)\s*+["']?([^"'\]]{0,300})(["'\]])?"""
 )
 _ELEMENTS = frozenset({"", "link", "script"})
 _OF_LOADER = '`link[href="${'

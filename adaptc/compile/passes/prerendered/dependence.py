@@ -74,7 +74,7 @@ def _is_faded(cascade: Cascade, element: Element) -> bool:
 _CALL = re.compile(
     r"""(?:(?<![\w$.])(?:(?:window|self|globalThis)\.)?(?:\$?fetch|useFetch|EventSource|WebSocket|axios)"""
     r"""|\.(?:get|getJSON|load|ajax)(?=\(["`](?:https?:/)?/\w)|\.open(?=\("GET",))"""
-    r"""\((?:"GET",)?+(["`])((?:(?!\1)[^\n])*+)\1?+(?!,\{(?:[^{}]|\{[^{}]*\})*?method:"[PD])"""
+    r"""\((?>(?:"GET",)?)(["`])((?>(?:(?!\1)[^\n])*))\1?+(?!,\{(?:[^{}]|\{[^{}]*\})*?method:"[PD])"""
 )
 # What frameworks fetch for the next page, search boxes for their index, and links to a repository for its stars
 _OF_FRAMEWORKS = re.compile(
