@@ -338,12 +338,14 @@ def first_commands(
     has_browser: bool,
     finds: Callable[[str], bool],
     is_built: bool = True,
+    is_exported: bool = False,
     adapted: str = "adapted",
 ) -> list[Finding]:
     """Return up to three commands to paste, those that gain most first, and what each is for.
 
     ``output`` is the option with the output, empty for the usual one. ``finds`` tells whether a program is installed.
-    Before a site ``is_built`` the first command builds it: the others ask for that. Exports go to ``adapted``.
+    Before a site ``is_built`` the first command builds it: the others ask for that. Exports go to ``adapted``. What
+    ``is_exported`` is there to be looked at.
     """
     server = next((name for name in ("nginx", "apache2", "caddy", "lighttpd") if finds(name)), None)
     build = Finding(f"adaptc build {docroot}{output}", "builds the site's levels; nothing in it is changed")
@@ -361,7 +363,7 @@ def first_commands(
     prove = Finding(f"adaptc prove{output}", "a browser compares pages at every level with the original")
     look = Finding(f"adaptc preview{output}", "two levels side by side in your browser")
     is_written = surroundings.app is not None and not surroundings.app.is_rendered
-    is_exported = surroundings.sends_files or server is None
-    first = [see] if is_written and has_browser else [] if is_built or is_exported else [build]
-    first += [web] if is_exported else [emit, web]
-    return [*first, prove if has_browser else look, look][:3]
+    needs_files = surroundings.sends_files or server is None
+    first = [see] if is_written and has_browser else [] if is_built or needs_files else [build]
+    first += [web] if needs_files else [emit, web]
+    return [*([] if is_exported else first), *([prove] if has_browser else []), look][:3]

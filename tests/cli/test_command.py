@@ -415,6 +415,13 @@ def test_the_program_alone_says_what_it_would_do(folder: Path, output: Output) -
     assert "made by MkDocs (mkdocs.yml); published by Netlify (netlify.toml)" in said
     assert "  adaptc web site adapted\n" in said
     assert sorted(folder.rglob("*")) == before
+    assert run(["web", "site", "adapted", "--effort", "fast"]) is ExitCode.DONE
+    output()
+    assert run([]) is ExitCode.DONE
+    said = output()[0]
+    assert "it was exported, too; to see what came of it, to paste:\n" in said
+    assert "  adaptc preview\n" in said
+    assert "adaptc web" not in said
 
 
 def test_a_project_whose_site_is_not_there_yet(folder: Path, output: Output) -> None:

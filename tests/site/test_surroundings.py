@@ -174,6 +174,8 @@ def test_commands_fit_the_host(tmp_path: Path) -> None:
     assert commands(written, True)[:2] == ["adaptc build public -o out --browser", "adaptc web public adapted -o out"]
     assert commands(written)[0] == "adaptc web public adapted -o out"
     assert len(commands(Surroundings(), True, "nginx")) == 3
+    exported = first_commands("public", "", Surroundings(), has_browser=True, finds="nginx".__eq__, is_exported=True)
+    assert [each.name for each in exported] == ["adaptc prove", "adaptc preview"]
     unbuilt = first_commands(
         ".", "", Surroundings(), has_browser=True, finds="nginx".__eq__, is_built=False, adapted="../adapted"
     )

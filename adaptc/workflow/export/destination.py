@@ -81,6 +81,11 @@ class ExportRecord:
         """Return the record of the export to ``destination``, an absolute path."""
         return cls(private / "exports" / f"{digest_parts(os.fspath(destination))}.json")
 
+    @staticmethod
+    def are_in(private: Path) -> bool:
+        """Whether anything was exported."""
+        return any((private / "exports").glob("*.json"))
+
     def read(self) -> frozenset[str] | None:
         """Return the names below the destination; None when there is no record."""
         try:
