@@ -61,16 +61,17 @@
 
   // ---- links and controls
 
+  const address = (url) => url.pathname.replace(/\/index\.html?$/, '/') + url.search
   const target = (link) => {
     try {
       const url = new URL(link.href.baseVal ?? link.href, document.baseURI)
-      if (url.origin !== location.origin) return url.href
-      return url.pathname.replace(/\/index\.html?$/, '/') + url.search + url.hash
+      return url.origin === location.origin ? address(url) + url.hash : url.href
     } catch { return String(link.getAttribute('href')) }
   }
+  // not within the page, however a script writes that: Material for MkDocs makes all links absolute
   const leads = (link) => {
     const href = plain(link.getAttribute('href'))
-    return !href.startsWith('#') && href !== '' && !/^javascript:/i.test(href)
+    return !href.startsWith('#') && href !== '' && !/^javascript:/i.test(href) && !target(link).startsWith(address(location) + '#')
   }
   const links = all('a[href],area[href]')
   const control = (element) => [element.tagName, element.type, element.name].join(' ').toLowerCase()

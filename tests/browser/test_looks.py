@@ -60,3 +60,12 @@ def test_what_opens_at_a_touch_without_scripts_is_seen(chromium: str) -> None:
     pages = {"plain.html": menu, "script.html": f"{menu}<script>1</script>"}
     seen = [(view.seen, view.seen_links, view.content) for view in views_of(chromium, pages).values()]
     assert seen == [("Menu More Tides", ("/deep.html",), "Menu"), ("Menu", (), "Menu")]
+
+
+@pytest.mark.chromium
+def test_links_within_a_page_lead_nowhere_however_a_script_writes_them(chromium: str) -> None:
+    links = f"{HEAD.format('')}<a href=#tides>Tides</a> <a href=deep.html#tides>More</a> <a href=script.html>Here</a>"
+    absolute = "for (const each of document.links) each.href = String(each.href)"
+    pages = {"plain.html": links, "script.html": f"{links}<script>{absolute}</script>"}
+    seen = [view.seen_links for view in views_of(chromium, pages).values()]
+    assert seen == [("/deep.html#tides", "/script.html")] * 2
