@@ -367,6 +367,7 @@ def icon_name(element: Element) -> str:
 _ICON = re.compile(r"(?:^|\s)(?:fa[brsl]?|bi|mdi|ti|icon|icofont|ion|ionicon|glyphicon|la)-([a-z]{3,})")
 _ICON_OPTIONS = frozenset({
     "stack", "inverse", "spin", "pulse", "fixed", "border", "pull", "rotate", "flip", "solid", "circle", "square",
+    "angle", "arrow", "caret", "chevron", "long",  # which way, not what
 })  # fmt: skip
 
 

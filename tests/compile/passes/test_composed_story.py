@@ -392,3 +392,32 @@ def test_the_heading_of_a_part_of_the_site_is_not_its_name() -> None:
     page = compose(source, url_path="/alerts.html")
     assert isinstance(page, ComposedPage)
     assert "<p class=s><a href=/>Tab</a></p>" in page.text
+
+
+def test_a_button_of_a_form_is_not_the_name_of_the_site() -> None:
+    form = "<form action=/in><input name=user><a href=index.html class=btn>Login</a></form>"
+    body = composed(f"<div class=card><h1>Welcome</h1>{form}</div>", "The Bay - Login")
+    assert "<a href=index.html>Login</a>" in body.partition("<main>")[2]
+    assert "class=s" not in body
+
+
+def test_each_link_of_a_menu_of_folded_groups_is_in_its_own() -> None:
+    groups = (
+        f"<li><a href=#>{name}</a><div id=collapse{name} class=collapse><h6>{label}:</h6>{links}</div>"
+        for name, label, links in (
+            ("Boats", "Of the bay", "<a href=cod.html>Cod</a><a href=eel.html>Eel</a>"),
+            ("Pages", "Other pages", "<a href=in.html>Login</a><a href=404.html>404 Page</a>"),
+        )
+    )
+    menu = f"<ul class=sidebar>{''.join(groups)}<li><a href=tides.html>Tides</a><li><a href=charts.html>Charts</a></ul>"
+    body = composed(f"{menu}<main><h1>Ships</h1>{PARAGRAPH}</main>")
+    nav = parse(body.partition("<main>")[0])
+    assert [each.text for each in nav.select("p")] == ["Boats", "Pages"]
+    assert [each.text for each in nav.select("ul")] == ["CodEel", "Login404 Page", "TidesCharts"]
+    assert nav.select("a")[-1].text == "Charts"
+
+
+def test_a_link_of_an_arrow_alone_to_the_top_is_left_out() -> None:
+    arrow = "<a class=scroll-to-top href=#page><i class='fas fa-angle-up'></i></a>"
+    body = composed(f"<div id=page><h1>Ships</h1>{PARAGRAPH * 2}</div><footer><p>The Bay</p>{arrow}</footer>")
+    assert "#page" not in body and "angle" not in body

@@ -17,7 +17,7 @@ from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, name_words, text_markup
 from adaptc.formats.html.visible_text import fold_space, is_followable, is_hidden, link_label
 
-__all__ = ["Frame", "is_foot", "is_head", "link_of", "read_frame"]
+__all__ = ["Frame", "hrefs_of", "is_foot", "is_head", "link_of", "read_frame"]
 
 _BREADCRUMB = frozenset({"breadcrumb", "breadcrumbs", "crumbs", "crumb"})
 _PAGINATION = frozenset({"pagination", "pager", "paginator", "paging", "prevnext", "pages"})
@@ -61,7 +61,7 @@ def read_frame(regions: Iterable[Element], known: Iterable[str], feet: Iterable[
         if kind in ("breadcrumb", "pagination"):
             links = [link for group in _groups(region, set()) for link in group.links]
             getattr(frame, kind).extend(links)
-            frame.hrefs.update(_hrefs(region))
+            frame.hrefs.update(hrefs_of(region))
         else:
             groups = {"contents": frame.contents, "foot": frame.foot}.get(kind, frame.menu)
             groups.extend(_merged(_groups(region, frame.hrefs)))
@@ -87,7 +87,7 @@ def _merged(groups: Iterable[Group]) -> Iterator[Group]:
 
 def _kind(region: Element, feet: set[Element]) -> str:
     names = {*class_words(region), *name_words(region.attr("aria-label") or "")}
-    hrefs = list(_hrefs(region))
+    hrefs = list(hrefs_of(region))
     is_trail = not _BREADCRUMB.isdisjoint(names) or "BreadcrumbList" in (region.attr("itemtype") or "")
     if is_trail and len(hrefs) <= _LONGEST_TRAIL:
         return "breadcrumb"
@@ -104,7 +104,8 @@ def _links(region: Element) -> Iterator[Element]:
             yield link
 
 
-def _hrefs(region: Element) -> Iterator[str]:
+def hrefs_of(region: Element) -> Iterator[str]:
+    """Yield the targets of the links of a region, as written."""
     return (link.attr("href") or "" for link in _links(region))
 
 
@@ -139,14 +140,18 @@ def link_of(link: NavigationLink) -> Link:
 
 
 def _labels(region: Element) -> dict[Element, str]:
-    """Return the label of the group of each link: the item of the outer list around it, or the heading before it."""
+    """Return the label of the group of each link: the item of the outer list around it, or the heading before it.
+
+    A heading in an item of a list is that of the links in this item, if it has any.
+    """
     labels: dict[Element, str] = {}
-    heading = ""
+    heading, item = "", None
     for element in region.iter_elements():
         if element.tag in _HEADINGS and not is_hidden(element):
-            heading = _short(element.text)
+            heading, item = _short(element.text), element.closest("li:has(a[href])")
         elif element.tag == "a":
-            labels[element] = _item_label(element, region) or heading
+            is_under = item is None or item in element.ancestors or item in region.ancestors
+            labels[element] = _item_label(element, region) or (heading if is_under else "")
     return labels
 
 

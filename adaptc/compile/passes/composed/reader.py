@@ -17,7 +17,7 @@ from turbohtml import Document, Element, Node
 
 from adaptc.compile.passes.composed import blocks, phrases, writer
 from adaptc.compile.passes.composed.flow import HEADING_TAGS, LONGEST_PIECE, Flow, IdQueue, joined
-from adaptc.compile.passes.composed.frame import Frame, is_foot, is_head, link_of, read_frame
+from adaptc.compile.passes.composed.frame import Frame, hrefs_of, is_foot, is_head, link_of, read_frame
 from adaptc.compile.passes.composed.layout import Layout, accents
 from adaptc.compile.passes.composed.phrases import host_of
 from adaptc.compile.passes.composed.pictures import LOGO, NO_PICTURES, Pictures
@@ -348,7 +348,8 @@ class _Reader:
         if written:
             frame.menu.append(Group("", tuple(map(link_of, written))))
             frame.hrefs.update(link.href for link in written)
-        rest = read_frame(unseen, frame.hrefs | self.flow.hrefs, ())
+        elsewhere = frame.hrefs | self.flow.hrefs
+        rest = read_frame((each for each in unseen if not elsewhere.issuperset(hrefs_of(each))), elsewhere, ())
         apart = Group("", (*rest.breadcrumb, *rest.pagination))  # hidden, and called so: a folded list of pages
         frame.menu += [*rest.menu, *rest.contents, *rest.foot, *([apart] if apart.links else [])]
         frame.hrefs |= rest.hrefs
@@ -477,7 +478,7 @@ def _find_home(tree: Document, landmarks: Landmarks, statements: Statements, hos
     names = {statements.site.casefold(), *(part.casefold() for part in title_parts(page_title(tree))[1:])} - {""}
     inside = {landmarks.main} if landmarks.main is not None else set()
     for link in tree.select("a[href]"):
-        if link.closest("blockquote, cite, figure") is not None:
+        if link.closest("blockquote, cite, figure, form") is not None:
             continue
         name = link_name(link)
         is_first = _HOME.fullmatch(link.attr("href") or "") and link.closest("nav, ul, ol") is None and len(name) > 3
