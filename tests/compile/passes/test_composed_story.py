@@ -337,6 +337,14 @@ def test_a_link_home_that_says_what_it_leads_to_is_not_the_name_of_the_site(word
     assert f"<p class=s><a href=/>{name}</a></p>" in body
 
 
+def test_what_a_picture_of_a_house_leads_to_is_called_as_its_title() -> None:
+    home = "<table><tr><td><a accesskey=h rel=home href=index.html><img src=h.png alt=Home></a></table>"
+    source = f"<title>Errors: Bay: A Harbour</title><body>{home}<main><h1>Errors</h1>{PARAGRAPH * 3}</main>"
+    page = compose(source, url_path="/errors.html", title_of={"index.html": "Bay: A Harbour"}.get)
+    assert isinstance(page, ComposedPage)
+    assert "<p class=s><a href=index.html>Bay: A Harbour</a></p>" in page.text
+
+
 def test_a_home_page_says_its_name_once() -> None:
     body = composed(
         f"<header><a class=logo href=/>The Bay</a></header><main><h1>The Bay</h1>{PARAGRAPH}</main>", "The Bay"

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from turbohtml import Document, Element, Node
 
@@ -23,10 +23,11 @@ from adaptc.compile.passes.composed.phrases import host_of
 from adaptc.compile.passes.composed.pictures import LOGO, NO_PICTURES, Pictures
 from adaptc.compile.passes.composed.story import find_hero, find_story
 from adaptc.compile.passes.composed.witnesses import (
+    LOGO_WORD,
     Statements,
+    named_site,
     page_title,
     read_statements,
-    site_of_title,
     title_parts,
     without_site,
 )
@@ -69,13 +70,10 @@ _OPEN_LINKS = 8  # links of a menu that is not folded
 _DEEPEST = 120
 _SHORTEST_LEAD = 100  # characters of the first paragraph of an article
 _LONGEST_SEARCH = 600  # characters
-_LONGEST_SITE = 30  # characters of the site's name, which may have more parts: what it is about
 _HOME = re.compile(r"(?:https?://[^/]+)?/?(?:\.{1,2}/)*(?:index\.\w+)?")
 _BACK = frozenset({"arrow", "back", "chevron", "prev", "previous"})  # classes of a link to the page above
 _FOR_READERS = frozenset({"sr", "screen", "visually", "assistive"})  # classes of words that only screen readers say
 _NO_TARGET = re.compile(r"\s*(?:mailto:|tel:|https?:/*)?\s*")
-_LOGO = re.compile(r"\s+logo$", re.IGNORECASE)  # a picture is called "The Herald logo"
-_WORD = re.compile(r"\w{3,}")
 _PARTS = ("footer", "div", "section", "table", "td", "tr", "p", "ul", "center", "aside", "header")  # head and foot
 _LONGEST_FOOT = 0.4  # of the page's text
 _ANY_TAG = re.compile(r"""<(/?)([a-z][a-z0-9]*)((?>(?:[^<>"']|"[^"]*"|'[^']*')*))>""")
@@ -214,14 +212,14 @@ class _Reader:
             found = home or (found if _is_first_of_page(tree, found.brand) else SiteIdentity("", "", None))
         if self.story.site is not None:
             found = found._replace(name=fold_space(self.story.site.text))
-        self.site = _named(found, self.statements, title_of, title_parts(page_title(tree)))
+        self.site = named_site(found, self.statements, title_of, title_parts(page_title(tree)))
         self.flow = self._flow()
 
     def _flow(self) -> Flow:
         brand, name = self.site.brand, self.site.name
         # the name says all that the link to the home does, which may be a picture
         is_named = (
-            brand is not None and bool(name) and (_LOGO.sub("", link_name(brand)) == name or not brand.text.strip())
+            brand is not None and bool(name) and (LOGO_WORD.sub("", link_name(brand)) == name or not brand.text.strip())
         )
         left_out = [*self.landmarks.navigation, *filter(None, [self.story.site])]
         left_out += [*self.cards.repeats, *self.repeated_forms, *self.skipping]
@@ -444,33 +442,6 @@ def _show_defaults(tree: Document) -> None:
         is_whole = isinstance(around, Element) and around.text.strip() == "".join(one.text for one in each).strip()
         if len(each) > 1 and is_whole and all("hidden" in one.attrs and one.tag == "span" for one in each):
             del each[-1].attrs["hidden"]
-
-
-def _named(site: SiteIdentity, statements: Statements, title_of: phrases.TitleOf, parts: Sequence[str]) -> SiteIdentity:
-    """Return the site with its name: what its logo says, what the page says of it, or the title of its home.
-
-    ``parts`` are those of the page's title. A logo that a style draws is called what it does ("Visit the main page"),
-    and so is a link to the home without a word of the title ("Help Contents").
-    """
-    brand, words = site.brand, "" if site.brand is None else fold_space(site.brand.text)
-    is_drawn = brand is not None and not words and brand.select_one("img, svg") is None
-    is_strange = bool(words) and {*_WORD.findall(site.name.casefold())}.isdisjoint(
-        _WORD.findall(" ".join(parts).casefold())
-    )
-    if (is_drawn or is_strange) and not statements.site and len(parts) > 1 and len(parts[-1]) <= _LONGEST_SITE:
-        return site._replace(name=parts[-1])
-    if site.name:
-        name = _LOGO.sub("", site.name)
-        if brand is not None and not words:
-            name = _said_within(name, (statements.site, *parts[1:]))
-        return site._replace(name=name if len(name) <= _LONGEST_SITE else site_of_title(name) or name)
-    return site._replace(name=statements.site or (site_of_title(title_of(site.home)) if site.home else ""))
-
-
-def _said_within(name: str, others: Iterable[str]) -> str:
-    """Return what else the site is called, if its name says that and more: "Back to the home of The Herald"."""
-    found = (each for each in others if len(each) > 2 and each.casefold() in name.casefold())
-    return next(found, name)
 
 
 def _find_home(tree: Document, landmarks: Landmarks, statements: Statements, host: str) -> SiteIdentity | None:

@@ -1,4 +1,4 @@
-"""What a page says of itself to programs: JSON-LD and microdata (schema.org), Open Graph, its title.
+"""What a page says of itself to programs: JSON-LD and microdata (schema.org), Open Graph, its title; its site's name.
 
 Each is a witness, and none is trusted alone: a title by JSON-LD is used where the page shows no heading, and a name
 of the site where its logo is a picture without words. Feeds and RDFa are not asked: of 82 labelled and saved pages 29
@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from html import unescape
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from turbohtml import Document
@@ -21,12 +22,15 @@ from adaptc.compile.page.script_written import script_mounts
 from adaptc.compile.view import View
 from adaptc.core.facts import FactKind
 from adaptc.core.values import dataclass
-from adaptc.formats.html.landmarks import NavigationLink
+from adaptc.formats.html.landmarks import NavigationLink, SiteIdentity
 from adaptc.formats.html.syntax import class_words, resolve_references
 from adaptc.formats.html.visible_text import fold_space
 
 _SEPARATOR = re.compile(r"\s+[|\u2013\u2014\u00b7\u2022\u00bb\u00ab:<>~/-]+\s+|\s*[|\uff5c]\s*|:\s+")
 _LONGEST_NAME = 60  # characters
+_LONGEST_SITE = 30  # characters of the site's name, which may have more parts: what it is about
+LOGO_WORD = re.compile(r"\s+logo$", re.IGNORECASE)  # a picture is called "The Herald logo"
+_WORD = re.compile(r"\w{3,}")
 _DEEPEST = 6  # objects in each other
 _ARTICLES = ("article", "posting", "report", "recipe", "review", "product")
 _SITES = ("website", "organization", "newsmediaorganization", "corporation", "localbusiness", "store")
@@ -92,6 +96,49 @@ def _is_same_name(one: str, other: str) -> bool:
     """Whether two names are the same, but for the case and an ending: CNN and CNN.com."""
     first, second = sorted((one.casefold(), other.casefold()), key=len)
     return second == first or (second.startswith(first) and second[len(first) :].startswith("."))
+
+
+# ---- the name of the site
+
+
+def named_site(
+    site: SiteIdentity, statements: Statements, title_of: Callable[[str], str], parts: Sequence[str]
+) -> SiteIdentity:
+    """Return the site with its name: what its logo says, what the page says of it, or the title of its home.
+
+    ``parts`` are those of the page's title. A logo that a style draws is called what it does ("Visit the main page"),
+    and so is a link to the home without a word of the title ("Help Contents"). How the titles of page and home both
+    end is the site's name.
+    """
+    brand, words = site.brand, "" if site.brand is None else fold_space(site.brand.text)
+    is_drawn = brand is not None and not words and brand.select_one("img, svg") is None
+    is_strange = {*_WORD.findall(site.name.casefold())}.isdisjoint(_WORD.findall(" ".join(parts).casefold()))
+    if brand is not None and is_strange and site.home and not statements.site:
+        shared = _shared_end(title_of(site.home), parts)
+        if 0 < len(shared) <= _LONGEST_NAME:
+            return site._replace(name=shared)
+    has_no_name = is_drawn or (is_strange and words)
+    if has_no_name and not statements.site and len(parts) > 1 and len(parts[-1]) <= _LONGEST_SITE:
+        return site._replace(name=parts[-1])
+    if site.name:
+        name = LOGO_WORD.sub("", site.name)
+        if brand is not None and not words:
+            name = _said_within(name, (statements.site, *parts[1:]))
+        return site._replace(name=name if len(name) <= _LONGEST_SITE else site_of_title(name) or name)
+    return site._replace(name=statements.site or (site_of_title(title_of(site.home)) if site.home else ""))
+
+
+def _shared_end(title: str, parts: Sequence[str]) -> str:
+    """Return what the end of a title has in common with that of a page whose title has these parts, not all of them."""
+    pairs = zip(reversed(title_parts(title)), reversed(parts[1:]), strict=False)
+    count = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return title[title.rindex(parts[-count]) :] if count else ""
+
+
+def _said_within(name: str, others: Iterable[str]) -> str:
+    """Return what else the site is called, if its name says that and more: "Back to the home of The Herald"."""
+    found = (each for each in others if len(each) > 2 and each.casefold() in name.casefold())
+    return next(found, name)
 
 
 # ---- JSON-LD (W3C JSON-LD 1.1, "embedding in HTML")
