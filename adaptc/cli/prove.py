@@ -68,7 +68,7 @@ def prove(
 
     PAGES are paths inside the docroot, or URLs of the site; by default the most viewed pages, or pages of every
     directory and size. Each is loaded in Chromium at every level of the last build, at 412 and 1280 pixels, and
-    compared with the original by what the level promises. What was proven is not loaded again while nothing of it
+    compared with the original by what the level promises. What is as promised is not loaded again while nothing of it
     changes. Ends with 0 when every level keeps its promise, and with 1 when one does not.
     """
     from adaptc.browser.robot import Robot

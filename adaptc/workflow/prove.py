@@ -86,7 +86,8 @@ def prove(
     bench = _Bench.of(config, levels)
     urls = bench.addresses(names, count, first)
     try:
-        verdicts = Prover(bench.program, bench.servers, VerdictStore(bench.store), robot).prove(urls, progress)
+        store = VerdictStore(bench.store, finds_broken=False)
+        verdicts = Prover(bench.program, bench.servers, store, robot).prove(urls, progress)
         paints = bench.painter(line).measure(urls, progress) if line else []
     except BrowserError as error:
         raise UsageError(f"{bench.program} failed: {error}") from None

@@ -113,14 +113,19 @@ _KEPT = 32
 
 
 class VerdictStore:
-    """Verdicts in the cache, each with the digests of all that was loaded of the original and of the level."""
+    """Verdicts in the cache, each with the digests of all that was loaded of the original and of the level.
 
-    def __init__(self, store: Store) -> None:
-        self.store = store
+    Those on broken promises are not found if ``finds_broken`` is false: the machine may have been busy.
+    """
+
+    def __init__(self, store: Store, *, finds_broken: bool = True) -> None:
+        self.store, self.finds_broken = store, finds_broken
 
     def find(self, case: Case, url: str, original: Answers, level: Answers) -> Verdict | None:
         """Return the verdict on a case if everything that was loaded for it is as it was."""
         for record in self._records(case, url):
+            if record["differences"] and not self.finds_broken:
+                continue
             if original.gives(record["original"]) and level.gives(record["level"]):
                 found = tuple(Difference(kind, message) for kind, message in record["differences"])
                 return Verdict(case, found, tuple(record["pictures"]), loaded=tuple(record["level"]))
