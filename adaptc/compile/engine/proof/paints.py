@@ -51,13 +51,13 @@ _Found = tuple[Paint | None, str | None]
 class Painter:
     """Measures pages on the line ``line`` of ``LINES``: of the original, and at each level.
 
-    Figures are stored under the digests of what was loaded: what did not change is not measured again. They are those
-    of one load where it is ``quick``.
+    Figures are stored under the digests of what was loaded: what did not change is not measured again. They are
+    medians of three loads, in turn; where it is ``quick``, the better ones of two: the first load of a browser is slow.
     """
 
     def __init__(self, program: str, levels: Levels, line: str, store: Store, *, quick: bool = False) -> None:
         self.program, self.line, self.store = program, line, store
-        self.loads = 1 if quick else _LOADS
+        self.loads = 2 if quick else _LOADS
         self.servers = {ORIGINAL: levels.original, **levels.servers}
         self.answers = {name: Answers(server) for name, server in self.servers.items()}
 
