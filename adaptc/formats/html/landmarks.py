@@ -137,9 +137,11 @@ def _is_navigation(element: Element, most: int, lengths: TextLengths) -> bool:
     length = lengths.of(element)
     if not links or (length > most and element.tag != "nav"):
         return not length and not element.select("input, textarea, select")
-    return sum(map(lengths.of, links)) >= _LINKED * length
+    is_turning = length <= _LONGEST_TRAIL and not _TURNING.isdisjoint(class_words(element))
+    return is_turning or sum(map(lengths.of, links)) >= _LINKED * length
 
 
+_TURNING = frozenset({"navheader", "navfooter"})  # of DocBook: with the titles of the pages before and after
 _TRAILS = frozenset({"breadcrumb", "breadcrumbs", "crumbs"})
 _LONGEST_TRAIL = 240  # characters
 

@@ -337,12 +337,28 @@ def test_a_link_home_that_says_what_it_leads_to_is_not_the_name_of_the_site(word
     assert f"<p class=s><a href=/>{name}</a></p>" in body
 
 
-def test_what_a_picture_of_a_house_leads_to_is_called_as_its_title() -> None:
-    home = "<table><tr><td><a accesskey=h rel=home href=index.html><img src=h.png alt=Home></a></table>"
-    source = f"<title>Errors: Bay: A Harbour</title><body>{home}<main><h1>Errors</h1>{PARAGRAPH * 3}</main>"
-    page = compose(source, url_path="/errors.html", title_of={"index.html": "Bay: A Harbour"}.get)
+DOCBOOK = """<link rel=home href=index.en.html title="The Bay: A Harbour"><link rel=prev href=a.html title="1. Tides">
+<link rel=next href=c.html title="3. Cod"><title>2. Ships</title>"""
+
+
+def test_the_frame_of_a_page_of_docbook() -> None:
+    turning = """<table><tr><th colspan=3>2. Ships<tr><td><a accesskey=p href=a.html><img src=p.png alt=Prev></a>
+    <td><a accesskey=h href=index.en.html><img src=h.png alt=Home></a><td><a accesskey=n href=c.html>Next</a></table>"""
+    parts = "<dt><a href=b.html#hull>The hull of a ship</a><dt><a href=b.html#mast>The mast of a ship</a>"
+    contents = f"<div class=toc><p><b>Contents</b><dl>{parts}</dl></div>"
+    story = f"<div><h1>2. Ships</h1><h2 id=hull>Hull</h2>{PARAGRAPH}<h2 id=mast>Mast</h2>{PARAGRAPH * 2}</div>"
+    bars = (f"<div class=navheader>{turning}</div>", f"<div class=navfooter>{turning}</div>")
+    page = compose(f"{DOCBOOK}<body>{bars[0]}{contents}{story}{bars[1]}", url_path="/b.html")
     assert isinstance(page, ComposedPage)
-    assert "<p class=s><a href=index.html>Bay: A Harbour</a></p>" in page.text
+    assert "<header><p class=s><a href=index.en.html>The Bay: A Harbour</a></p></header>" in page.text
+    turned = "<li><a href=a.html>Prev: 1. Tides</a></li><li><a href=c.html>Next: 3. Cod</a></li>"
+    assert page.text.endswith(f'</main><nav aria-label="Pages"><ul>{turned}</ul></nav>')
+    assert '<nav aria-label="On this page"><details>' in page.text and page.text.count("2. Ships</h1>") == 1
+
+
+def test_a_link_home_within_a_sentence_stays_in_it() -> None:
+    body = composed(f"<p>A part of the log (<a href=../index.html>of the bay</a>)<h1>Ships</h1>{PARAGRAPH}")
+    assert "(<a href=../index.html>of the bay</a>)" in body
 
 
 def test_a_home_page_says_its_name_once() -> None:

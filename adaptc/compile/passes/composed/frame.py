@@ -6,9 +6,9 @@ its links lead. Each target is written once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from turbohtml import Element
+from turbohtml import Document, Element
 
 from adaptc.compile.passes.composed.writer import Group, Link
 from adaptc.core.values import dataclass, field, replace
@@ -17,7 +17,7 @@ from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, name_words, text_markup
 from adaptc.formats.html.visible_text import fold_space, is_followable, is_hidden, link_label
 
-__all__ = ["Frame", "hrefs_of", "is_foot", "is_head", "link_of", "read_frame"]
+__all__ = ["Frame", "hrefs_of", "is_foot", "is_head", "link_of", "read_frame", "related_pages"]
 
 _BREADCRUMB = frozenset({"breadcrumb", "breadcrumbs", "crumbs", "crumb"})
 _PAGINATION = frozenset({"pagination", "pager", "paginator", "paging", "prevnext", "pages"})
@@ -25,6 +25,8 @@ _FOOT = frozenset({"footer", "foot", "colophon", "contentinfo"})
 _HEAD = HEADS | {"topbar", "banner"}
 _HEADINGS = ("h2", "h3", "h4", "h5", "h6", "dt", "summary", "legend")
 _LONGEST_LABEL = 120  # characters of a link, for teasers that are one link
+_RELATIONS = ("prev", "next", "up", "home", "start", "contents", "index")
+_MOST_TURNING = 6  # links that turn pages: to the one before and after, up, to the contents
 _LONGEST_TRAIL = 12  # links of a path; a list of who is there may be called so, too
 _LONGEST_GROUP = 60  # characters of the label of a group
 
@@ -53,14 +55,23 @@ def is_head(element: Element) -> bool:
     return element.tag == "header" or is_role or not _HEAD.isdisjoint(class_words(element))
 
 
-def read_frame(regions: Iterable[Element], known: Iterable[str], feet: Iterable[Element]) -> Frame:
-    """Sort the links of the regions of navigation; ``known`` are targets that are written elsewhere."""
+def read_frame(
+    regions: Iterable[Element], known: Iterable[str], feet: Iterable[Element], related: Mapping[str, str], own: str
+) -> Frame:
+    """Sort the links of the regions of navigation; ``known`` are targets that are written elsewhere.
+
+    ``related`` are the titles of the pages around this one, by their addresses; ``own`` is the name of the page.
+    """
     frame, feet = Frame(hrefs=set(known)), set(feet)
+    turned = set(frame.hrefs)
     for region in regions:
-        kind = _kind(region, feet)
-        if kind in ("breadcrumb", "pagination"):
-            links = [link for group in _groups(region, set()) for link in group.links]
-            getattr(frame, kind).extend(links)
+        kind = _kind(region, feet, related, own)
+        if kind == "pagination":
+            frame.pagination += [_titled(link, related) for link in _links(region) if link.attr("href") not in turned]
+            turned.update(hrefs_of(region))
+            frame.hrefs |= turned
+        elif kind == "breadcrumb":
+            frame.breadcrumb += [link for group in _groups(region, set()) for link in group.links]
             frame.hrefs.update(hrefs_of(region))
         else:
             groups = {"contents": frame.contents, "foot": frame.foot}.get(kind, frame.menu)
@@ -85,7 +96,23 @@ def _merged(groups: Iterable[Group]) -> Iterator[Group]:
         yield Group("", tuple(alone))
 
 
-def _kind(region: Element, feet: set[Element]) -> str:
+def related_pages(tree: Document) -> dict[str, str]:
+    """Return the titles of the pages around a page by their addresses, as its head names them (HTML 4.01, 6.12)."""
+    links = tree.select(", ".join(f"head > link[rel~={each} i][href]" for each in _RELATIONS))
+    return {each.attr("href") or "": fold_space(each.attr("title") or "") for each in links}
+
+
+def _titled(link: Element, related: Mapping[str, str]) -> Link:
+    """Return a link that turns the page, with the title of the page it leads to."""
+    written, title = written_link(link), text_markup(related.get(link.attr("href") or "", ""))
+    return (
+        written
+        if title.casefold() in written.label.casefold()
+        else Link(written.attributes, f"{written.label}: {title}")
+    )
+
+
+def _kind(region: Element, feet: set[Element], related: Mapping[str, str], own: str) -> str:
     names = {*class_words(region), *name_words(region.attr("aria-label") or "")}
     hrefs = list(hrefs_of(region))
     is_trail = not _BREADCRUMB.isdisjoint(names) or "BreadcrumbList" in (region.attr("itemtype") or "")
@@ -93,7 +120,9 @@ def _kind(region: Element, feet: set[Element]) -> str:
         return "breadcrumb"
     if not _PAGINATION.isdisjoint(names) or any(rel_tokens(each) & {"prev", "next"} for each in _links(region)):
         return "pagination"
-    if len(hrefs) > 1 and all(href.startswith("#") for href in hrefs):
+    if len(set(hrefs)) <= _MOST_TURNING and 2 * len(related.keys() & set(hrefs)) > len(set(hrefs)):
+        return "pagination"
+    if len(hrefs) > 1 and all(href.removeprefix(own).startswith("#") for href in hrefs):
         return "contents"
     return "foot" if not feet.isdisjoint((region, *region.ancestors)) else "menu"
 

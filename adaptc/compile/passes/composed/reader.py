@@ -13,11 +13,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from turbohtml import Document, Element, Node
+from turbohtml import Document, Element, Node, Text
 
 from adaptc.compile.passes.composed import blocks, phrases, writer
 from adaptc.compile.passes.composed.flow import HEADING_TAGS, LONGEST_PIECE, Flow, IdQueue, joined
-from adaptc.compile.passes.composed.frame import Frame, hrefs_of, is_foot, is_head, link_of, read_frame
+from adaptc.compile.passes.composed.frame import Frame, hrefs_of, is_foot, is_head, link_of, read_frame, related_pages
 from adaptc.compile.passes.composed.layout import Layout, accents
 from adaptc.compile.passes.composed.phrases import host_of
 from adaptc.compile.passes.composed.pictures import LOGO, NO_PICTURES, Pictures
@@ -164,7 +164,7 @@ _composed = BoundedCache[_Key, tuple[dict[str, str], "ComposedPage | str"]](16 <
 def _compose(tree: Document, key: _Key, title_of: phrases.TitleOf, pictures: Pictures) -> ComposedPage | str:
     text, url_path, settings, sheets, menus = key
     layout = Layout(tree, sheets, text)
-    page = _Reader(tree, text, layout, title_of, pictures, menus).page()
+    page = _Reader(tree, text, layout, title_of, pictures, menus, url_path.rpartition("/")[2]).page()
     if page is None:
         return "it shows no text without its scripts"
     page = replace(page, notice=writer.notice_for(settings.notice, settings.full, url_path, page.words))
@@ -195,8 +195,10 @@ class _Reader:
         title_of: phrases.TitleOf,
         pictures: Pictures,
         menus: Sequence[NavigationLink],
+        name: str,
     ) -> None:
         self.tree, self.text, self.layout, self.pictures, self.menus = tree, text, layout, pictures, menus
+        self.name = name
         _show_defaults(tree)
         self.landmarks, self.forms, self.cards = find_landmarks(tree), find_forms(tree), find_cards(tree)
         self.repeated_forms = self.forms.repeats()
@@ -341,13 +343,15 @@ class _Reader:
     def _frame(self, feet: list[Element], unseen: list[Element]) -> Frame:
         """Return the links of the frame; those in what is left out come last."""
         known = {self.site.home if self.site.name else None, *(each.attr("href") for each in self.skipping)}
-        frame = read_frame(self.landmarks.navigation, filter(None, known), feet)
+        related = related_pages(self.tree)
+        frame = read_frame(self.landmarks.navigation, filter(None, known), feet, related, self.name)
         written = [link for link in self.menus if link.href not in frame.hrefs]
         if written:
             frame.menu.append(Group("", tuple(map(link_of, written))))
             frame.hrefs.update(link.href for link in written)
         elsewhere = frame.hrefs | self.flow.hrefs
-        rest = read_frame((each for each in unseen if not elsewhere.issuperset(hrefs_of(each))), elsewhere, ())
+        regions = (each for each in unseen if not elsewhere.issuperset(hrefs_of(each)))
+        rest = read_frame(regions, elsewhere, (), related, self.name)
         apart = Group("", (*rest.breadcrumb, *rest.pagination))  # hidden, and called so: a folded list of pages
         frame.menu += [*rest.menu, *rest.contents, *rest.foot, *([apart] if apart.links else [])]
         frame.hrefs |= rest.hrefs
@@ -449,16 +453,23 @@ def _find_home(tree: Document, landmarks: Landmarks, statements: Statements, hos
     names = {statements.site.casefold(), *(part.casefold() for part in title_parts(page_title(tree))[1:])} - {""}
     inside = {landmarks.main} if landmarks.main is not None else set()
     for link in tree.select("a[href]"):
-        if link.closest("blockquote, cite, figure, form") is not None:
+        if link.closest("blockquote, cite, figure") is not None:
             continue
         name = link_name(link)
         is_first = _HOME.fullmatch(link.attr("href") or "") and link.closest("nav, ul, ol") is None and len(name) > 3
         is_first = is_first and _BACK.isdisjoint(class_words(link)) and host_of(link.attr("href") or "") in ("", host)
-        if (name.casefold() in names or is_first) and inside.isdisjoint(link.ancestors):
+        is_apart = link.closest("form") is None and not _is_in_sentence(link)
+        if (name.casefold() in names or is_first) and is_apart and inside.isdisjoint(link.ancestors):
             return SiteIdentity(name, link.attr("href") or "", link)
         if link.closest("main, article, h2, h3, p") is not None:
             return None
     return None
+
+
+def _is_in_sentence(link: Element) -> bool:
+    """Whether there are words right before or after a link: "a part of (<a>The Bay</a>)"."""
+    beside = [*link.previous_siblings, *link.next_siblings]
+    return any(isinstance(each, Text) and any(map(str.isalnum, each.data)) for each in beside)
 
 
 def _is_first_of_page(tree: Document, brand: Element | None) -> bool:

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from html import unescape
-from itertools import takewhile
 from typing import Any, NamedTuple
 
 from turbohtml import Document
@@ -38,10 +37,11 @@ _SITES = ("website", "organization", "newsmediaorganization", "corporation", "lo
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """``title`` is the page's own, without the site's name; each is ``""`` where nothing says it."""
+    """``title`` is the page's own, without the site's name, ``home`` a URL as written; each is ``""`` where unknown."""
 
     title: str = ""
     site: str = ""
+    home: str = ""
 
 
 def read_statements(tree: Document) -> Statements:
@@ -56,7 +56,11 @@ def read_statements(tree: Document) -> Statements:
     title = page_title(tree)
     site = said("og:site_name") or own_site or publisher or said("application-name")
     site = site or said("apple-mobile-web-app-title")
-    return Statements(headline or without_site(title, site) or title, site if len(site) <= _LONGEST_NAME else "")
+    home = tree.select_one("head > link[rel~=home i][href][title]")  # DocBook, gtk-doc
+    site = site or (fold_space(home.attr("title") or "") if home is not None else "")
+    site = site if len(site) <= _LONGEST_NAME else ""
+    own_title = headline or without_site(title, site) or title
+    return Statements(own_title, site, (home.attr("href") or "") if home is not None else "")
 
 
 def site_of_title(title: str) -> str:
@@ -107,16 +111,14 @@ def named_site(
     """Return the site with its name: what its logo says, what the page says of it, or the title of its home.
 
     ``parts`` are those of the page's title. A logo that a style draws is called what it does ("Visit the main page"),
-    and so is a link to the home without a word of the title ("Help Contents"). How the titles of page and home both
-    end is the site's name.
+    and so is a link to the home without a word of the title ("Help Contents").
     """
     brand, words = site.brand, "" if site.brand is None else fold_space(site.brand.text)
     is_drawn = brand is not None and not words and brand.select_one("img, svg") is None
     is_strange = {*_WORD.findall(site.name.casefold())}.isdisjoint(_WORD.findall(" ".join(parts).casefold()))
-    if brand is not None and is_strange and site.home and not statements.site:
-        shared = _shared_end(title_of(site.home), parts)
-        if 0 < len(shared) <= _LONGEST_NAME:
-            return site._replace(name=shared)
+    site = site if site.home else site._replace(home=statements.home)
+    if is_strange and statements.site and not words:
+        site = site._replace(name=statements.site)
     has_no_name = is_drawn or (is_strange and words)
     if has_no_name and not statements.site and len(parts) > 1 and len(parts[-1]) <= _LONGEST_SITE:
         return site._replace(name=parts[-1])
@@ -126,13 +128,6 @@ def named_site(
             name = _said_within(name, (statements.site, *parts[1:]))
         return site._replace(name=name if len(name) <= _LONGEST_SITE else site_of_title(name) or name)
     return site._replace(name=statements.site or (site_of_title(title_of(site.home)) if site.home else ""))
-
-
-def _shared_end(title: str, parts: Sequence[str]) -> str:
-    """Return what the end of a title has in common with that of a page whose title has these parts, not all of them."""
-    pairs = zip(reversed(title_parts(title)), reversed(parts[1:]), strict=False)
-    count = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return title[title.rindex(parts[-count]) :] if count else ""
 
 
 def _said_within(name: str, others: Iterable[str]) -> str:
