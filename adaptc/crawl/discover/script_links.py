@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
 
 from adaptc.core.facts import BoundedCache
 from adaptc.core.model import Reference, Role
@@ -48,28 +49,50 @@ def script_links(text: str, url: str, page: str | None, import_map: Callable[[],
     what is relative to it is left out then. Of a script in a page both are the page's. ``import_map`` is asked for once
     a specifier needs it.
     """
-    script = _script_of(text)
-    if not script.lexes:
-        return []
+    named = _named_in(text)
     places: dict[str, str] = {}
-    of_page = _of_page(script, page) if page is not None else ()
-    for address, place in (*_modules(script, url, import_map), *_beside(script, url), *of_page, *_bundled(script, url)):
+    found = [(_module(each, url, import_map), IMPORT) for each in named.specifiers]
+    found += [(resolved(url, address), place) for address, place in named.beside]
+    found += [(resolved(page, address), place) for address, place in named.of_page] if page is not None else []
+    found += [(_of_bundle(directory, path, url), _STRING) for directory, path in named.bundled]
+    for address, place in found:
         if address is not None:
             places.setdefault(address, place)
     links = [Link(address, True, place) for address, place in places.items()]
-    return [*links, *(link for each in _templates(script) for link in markup_links(each, page or url) if page)]
+    return [*links, *links_of(page or url, named.markup)] if page else links
+
+
+class _Named(NamedTuple):
+    """What a script names, as it is written: specifiers of modules, and addresses with their places.
+
+    ``beside`` is relative to the script, ``of_page`` and ``markup`` to the page; ``bundled`` are a directory of the
+    site, which may be above the script, and a path that begins with it.
+    """
+
+    specifiers: tuple[str, ...] = ()
+    beside: tuple[tuple[str, str], ...] = ()
+    of_page: tuple[tuple[str, str], ...] = ()
+    bundled: tuple[tuple[str, str], ...] = ()
+    markup: tuple[Reference, ...] = ()
 
 
 # Pages of a site have scripts in common: 758 pages of sqlite3-doc have four
-_SCRIPTS = BoundedCache[str, Script](1 << 18)
+_KNOWN = BoundedCache[str, _Named](1 << 18)
 
 
-def _script_of(text: str) -> Script:
-    script = _SCRIPTS.get(text)
-    if script is None:
+def _named_in(text: str) -> _Named:
+    named = _KNOWN.get(text)
+    if named is None:
         script = Script(text)
-        _SCRIPTS.put(text, script, len(text))
-    return script
+        named = _names_of(script) if script.lexes else _Named()
+        _KNOWN.put(text, named, len(text))
+    return named
+
+
+def _names_of(script: Script) -> _Named:
+    markup = (each for template in _templates(script) for each in _markup_references(template))
+    addresses = tuple(_beside(script)), tuple(_of_page(script)), tuple(_bundled(script))
+    return _Named(tuple(_specifiers(script)), *addresses, tuple(markup))
 
 
 def import_map_of(texts: Iterator[str], base: str) -> dict[str, str]:
@@ -100,12 +123,8 @@ def import_map_links(text: str, base: str, line: int) -> list[Link]:
 # ---- what is relative to the script
 
 
-def _modules(script: Script, url: str, import_map: Callable[[], ImportMap]) -> Iterator[tuple[str | None, str]]:
-    for specifier in _specifiers(script):
-        if _PATH.match(specifier):
-            yield resolved(url, specifier), IMPORT
-        else:
-            yield _mapped(specifier, import_map()), IMPORT
+def _module(specifier: str, url: str, import_map: Callable[[], ImportMap]) -> str | None:
+    return resolved(url, specifier) if _PATH.match(specifier) else _mapped(specifier, import_map())
 
 
 def _specifiers(script: Script) -> Iterator[str]:
@@ -127,34 +146,36 @@ def _mapped(specifier: str, entries: ImportMap) -> str | None:
     return None if longest is None else resolved(entries[longest], specifier.removeprefix(longest))
 
 
-def _beside(script: Script, url: str) -> Iterator[tuple[str | None, str]]:
+def _beside(script: Script) -> Iterator[tuple[str, str]]:
     """Yield what ``new URL(…, import.meta.url)``, ``import.meta.resolve(…)`` and ``importScripts(…)`` name."""
     for place in script.places(("URL",)):
         address = _string(script, place + 2) if script.token(place - 1) == "new" else None
         if address is not None and tuple(script.tokens[place + 3 : place + 9]) == _META_URL:
-            yield resolved(url, address), _BESIDE
+            yield address, _BESIDE
     for place in script.places(("resolve",)):
         address = _string(script, place + 2) if tuple(script.tokens[max(0, place - 4) : place]) == _META else None
         if address is not None and _PATH.match(address):
-            yield resolved(url, address), _BESIDE
+            yield address, _BESIDE
     for place in script.places(("importScripts",)):
         at = place + 2
         while (address := _string(script, at)) is not None:
-            yield resolved(url, address), WORKER
+            yield address, WORKER
             at += 2
 
 
-def _bundled(script: Script, url: str) -> Iterator[tuple[str | None, str]]:
-    for text in script.strings():
-        match = _BUNDLED.match(text)
-        if match is not None and (start := url.find(f"/{match[1]}")) >= 0:
-            yield resolved(url[: start + 1], text), _STRING
+def _bundled(script: Script) -> Iterator[tuple[str, str]]:
+    return ((match[1], text) for text in script.strings() if (match := _BUNDLED.match(text)) is not None)
+
+
+def _of_bundle(directory: str, path: str, url: str) -> str | None:
+    start = url.find(f"/{directory}")
+    return resolved(url[: start + 1], path) if start >= 0 else None
 
 
 # ---- what is relative to the page
 
 
-def _of_page(script: Script, page: str) -> Iterator[tuple[str | None, str]]:
+def _of_page(script: Script) -> Iterator[tuple[str, str]]:
     """Yield the workers that a script starts, and files that it fetches, keeps in a cache or gives elements.
 
     Of ``fetch(…)`` those count that have no other argument: others may send something.
@@ -162,7 +183,7 @@ def _of_page(script: Script, page: str) -> Iterator[tuple[str | None, str]]:
     for place in script.places(("addAll",)):
         at = place + 3 if tuple(script.tokens[place + 1 : place + 3]) == ("(", "[") else place
         while (address := _string(script, at)) is not None:
-            yield resolved(page, address), _FETCH
+            yield address, _FETCH
             at += 2
     for place in script.places((*_WORKERS, "register", "addModule", "fetch", "src", "Audio")):
         name, address = script.tokens[place], _string(script, place + 2)
@@ -170,12 +191,12 @@ def _of_page(script: Script, page: str) -> Iterator[tuple[str | None, str]]:
             continue
         if name == "src":
             if script.token(place - 1) == "." and _STATIC.match(address):
-                yield resolved(page, address), _SOURCE
+                yield address, _SOURCE
         elif name in ("fetch", "Audio"):
             if script.token(place + 3) == ")" and _STATIC.match(address):
-                yield resolved(page, address), _FETCH
+                yield address, _FETCH
         elif _starts_worker(script, place, name):
-            yield resolved(page, address), WORKER
+            yield address, WORKER
 
 
 def _starts_worker(script: Script, place: int, name: str) -> bool:
@@ -197,14 +218,17 @@ _TEMPLATE_TYPE = re.compile(r"template|handlebars|mustache|tmpl|^text/html$", re
 
 def markup_links(text: str, page: str) -> list[Link]:
     """Return what markup in a script embeds: addresses that are written whole."""
+    return links_of(page, _markup_references(text))
+
+
+def _markup_references(text: str) -> Iterator[Reference]:
     from adaptc.formats.html.document import parse
     from adaptc.formats.html.references import references
 
-    if not _EMBEDDING.search(text):
-        return []
-    found = references(parse(text, spans=False))
-    whole = (each for each in found if each.role in _EMBEDDED and not _COMPOSED.search(each.url))
-    return links_of(page, (Reference(each.role, each.url, _MARKUP, 1, 1) for each in whole))
+    if _EMBEDDING.search(text):
+        for each in references(parse(text, spans=False)):
+            if each.role in _EMBEDDED and not _COMPOSED.search(each.url):
+                yield Reference(each.role, each.url, _MARKUP, 1, 1)
 
 
 def is_markup_type(kind: str | None) -> bool:
