@@ -44,12 +44,12 @@ class Publisher:
         return f"{self.output}/{level}/{coding}/{name_in_tree(coding, path)}"
 
     def codings(self, level: str) -> tuple[str, ...]:
-        """Return the directories that a level's tree may have; those of dictionaries are read from the disk."""
+        """Return the codings, formats and dictionaries of which the tree of a level has a directory, in order."""
         try:
             names = os.listdir(f"{self.output}/{level}")
         except OSError:
             names = []
-        return (*ALL_CODINGS, *filter(is_dictionary_coding, names))
+        return (*(coding for coding in ALL_CODINGS if coding in names), *filter(is_dictionary_coding, names))
 
     # ---- syncing
 
@@ -70,18 +70,22 @@ class Publisher:
             yield directory
             directory = os.path.dirname(directory)
 
-    def _note_change(self, result: UnitResult) -> None:
-        codings = {*self.codings(result.level), *(output.coding for output in result.outputs)}
+    def _note_change(self, result: UnitResult, present: tuple[str, ...]) -> None:
+        codings = {*present, *(output.coding for _, output in result.files())}
         for path in {result.path, *(extra.path for extra in result.extras)}:
             self._changed.update(os.path.dirname(self.file(result.level, coding, path)) for coding in codings)
 
     # ---- writing
 
-    def _write(self, result: UnitResult, alias_of: str | None) -> None:
-        """Make the tree hold exactly the outputs of ``result`` for its path, and before that its extra files."""
+    def _write(self, result: UnitResult, alias_of: str | None, present: tuple[str, ...]) -> None:
+        """Make the tree hold exactly the outputs of ``result`` for its path, and before that its extra files.
+
+        ``present`` are the directories that the tree has of codings.
+        """
         self._place_extras(result)
         keys = {output.coding: output.key for output in result.outputs} if result.published else {}
-        for coding in self.codings(result.level):
+        made = {*present, *keys}
+        for coding in (*(each for each in ALL_CODINGS if each in made), *filter(is_dictionary_coding, present)):
             target = self.file(result.level, coding, result.path)
             if coding not in keys:
                 self.remove_file(target)
@@ -98,10 +102,11 @@ class Publisher:
 
         Raises ``ObjectGone``.
         """
-        self._note_change(result)
+        present = self.codings(result.level)
+        self._note_change(result, present)
         self._place_extras(result)
         keys = {output.coding: output.key for output in result.outputs if is_dictionary_coding(output.coding)}
-        for coding in {*filter(is_dictionary_coding, self.codings(result.level)), *keys}:
+        for coding in {*filter(is_dictionary_coding, present), *keys}:
             target = self.file(result.level, coding, result.path)
             if coding in keys:
                 self._place(self.store.object_path(keys[coding]), target)
@@ -114,9 +119,10 @@ class Publisher:
 
         If the file system refuses the name, remove the unit and add a diagnostic. Raises ``ObjectGone``.
         """
-        self._note_change(result)
+        present = self.codings(result.level)
+        self._note_change(result, present)
         try:
-            self._write(result, alias_of)
+            self._write(result, alias_of, present)
         except OSError as error:
             if error.errno not in _NAME_REFUSED:
                 raise
