@@ -158,7 +158,8 @@ class DocumentWriter:
                 entries.update(self._last_rows(ledger, last))
                 stored = ledger.diagnostics()
                 figures = self._figures(ledger, stored)
-                record = {"key": self._key(), "manifest": self._write_manifest(entries, ledger, figures)}
+                digest = self._write_manifest(entries, ledger, figures)
+                record = {"key": self._key(), "manifest": digest, "paths": entries.paths_digest}
                 ledger.commit(record)
             if self.screenshots:
                 shots = self._screenshots(ledger)
@@ -177,7 +178,7 @@ class DocumentWriter:
 
         if last is None or ledger.record != last or last["key"] != self._key():
             return None
-        return read_rows(self.spec.output / MANIFEST, last["manifest"])
+        return read_rows(self.spec.output / MANIFEST, last["manifest"], last.get("paths"))
 
     def _write_manifest(self, entries: Entries, ledger: Ledger, figures: SiteFigures) -> str:
         """Write the manifest; return its digest."""

@@ -6,6 +6,7 @@ Both give the same ledger and the same rows.
 from __future__ import annotations
 
 import json
+import mmap
 import os
 import re
 from array import array
@@ -19,7 +20,7 @@ from typing import IO
 
 from adaptc.compile.engine.state.results import UnitResult
 from adaptc.config.config import CostConfig
-from adaptc.core.digest import digest_file
+from adaptc.core.digest import digest_bytes, digest_file
 from adaptc.core.media import CSS
 from adaptc.core.values import dataclass
 from adaptc.report.collector import Collector
@@ -39,6 +40,7 @@ class Entries:
     def __init__(self, collector: Collector, ledger: Ledger, cost: CostConfig, every: IO[bytes]) -> None:
         self.collector, self.ledger = collector, ledger
         self.paths = in_order_of_bytes(collector.resources)
+        self.paths_digest = digest_bytes(os.fsencode("\0".join(self.paths)))
         self.writer = RowWriter(collector, lru_cache(_REMEMBERED)(self._number_of), cost, bool(collector.hits))
         self._last: ManifestText | None = None
         self._changed: dict[str, bytes] = {}
@@ -72,6 +74,8 @@ class Entries:
     def rows(self) -> Iterator[bytes]:
         """Yield the rows of the manifest in order; after ``update``."""
         if self._last is not None:
+            if self._last.paths_digest == self.paths_digest:
+                return self._last.spliced(self._changed)
             return self._last.updated(self.paths, self._changed)
         self._every.seek(0)
         return (line[:-1] for line in self._every)
@@ -124,13 +128,19 @@ _REFERENCES = re.compile(rb'"references":\[([\d,]+)\]')
 _PATH, _PATH_END = b'{"path":', b',"media_type":'
 _END_OF_ROWS = b'],"extras":[\n'
 _GONE = -1
+# Bytes of rows that are copied together at the least
+_COPIED = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class ManifestText:
-    """The rows of a manifest. They are read from its ``file`` whenever they are needed: those of a million are 1 GB."""
+    """The rows of a manifest. They are read from its ``file`` whenever they are needed: those of a million are 1 GB.
+
+    ``paths_digest`` is that of their paths in order, ``None`` where a former version did not note it.
+    """
 
     file: Path
+    paths_digest: str | None = None
 
     def _rows(self) -> Iterator[bytes]:
         with open(self.file, "rb") as file:
@@ -164,6 +174,19 @@ class ManifestText:
         for number, row in enumerate(self._rows()):
             if any(map(has_some, _REFERENCES.findall(row))):
                 yield _key_in(row), number, b'"media_type":"text/css"' in row
+
+    def spliced(self, changed: Mapping[str, bytes]) -> Iterator[bytes]:
+        """Yield what ``updated`` does for the same paths as before: the rows between changed ones many at a time."""
+        with open(self.file, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            place, end = text.find(b"\n") + 1, text.rfind(b"\n" + _END_OF_ROWS)
+            for path in in_order_of_bytes(changed):
+                row = text.find(b"\n%s%s%s" % (_PATH, key_of(path), _PATH_END), place - 1) + 1
+                if row < place:
+                    raise KeyError(path)
+                yield from _copied(text, place, row - len(b",\n"))
+                yield changed[path]
+                place = text.find(b"\n", row) + 1
+            yield from _copied(text, place, end)
 
     def updated(self, paths: Sequence[str], changed: Mapping[str, bytes]) -> Iterator[bytes]:
         """Yield the rows of ``paths`` in order; those of ``changed`` are given, the others are copied."""
@@ -208,9 +231,18 @@ class ManifestText:
         return new
 
 
-def read_rows(file: Path, digest: str) -> ManifestText | None:
+def _copied(text: mmap.mmap, place: int, end: int) -> Iterator[bytes]:
+    """Yield the rows from ``place`` to ``end``, with what separates them."""
+    while place < end:
+        cut = text.find(b",\n", min(place + _COPIED, end), end)
+        stop = end if cut < 0 else cut
+        yield text[place:stop]
+        place = stop + len(b",\n")
+
+
+def read_rows(file: Path, digest: str, paths_digest: str | None) -> ManifestText | None:
     """Return the rows of a manifest; ``None`` when it is missing, or not the one with this digest."""
-    return ManifestText(file) if digest_file(os.fspath(file)) == digest else None
+    return ManifestText(file, paths_digest) if digest_file(os.fspath(file)) == digest else None
 
 
 def _key_in(row: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import singledispatch
 from typing import NamedTuple
 
@@ -115,6 +115,12 @@ class Site:
 def directories_of(sources: Mapping[str, Source]) -> Container[str]:
     """Return the directories that hold a source. A mapping that knows better registers its own way."""
     return frozenset(_directories(sources))
+
+
+@singledispatch
+def paths_of_type(sources: Mapping[str, Source], media_type: str) -> Iterator[str]:
+    """Yield the paths of the sources of a media type."""
+    return (path for path, source in sources.items() if source.media_type == media_type)
 
 
 def _directories(paths: Mapping[str, Source]) -> set[str]:

@@ -13,10 +13,11 @@ import os
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Container, ItemsView, Iterable, Iterator, Mapping
+from itertools import accumulate, islice
 from sys import intern
 
 from adaptc.core.model import Resource
-from adaptc.site.site import Source, directories_of
+from adaptc.site.site import Source, directories_of, paths_of_type
 
 _SEPARATOR = "\0"
 _NUMBER = array("Q").itemsize
@@ -26,8 +27,8 @@ def write_table(sources: Mapping[str, Source]) -> Iterator[bytes]:
     """Yield the file of sources, in pieces: all paths in order, all values, where each of both ends, their number."""
     paths = in_order_of_bytes(sources)
     ends = array("Q", (0,))
-    yield from _counted(map(os.fsencode, paths), ends)
-    yield from _counted((_pack(sources[path]) for path in paths), ends)
+    yield from _joined(map(os.fsencode, paths), ends)
+    yield from _joined((_pack(sources[path]) for path in paths), ends)
     yield ends.tobytes()
     yield array("Q", (len(paths),)).tobytes()
 
@@ -39,10 +40,15 @@ def in_order_of_bytes(paths: Collection[str]) -> list[str]:
     return sorted(paths, key=os.fsencode)
 
 
-def _counted(pieces: Iterable[bytes], ends: array[int]) -> Iterator[bytes]:
-    for piece in pieces:
-        ends.append(ends[-1] + len(piece))
-        yield piece
+# Pieces that are written at a time
+_WRITTEN = 4096
+
+
+def _joined(pieces: Iterator[bytes], ends: array[int]) -> Iterator[bytes]:
+    """Yield pieces many at a time, and add where each ends."""
+    while some := list(islice(pieces, _WRITTEN)):
+        ends.extend(islice(accumulate(map(len, some), initial=ends[-1]), 1, None))
+        yield b"".join(some)
 
 
 def _pack(source: Source) -> bytes:
@@ -146,4 +152,9 @@ class _Directories(Container[str]):
         return self.table.has_below(str(directory))
 
 
+def _resources_of_type(sources: ResourceSources, media_type: str) -> Iterator[str]:
+    return (path for path, resource in sources.resources.items() if resource.media_type == media_type)
+
+
+paths_of_type.register(ResourceSources, _resources_of_type)
 directories_of.register(SourceTable, _Directories)

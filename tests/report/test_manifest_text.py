@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from adaptc.core.digest import digest_bytes
+from adaptc.report import entries
 from adaptc.report.entries import ManifestText, read_rows
 
 STRANGE = os.fsdecode(b"latin-\xe9\n'\".html")
@@ -38,7 +39,7 @@ def manifest(of: Sequence[bytes]) -> bytes:
 def text(tmp_path: Path) -> ManifestText:
     file = tmp_path / "manifest.json"
     file.write_bytes(manifest(rows(PATHS)))
-    found = read_rows(file, digest_bytes(file.read_bytes()))
+    found = read_rows(file, digest_bytes(file.read_bytes()), None)
     assert found is not None
     return found
 
@@ -46,6 +47,18 @@ def text(tmp_path: Path) -> ManifestText:
 def test_rows_are_copied_and_changed_ones_replaced(text: ManifestText) -> None:
     assert list(text.updated(PATHS, {})) == rows(PATHS)
     assert list(text.updated(PATHS, {"d.html": b"{}"})) == [*rows(PATHS)[:3], b"{}", *rows(PATHS)[4:]]
+
+
+@pytest.mark.parametrize("copied", [1, 80, 1 << 16])
+@pytest.mark.parametrize(
+    "changed", [(), ("a.css",), ("d.html", "c.html"), ("z.html",), (STRANGE,), PATHS], ids=lambda each: str(len(each))
+)
+def test_rows_between_changed_ones_are_copied_together(
+    text: ManifestText, changed: tuple[str, ...], copied: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "_COPIED", copied)
+    new = dict.fromkeys(changed, b'{"path":"new"}')
+    assert b",\n".join(text.spliced(new)) == b",\n".join(text.updated(PATHS, new))
 
 
 @pytest.mark.parametrize(
@@ -78,8 +91,10 @@ def test_what_refers_to_a_file_itself_or_by_style_sheets(text: ManifestText) -> 
 
 def test_another_manifest_or_none(tmp_path: Path) -> None:
     file = tmp_path / "manifest.json"
-    assert read_rows(file, "digest") is None
+    assert read_rows(file, "digest", None) is None
     file.write_bytes(manifest([]))
-    assert read_rows(file, "digest") is None
-    empty = read_rows(file, digest_bytes(manifest([])))
-    assert empty is not None and list(empty.updated([], {})) == []
+    assert read_rows(file, "digest", None) is None
+    empty = read_rows(file, digest_bytes(manifest([])), None)
+    assert empty is not None and list(empty.updated([], {})) == list(empty.spliced({})) == []
+    with pytest.raises(KeyError):
+        list(empty.spliced({"a": b"{}"}))

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adaptc.core.fs import write_atomic
+from adaptc.core.model import Resource
 from adaptc.core.urls import SiteAddress
-from adaptc.site.site import Site, Source
-from adaptc.site.source_table import SourceTable, in_order_of_bytes, write_table
+from adaptc.site.site import Site, Source, paths_of_type
+from adaptc.site.source_table import ResourceSources, SourceTable, in_order_of_bytes, write_table
 
 SEGMENTS = st.text("ab.\udc80é", min_size=1, max_size=3)
 PATHS = st.lists(st.lists(SEGMENTS, min_size=1, max_size=4).map("/".join), max_size=300, unique=True)
@@ -50,6 +51,15 @@ def test_a_source_without_a_target_and_one_with(tmp_path: Path) -> None:
         "page.html": Source("digest", 1, "text/html"),
     }
     assert dict(table_of(tmp_path / "sources", sources)) == sources
+
+
+def test_the_paths_of_a_type_are_those_of_a_dictionary() -> None:
+    types = {"a.jpg": "image/jpeg", "b.html": "text/html", "c": "image/jpeg"}
+    resources = {path: Resource(path, 1, 2, 3, kind) for path, kind in types.items()}
+    sources = ResourceSources(resources, lambda path: f"digest of {path}")
+    assert (
+        list(paths_of_type(sources, "image/jpeg")) == list(paths_of_type(dict(sources), "image/jpeg")) == ["a.jpg", "c"]
+    )
 
 
 def test_paths_are_in_the_order_of_their_bytes() -> None:

@@ -35,7 +35,7 @@ from adaptc.core import media
 from adaptc.core.digest import WHOLE_DIGITS, DigestsWritten, digest_parts
 from adaptc.core.values import dataclass, field
 from adaptc.site.header_rules import NO_HOST_RULES, HostRules
-from adaptc.site.site import Source
+from adaptc.site.site import Source, paths_of_type
 
 # The prefixes of dependencies on decisions; no path of a docroot begins with a slash.
 # SOLE is on whether a single sheet loads a sheet, by an import; TWOFOLD on whether a page and a sheet do; EXCESS on
@@ -282,8 +282,7 @@ def _characters(sums: SiteSums) -> str:
 
 
 def _unused(sums: SiteSums, sources: Mapping[str, Source]) -> frozenset[str]:
-    photographs = (path for path, source in sources.items() if source.media_type == media.JPEG)
-    return frozenset(path for path in photographs if not sums.photographs[path])
+    return frozenset(path for path in paths_of_type(sources, media.JPEG) if not sums.photographs[path])
 
 
 def _counted(counter: Counter[str]) -> frozenset[str]:

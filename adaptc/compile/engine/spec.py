@@ -23,7 +23,7 @@ from adaptc.compile.view import Settings
 from adaptc.config.config import Config, recipe_text
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_parts
-from adaptc.core.fs import DiskTree, write_atomic
+from adaptc.core.fs import DiskTree
 from adaptc.core.libraries import versions_of
 from adaptc.core.model import CODINGS, PRIVATE, Effort
 from adaptc.formats import codings
@@ -32,7 +32,6 @@ from adaptc.site.docroot import Docroot, load_directory, selection_of
 from adaptc.site.header_rules import NO_HOST_RULES
 from adaptc.site.host_files import HostTypes
 from adaptc.site.selection import bounds_of
-from adaptc.site.source_table import ResourceSources, SourceTable, write_table
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions, EvidenceKey
@@ -50,9 +49,6 @@ if TYPE_CHECKING:
 
 FACTS = "facts"
 """The key of the state under which it is by what the facts of sources were found."""
-
-# Sources of which 250 bytes each are in memory; more are in a file, where a look-up takes 10 us
-_MOST_IN_MEMORY = 100_000
 
 
 class BuildSpec:
@@ -178,15 +174,6 @@ class BuildSpec:
         return {**mark, "accepted": sorted(accepted_recipes)} if accepted_recipes else mark
 
     # ---- for the stages of a build
-
-    def sources(self, resources: Mapping[str, Resource], digest_of: Callable[[str], str]) -> Mapping[str, Source]:
-        """Return resources as sources with their digests: in memory, or in a file where they are many."""
-        sources = ResourceSources(resources, digest_of)
-        if len(sources) <= _MOST_IN_MEMORY:
-            return dict(sources.items())
-        file = f"{self.private}/tmp/sources-{os.getpid()}-{os.urandom(4).hex()}"
-        write_atomic(file, write_table(sources))
-        return SourceTable(file)
 
     def decide(
         self,

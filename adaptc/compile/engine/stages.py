@@ -41,6 +41,7 @@ from adaptc.compile.engine.workers.executor import Workers
 from adaptc.config.config import ALL_PAGES
 from adaptc.core.model import Resource
 from adaptc.core.values import dataclass, field
+from adaptc.site.source_table import ResourceSources
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
@@ -113,7 +114,7 @@ def _read(build: Build) -> None:
     for path in _gone(build):
         sums.forget_source(path)
     build.sums = sums.finish(report.resources)
-    build.sources = build.spec.sources(report.resources, lambda path: build.read.get(path) or build.before[path][1])
+    build.sources = ResourceSources(report.resources, lambda path: build.read.get(path) or build.before[path][1])
 
 
 def _gone(build: Build) -> list[str]:
@@ -180,7 +181,7 @@ def _remove(build: Build) -> None:
 def _has_just_these(build: Build) -> bool:
     """Whether there is a unit of every file at every level, by the level's recipe, and no other."""
     report = build.report
-    return report.restriction == UNRESTRICTED and build.state.has_just(build.spec.recipes, report.resources)
+    return report.restriction == UNRESTRICTED and build.state.has_just(build.spec.recipes)
 
 
 # ---- look, prove

@@ -116,17 +116,24 @@ def test_units(state: State) -> None:
 
 def test_whether_there_are_just_the_units_that_are_wanted(state: State) -> None:
     recipes, paths = {"full": "r", "text": "s"}, ("b", STRANGE, "a\U0001f600", "a\uffff")
-    assert state.has_just(recipes, ())
+    assert state.has_just(recipes)
+    for path in paths:
+        state.set_source(Resource(path, 1, 2, 3, "text/html"), "digest")
     for level, recipe in recipes.items():
         for path in paths:
             state.set_unit(unit(path, level=level), recipe)
-    assert state.has_just(recipes, paths)
-    assert not state.has_just(recipes, paths[1:])
-    assert not state.has_just(recipes, (*paths[1:], "c"))
-    assert not state.has_just({"full": "r"}, paths)
-    assert not state.has_just({**recipes, "text": "r"}, paths)
+    assert state.has_just(recipes)
+    assert not state.has_just({"full": "r"})
+    assert not state.has_just({**recipes, "text": "r"})
+    assert not state.has_just({**recipes, "more": "t"})
+    state.forget_source("b")
+    assert not state.has_just(recipes)
+    state.set_source(Resource("c", 1, 2, 3, "text/html"), "digest")
+    assert not state.has_just(recipes)
+    state.set_source(Resource("b", 1, 2, 3, "text/html"), "digest")
+    state.forget_source("c")
     state.forget_unit(("text", "b"))
-    assert not state.has_just(recipes, paths)
+    assert not state.has_just(recipes)
 
 
 def test_a_unit_is_replaced_with_its_dependencies(state: State) -> None:

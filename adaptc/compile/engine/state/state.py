@@ -277,13 +277,13 @@ class State:
         rows = self.db.execute("SELECT level, path, recipe FROM units")
         return {(intern(level), os.fsdecode(path)): intern(recipe) for level, path, recipe in rows}
 
-    def has_just(self, recipes: Mapping[str, str], paths: Iterable[str]) -> bool:
-        """Whether each of ``paths`` has a unit at each level, by its recipe of ``recipes``, and there are no others."""
-        expected = sorted(map(os.fsencode, paths))
-        (count,) = self.db.execute("SELECT COUNT(*) FROM units").fetchone()
-        query = "SELECT path FROM units WHERE level = ? AND recipe = ? ORDER BY path"
-        return count == len(expected) * len(recipes) and all(
-            [path for (path,) in self.db.execute(query, each)] == expected for each in recipes.items()
+    def has_just(self, recipes: Mapping[str, str]) -> bool:
+        """Whether each source has a unit at each level, by its recipe of ``recipes``, and there are no others."""
+        (sources,) = self.db.execute("SELECT COUNT(*) FROM sources").fetchone()
+        (units,) = self.db.execute("SELECT COUNT(*) FROM units").fetchone()
+        query = "SELECT COUNT(*) FROM units JOIN sources USING (path) WHERE level = ? AND recipe = ?"
+        return units == sources * len(recipes) and all(
+            self.db.execute(query, each).fetchone() == (sources,) for each in recipes.items()
         )
 
     @property

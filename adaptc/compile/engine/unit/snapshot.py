@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from adaptc.compile.view import Settings
 from adaptc.config.rulebook import Level
 from adaptc.core.digest import digest_bytes
-from adaptc.core.fs import place, write_atomic
+from adaptc.core.fs import write_atomic
 from adaptc.core.values import dataclass, replace
 from adaptc.site.source_table import SourceTable, write_table
 
@@ -73,10 +73,7 @@ class SharedSnapshot:
         """The file of everything but the sources, which are in ``SOURCES`` next to it."""
         if self._file is None:
             file = f"{self.directory}/snapshot-{os.getpid()}-{os.urandom(4).hex()}"
-            if isinstance(self.snapshot.sources, SourceTable):
-                place(self.snapshot.sources.file, file + SOURCES, f"{file}.tmp")
-            else:
-                write_atomic(file + SOURCES, write_table(self.snapshot.sources))
+            write_atomic(file + SOURCES, write_table(self.snapshot.sources))
             content = pickle.dumps(replace(self.snapshot, sources={}), pickle.HIGHEST_PROTOCOL)
             write_atomic(file, content)
             self._file, self._digest = file, digest_bytes(content)
