@@ -110,15 +110,16 @@ def _leave_out_closed(docroot: Docroot, closed: Mapping[str, str]) -> None:
 def _leave_out(docroot: Docroot, rules: ServerRules) -> None:
     """Remove the files that rules of the server apply to, and report each rule with the number of its files."""
     counts: dict[ServerRule, int] = {}
-    altering, seen = dict[str, ServerRule](), set[str]()
+    altering, are_free = dict[str, ServerRule](), dict[str, bool]()
     for path, resource in docroot.resources.items():
-        rule = rules.rule_for(path) or (rules.rule_for(resource.alias_of) if resource.alias_of else None)
         directory = path.rpartition("/")[0]
-        if rule is None and directory not in seen:
-            seen.add(directory)
-            for alters in rules.altering(path):
-                if not (alters.directive.file in altering or alters.is_removal or alters.repetition):
-                    altering[alters.directive.file] = alters
+        if are_free.get(directory) and resource.alias_of is None:
+            continue
+        rule = rules.rule_for(path) or (rules.rule_for(resource.alias_of) if resource.alias_of else None)
+        if rule is None and directory not in are_free:
+            are_free[directory] = not rules.may_restrict(path)
+            for alters in _unrepeated(rules, path):
+                altering.setdefault(alters.directive.file, alters)
         if rule is not None:
             counts[rule] = counts.get(rule, 0) + 1
             docroot.bypassing.append(path)
@@ -130,6 +131,11 @@ def _leave_out(docroot: Docroot, rules: ServerRules) -> None:
         docroot.diagnostics.append(diagnose(kind, rule.location, rule=rule.text, count=count))
     for rule in altering.values():
         docroot.diagnostics.append(diagnose("server-rule-altered", rule.location, rule=rule.text))
+
+
+def _unrepeated(rules: ServerRules, path: str) -> Iterator[ServerRule]:
+    """Yield the rules that change fields of a file's answers, and that nothing repeats for copies."""
+    return (rule for rule in rules.altering(path) if not (rule.is_removal or rule.repetition))
 
 
 def load_file(

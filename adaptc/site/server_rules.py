@@ -119,7 +119,11 @@ class ServerRules:
     def rule_for(self, path: str) -> ServerRule | None:
         """Return the first rule that keeps a file from being built, from the docroot downward."""
         restricting, _ = self._rules_above(path)
-        return next((rule for rule in restricting if rule.covers(path)), None) if restricting else None
+        return next((rule for rule in restricting if rule.covers(path)), None)
+
+    def may_restrict(self, path: str) -> bool:
+        """Whether rules may keep files in the directory of ``path`` from being built."""
+        return bool(self._rules_above(path)[0])
 
     def altering(self, path: str) -> Iterator[ServerRule]:
         """Yield the rules of the directories above a file that change fields of answers only, the docroot's first."""

@@ -23,6 +23,7 @@ from adaptc.compile.engine.outdated import (
     FileChanges,
     find_changes,
     in_build_order,
+    missing,
     name_libraries,
     outdated_units,
     racily_clean,
@@ -118,7 +119,7 @@ def _read(build: Build) -> None:
 
 
 def _gone(build: Build) -> list[str]:
-    return [path for path in build.before if path not in build.report.resources]
+    return list(missing(build.before, build.report.resources))
 
 
 def _decide(build: Build) -> None:
