@@ -129,7 +129,7 @@ _PATH, _PATH_END = b'{"path":', b',"media_type":'
 _END_OF_ROWS = b'],"extras":[\n'
 _GONE = -1
 # Bytes of rows that are copied together at the least
-_COPIED = 1 << 16
+_COPIED = 1 << 13
 
 
 @dataclass(frozen=True, slots=True)
