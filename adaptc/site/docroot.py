@@ -447,6 +447,7 @@ class _Scan:
         if process == 0:
             failed = 1
             try:
+                os.close(reading)  # else it would wait for a build that was killed, and hold its lock
                 self.digests, self.times, self.plain = {}, array("q"), {}
                 self.run(theirs)
                 with open(writing, "wb") as pipe:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Any
 import pytest
 
 from tests.sites.built import BuiltSite
+from tests.waiting import wait_until
 
 from adaptc.compile.engine import spec
 from adaptc.compile.engine.state.state import State
@@ -255,3 +259,34 @@ def test_opening_one_file_closes_the_others(tmp_path: Path) -> None:
     (site.docroot / "c/c.html").chmod(0o644)
     site.build()
     assert not (site.output / "full/id/b/b.html").exists()
+
+
+# Holds a lock as a build does, and is killed when the second process has begun
+KILLED = """
+import fcntl, os, signal, sys
+from adaptc.site import docroot
+from adaptc.site.selection import Selection
+
+lock = open(sys.argv[2], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+docroot._ALONE = 1
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGKILL))
+docroot.scan_directory(sys.argv[1], Selection(), 2)
+"""
+
+
+def test_the_second_process_ends_with_a_build_that_is_killed(tmp_path: Path) -> None:
+    for number in range(3000):  # more than a pipe holds
+        (tmp_path / f"site/{number}").mkdir(parents=True)
+        (tmp_path / f"site/{number}/a").touch()
+    lock = tmp_path / "lock"
+    done = subprocess.run([sys.executable, "-c", KILLED, tmp_path / "site", lock], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+    def is_free() -> bool:
+        with open(lock) as opened, contextlib.suppress(BlockingIOError):
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        return False
+
+    wait_until(is_free, lambda: "the second process still holds the lock")
