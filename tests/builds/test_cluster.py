@@ -89,27 +89,24 @@ class Distant(Executor):
 
 
 @pytest.mark.parametrize("is_far", [False, True])
-def test_sources_of_a_large_site_are_in_a_file(
-    site: BuiltSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_far: bool
-) -> None:
+def test_workers_elsewhere_see_what_changed(site: BuiltSite, tmp_path: Path, is_far: bool) -> None:
     pytest.importorskip("fsspec")
     chosen = {"build__remote_cache": f"file://{tmp_path}/shared"} if is_far else {}
-    monkeypatch.setattr("adaptc.compile.engine.spec._MOST_IN_MEMORY", 3)
     build(site, Distant() if is_far else None, **chosen)
     site.write({"0.html": PAGE.format(n="changed"), "new.html": PAGE.format(n="new")})
     site.remove("8.html")
     (site.docroot / "alias.html").unlink()
     build(site, Distant() if is_far else None, **chosen)
-    monkeypatch.undo()
     assert site.trees() == built_here(site)
 
 
-def test_a_large_site_on_a_file_system_without_hard_links(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_elsewhere_on_a_file_system_without_hard_links(
+    site: BuiltSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def link(source: str, target: str) -> None:
         raise OSError(errno.EPERM, "links are not possible here", source, None, target)
 
     (site.docroot / "alias.html").unlink()  # its link would be a copy, too
-    monkeypatch.setattr("adaptc.compile.engine.spec._MOST_IN_MEMORY", 3)
     monkeypatch.setattr("os.link", link)
     build(site, Distant())
     monkeypatch.undo()
