@@ -148,9 +148,15 @@ def waiting(result: UnitResult) -> int:
     return sum(action.pass_name == "third-parties" and action.verb == "held" for action in result.actions)
 
 
+_HELD = frozenset({("prerendered", "held"), ("prerendered", "written"), ("inline-scripts", "carried")})
+
+
 def held_files(result: UnitResult) -> frozenset[str]:
-    """Return what stands for files among the actions: those that scripts load which wait, and what these would show."""
-    own = (each for each in result.actions if each.pass_name == "prerendered" and each.verb in ("held", "written"))
+    """Return what stands for files among the actions: those that scripts load which wait, and what these would show.
+
+    So do the modules that are in the page with those that import them.
+    """
+    own = (each for each in result.actions if (each.pass_name, each.verb) in _HELD)
     return frozenset(each.subject for each in own)
 
 
