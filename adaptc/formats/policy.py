@@ -83,6 +83,10 @@ class Policy:
         """Whether data URIs are allowed for a ``kind``: script, image, font."""
         return self._all_have("data:", kind)
 
+    def allows_blob(self) -> bool:
+        """Whether scripts may come from ``blob:`` URLs, which scripts of the page make."""
+        return self._all_have("blob:", "script")
+
     def allows_own(self, kind: str) -> bool:
         """Whether any file of the site is allowed for a ``kind``: style, script, image, font."""
         return all(

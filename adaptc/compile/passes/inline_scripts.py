@@ -27,7 +27,6 @@ from adaptc.compile.page.inlining import (
     reads_tags,
     should_inline,
 )
-from adaptc.compile.passes.module_graph import inline_modules
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
@@ -65,6 +64,8 @@ def inline_scripts(editor: Editor, page: PageContext, view: View, options: Optio
     if options["readers"] == CROWD and any(b"resize" in view.artifact(path) for _, path in inlined):
         _ignore_first_resize(inlined[0][0], editor, page)
     if options["readers"] == CROWD:
+        from adaptc.compile.passes.module_graph import inline_modules
+
         modules = inline_modules(editor, page, view, options, frozenset(element for element, _ in inlined))
         report.actions += modules.actions
         report.absorbed, report.held = modules.absorbed, modules.held

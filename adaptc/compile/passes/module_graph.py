@@ -54,36 +54,34 @@ def inline_modules(
     editor: Editor, page: PageContext, view: View, options: Options, moved: Collection[Element]
 ) -> Report:
     """Put the modules that the page loads into it; the scripts in ``moved`` are there already."""
-    report, graph, scripts = Report(), _Graph(editor, page, view), list(editor.tree.iter_elements("script"))
+    graph, scripts = _Graph(editor, page, view), list(editor.tree.iter_elements("script"))
     left = [each for each in scripts if each not in moved and not is_isolated(each, editor.text)]
     entries = [each for each in left if is_module_type(each.attr("type"))]
     importing = [each for each in left if each in entries or graph.imports_by_itself(each)]
     if not importing or page.selects_other_scripts() or not graph.add_all(importing):
-        return report
+        return Report()
     own = graph.chosen(options, entries, [each for each in scripts if each not in entries])
-    if not own:
-        return report
-    if page.has_policy:
-        return Report([Action(NAME, KEPT, path, POLICY) for path in own])
     place = _Place.of(editor, scripts, entries, importing)
-    if place is None:
-        return Report([Action(NAME, KEPT, path, "what comes before it would be shown later") for path in own])
-    markup = _markup(graph, own)
-    if markup is None or not page.can_hold(markup):
-        return report
+    is_forbidden = page.has_policy or not page.policy.allows_blob()
+    markup = _markup(graph, own) if own and place is not None and not is_forbidden else None
+    if markup is None or place is None:
+        reason = POLICY if is_forbidden else "what comes before it would be shown later"
+        return Report([Action(NAME, KEPT, path, reason) for path in own])
     links = filter(preloads_script, editor.tree.iter_elements("link"))
     hints = [link for link in links if view.follow(page.base, link.attr("href") or "").path in own]
     written = {each: _entry(each, graph, own) for each in entries}
-    if _growth(markup, written, hints) > sum(REQUEST_BYTES + len(view.artifact(path)) for path in own):
-        return Report([Action(NAME, KEPT, path, "moving it takes more bytes than requests for it") for path in own])
+    is_larger = _growth(markup, written, hints) > sum(REQUEST_BYTES + len(view.artifact(path)) for path in own)
+    if is_larger or not page.can_hold(markup):
+        return Report(
+            [Action(NAME, KEPT, path, "in the page it takes more than its bytes and a request") for path in own]
+        )
     place.write(editor, markup, written)
     for link in hints:
         editor.remove_element(link)
     named = graph.embedded()
-    report.held = frozenset(own)
-    report.absorbed = sum(REQUEST_BYTES + transfer_size(path, view) for path in own if path not in named)
-    report.actions += [Action(NAME, "inlined" if path in named else "carried", path, INLINED) for path in own]
-    return report
+    absorbed = sum(REQUEST_BYTES + transfer_size(path, view) for path in own if path not in named)
+    actions = [Action(NAME, "inlined" if path in named else "carried", path, INLINED) for path in own]
+    return Report(actions, absorbed=absorbed, held=frozenset(own))
 
 
 def _growth(markup: str, written: Mapping[Element, str | None], hints: Sequence[Element]) -> int:

@@ -20,8 +20,7 @@ from adaptc.formats.script.introspection import (
     writes_document,
 )
 from adaptc.formats.script.lexer import Kind
-from adaptc.formats.script.lookups import Handles, file_selectors, find_handles, lookup_names
-from adaptc.formats.script.names import names_of_script
+from adaptc.formats.script.lookups import Handles, file_selectors, find_handles, lookup_names, names_of_script
 from adaptc.formats.script.script import Script, string_content
 
 __all__ = ["SCRIPT", "ScriptFacts", "is_self_contained", "script_facts"]

@@ -7,6 +7,7 @@ way is not portable.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from adaptc.core.facts import FactKind
@@ -25,7 +26,7 @@ STATIC, DYNAMIC, _ARGUMENT, _URL, _RESOLVE = "static", "dynamic", "argument", "u
 class ModuleFacts:
     """The parts of a module that depend on its address, in order: kind, start and end (code points), specifier.
 
-    ``strings`` are its other strings, by which it may name files.
+    ``strings`` are its other strings, by which it may name files, but for those of a list of what is fetched early.
     """
 
     is_portable: bool = False
@@ -51,9 +52,14 @@ def module_facts(text: str) -> ModuleFacts:
     except _NotPortableError:
         parts, is_portable = (), False
     known = {start for _, start, _, _ in parts}
+    hints = [match.span() for match in _HINTS.finditer(text)]
+    known.update(each.start for each in tokens if any(start < each.start < end for start, end in hints))
     strings = (each for each in tokens if is_string(each.text, each.kind) and each.start not in known)
     return ModuleFacts(is_portable, parts, frozenset(unescape(each.text[1:-1]) for each in strings))
 
+
+# The files that Vite's loader has browsers fetch early: it runs none of them
+_HINTS = re.compile(r"\b__vite__mapDeps\s*=[^;\[\]]{0,200}\[[^\[\]]*\]")
 
 MODULE: FactKind[ModuleFacts] = FactKind("module", module_facts, ModuleFacts())
 

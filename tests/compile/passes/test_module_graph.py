@@ -134,13 +134,17 @@ def test_deferred_scripts_keep_their_order(chromium: str) -> None:
     "page",
     [
         PAGE.replace("<title>", "<meta http-equiv=Content-Security-Policy content=\"script-src 'self'\"><title>"),
+        PAGE.replace(
+            "<title>",
+            "<meta http-equiv=Content-Security-Policy content=\"script-src 'self' 'unsafe-inline' data:\"><title>",
+        ),
         PAGE.replace("<script", "<script async src=/js/x.js></script><script async"),
         PAGE.replace("src=/js/main.js", "src=/js/main.js integrity=sha256-YQ=="),
         PAGE.replace(
             "<script", "<script>addEventListener('load', () => document.querySelector('script[src]'))</script><script"
         ),
     ],
-    ids=["policy", "async before the words", "integrity", "a script looks for it"],
+    ids=["policy", "policy without blob", "async before the words", "integrity", "a script looks for it"],
 )
 def test_modules_stay_files(page: str) -> None:
     written = moved({**FILES, "js/x.js": "1", "index.html": page})

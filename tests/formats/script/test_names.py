@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adaptc.formats.script.names import LikelyNames
+from adaptc.formats.script.lookups import LikelyNames
 
 WORDS = ("drop", "nav", "a-b", "is-")
 

@@ -25,8 +25,7 @@ from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import attribute_markup, split_tokens
 from adaptc.formats.script.facts import SCRIPT, ScriptFacts
 from adaptc.formats.script.inert import REFLECTED, are_inert
-from adaptc.formats.script.lookups import Handles
-from adaptc.formats.script.names import WORD, LikelyNames
+from adaptc.formats.script.lookups import WORD, Handles, LikelyNames
 
 if TYPE_CHECKING:
     from turbohtml import Document, Element
