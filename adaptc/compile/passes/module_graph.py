@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated, preloads_script, script_source
 from adaptc.compile.page.inlining import INLINED, POLICY, carried_markup, first_unusual, should_inline
-from adaptc.compile.page.transfer_sizes import transfer_size
+from adaptc.compile.page.transfer_sizes import compressed_size, transfer_size
 from adaptc.compile.view import REQUEST_BYTES, Options, View
 from adaptc.core import media
 from adaptc.core.model import Action
@@ -70,8 +70,8 @@ def inline_modules(
     links = filter(preloads_script, editor.tree.iter_elements("link"))
     hints = [link for link in links if view.follow(page.base, link.attr("href") or "").path in own]
     written = {each: _entry(each, graph, own) for each in entries}
-    is_larger = _growth(markup, written, hints) > sum(REQUEST_BYTES + len(view.artifact(path)) for path in own)
-    if is_larger or not page.can_hold(markup):
+    added = compressed_size("".join((markup, *filter(None, written.values()))).encode())
+    if added > sum(REQUEST_BYTES + transfer_size(path, view) for path in own) or not page.can_hold(markup):
         return Report(
             [Action(NAME, KEPT, path, "in the page it takes more than its bytes and a request") for path in own]
         )
@@ -82,12 +82,6 @@ def inline_modules(
     absorbed = sum(REQUEST_BYTES + transfer_size(path, view) for path in own if path not in named)
     actions = [Action(NAME, "inlined" if path in named else "carried", path, INLINED) for path in own]
     return Report(actions, absorbed=absorbed, held=frozenset(own))
-
-
-def _growth(markup: str, written: Mapping[Element, str | None], hints: Sequence[Element]) -> int:
-    """Return by how many bytes the page grows, as far as modules and what names them count."""
-    entries = sum(len(new) - len(_as_is(script)) for script, new in written.items() if new is not None)
-    return len(markup.encode()) + entries - sum(len(link.html) for link in hints)
 
 
 # ---- what the page loads

@@ -164,7 +164,10 @@ def held_files(result: UnitResult) -> frozenset[str]:
 
 
 def smaller_budgets(actions: Iterable[Action]) -> tuple[int, ...]:
-    """Return the budgets for data URIs to try for a page with these actions: those of a pass that put some into it."""
+    """Return the budgets for data URIs to try for a page with these actions: those of a pass that put some into it.
+
+    With any of them modules stay files, which the page may hold as well.
+    """
     passes = (BY_NAME.get(action.pass_name) for action in actions if action.verb not in _WITHOUT_IMAGES)
     return next((budgets for each in passes if (budgets := _budgets(each))), ())
 
