@@ -21,7 +21,7 @@ from adaptc.compile.page.inlining import INLINED, POLICY, carried_markup, first_
 from adaptc.compile.page.transfer_sizes import compressed_size, transfer_size
 from adaptc.compile.view import REQUEST_BYTES, Options, View
 from adaptc.core import media
-from adaptc.core.model import Action
+from adaptc.core.model import HELD_TYPE, Action
 from adaptc.core.urls import Reach, relative_url
 from adaptc.core.values import dataclass, field
 from adaptc.formats.html.edit import Editor
@@ -114,9 +114,12 @@ class _Graph:
             return False
         tree = self.editor.tree
         links = filter(preloads_script, tree.iter_elements("link"))
-        islands = [each for each in tree.iter_elements("astro-island") if each.attr("client") in _AT_ONCE]
+        is_held = any(each.attr("type") == HELD_TYPE for each in tree.iter_elements("script"))
+        islands = () if is_held else tree.iter_elements("astro-island")
         addresses = [each.attr("src") or "" for each in importing if "src" in each.attrs]
-        addresses += [each.attr(name) or "" for each in islands for name in ISLAND_SCRIPTS]
+        addresses += [
+            each.attr(name) or "" for each in islands if each.attr("client") in _AT_ONCE for name in ISLAND_SCRIPTS
+        ]
         addresses += [link.attr("href") or "" for link in links]
         for script in (each for each in importing if "src" not in each.attrs):
             found = self.view.facts(MODULE, script.text).specifiers(STATIC, DYNAMIC)

@@ -49,15 +49,15 @@ PAGE = HEAD + (
 )
 
 
-def moved(files: Mapping[str, str], limit: int = 5000, promise: str = "words") -> str:
+def moved(files: Mapping[str, str], **more: object) -> str:
     """The page ``index.html`` of a site for a crowd."""
     contents = dict(files)
     small = SmallSite(
-        contents, shared=[name for name in contents if name.endswith(".js")], settings=Settings(crowd_limit=limit)
+        contents, shared=[name for name in contents if name.endswith(".js")], settings=Settings(crowd_limit=5000)
     )
     each = BY_NAME["inline-scripts"]
     options: dict[str, Any] = {key: option.default for key, option in each.options.items()}
-    done = small.rewrite(steps=(Step(each, {**options, "readers": "crowd"}),), promise=promise)
+    done = small.rewrite(steps=(Step(each, {**options, "readers": "crowd", **more}),), promise="words")
     return small.contents["index.html"].decode() if done.content is None else done.content.decode()
 
 
@@ -158,6 +158,12 @@ def test_a_module_that_a_script_may_insert_stays_a_file() -> None:
     written = moved({**FILES, "js/wait.js": insert, "index.html": PAGE})
     texts = written.partition("<script type=modules>")[2]
     assert "say('main')" in texts and 'say("kept")' not in texts
+
+
+def test_a_page_that_would_be_larger_than_above_is_made_without_modules() -> None:
+    files = {**FILES, "index.html": PAGE}
+    assert "type=modules" in moved(files)
+    assert "type=modules" not in moved(files, budget=0)  # as the build makes it again
 
 
 def test_few_small_modules_stay_files() -> None:
