@@ -25,7 +25,7 @@ from adaptc.core.model import HELD_TYPE, Action
 from adaptc.core.urls import Reach, relative_url
 from adaptc.core.values import dataclass, field
 from adaptc.formats.html.edit import Editor
-from adaptc.formats.html.references import ISLAND_SCRIPTS
+from adaptc.formats.html.references import ISLAND_SCRIPTS, embedded_references
 from adaptc.formats.html.syntax import attribute_markup
 from adaptc.formats.script import escape_for_script_element, is_javascript_type, is_module_type, minify_script
 from adaptc.formats.script.modules import DYNAMIC, MODULE, STATIC, ModuleFacts, rehomed
@@ -186,10 +186,9 @@ class _Graph:
         return path is not None and self.view.media_type(path) == media.JS
 
     def embedded(self) -> frozenset[str]:
-        """Return the files that the page's markup names, so that they count as its own."""
-        links = [link.attr("href") for link in self.editor.tree.iter_elements("link") if preloads_script(link)]
-        sources = [script.attr("src") for script in self.editor.tree.iter_elements("script")]
-        return frozenset(path for url in (*links, *sources) if (path := self._path(url or "")) is not None)
+        """Return the files that the page's markup has browsers load, so that they count as its own."""
+        paths = (self._path(each.url) for each in embedded_references(self.editor.tree))
+        return frozenset(path for path in paths if path is not None)
 
     def chosen(self, options: Options, entries: Sequence[Element], others: Sequence[Element]) -> list[str]:
         """Return the modules that move, in order: none that one of the ``others`` may load by its address."""
