@@ -359,7 +359,7 @@ PASSES: tuple[Pass, ...] = (
         libraries=_COMPOSING,
         smaller_budgets=_SMALLER_BUDGETS,
     ),
-    TextPass("markup", 7, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS, "doctype": _DOCTYPE}),
+    TextPass("markup", 8, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS, "doctype": _DOCTYPE}),
 )
 
 LIBRARIES = EVERY_PASS.union(_IMAGES, codings.LIBRARIES, *(each.libraries for each in PASSES))

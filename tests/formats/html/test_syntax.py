@@ -32,6 +32,8 @@ from adaptc.formats.html.template_marks import has_template_attribute, template_
         # PHP is a directive wherever a browser would not show it
         ("<script>a = '<?= $a ?>'</script>", "<?="),
         ("<style>a{color:<?php echo $a ?>}</style>", "<?php"),
+        ("<script>a = <?=f('a') ?>, b = /<?=?/</script>", "<?="),
+        ("<script>a = '<?=\n 'a' ?>'</script>", "<?="),
         ("", None),
     ],
 )
@@ -51,6 +53,7 @@ def test_pages_that_are_sources_of_others(text: str, mark: str | None) -> None:
         "<pre>{% block a %}</pre>",
         "<p>Write <code>{% include 'a' %}</code> for <code><% a %></code>.",
         "<p>&lt;% a %&gt; and &lt;?php ?&gt;",
+        "<script>a = /<<?=?|>>?>?=?/; b = /a|<?=|>/; c = /(<?=)/</script>",
     ],
 )
 def test_marks_in_finished_pages(text: str) -> None:
