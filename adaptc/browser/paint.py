@@ -1,7 +1,9 @@
 """How soon a phone on a slow line shows a page: paints, layout shifts, blocking time, bytes before the first paint.
 
 The line to a server on loopback is emulated by Chromium (Network.emulateNetworkConditions of its DevTools protocol);
-the processor is slowed down by 4, as Lighthouse does. Times are those of the machine, and no two loads take the same.
+the processor is slowed down by 4, as Lighthouse does, if that is wanted: Chromium has it do nothing but count for three
+quarters of the time, also while a page waits for the line. Times are those of the machine, and no two loads take the
+same.
 
 ``loopback_host`` sends what a ``Server`` answers, as static hosts do: HTTP/1.1, with Brotli for text.
 """
@@ -76,20 +78,24 @@ def median_paint(paints: Iterable[Paint]) -> Paint:
     return Paint(**values)
 
 
-async def load_by_phone(browser: Chromium, server: Server, url: str, line: Line) -> Paint:
+async def load_by_phone(browser: Chromium, server: Server, url: str, line: Line, *, is_slow: bool = True) -> Paint:
     """Load a page that ``server`` answers, with nothing in the cache, by phone. Raises ``BrowserError``.
+
+    ``is_slow`` says that the processor is slowed down.
 
     The browser must reach loopback. Other hosts have no answer.
     """
     address = urlsplit(url)
     origin = f"{address.scheme}://{address.netloc}"
     with loopback_host(server, origin) as host:
-        async with phone(browser, host, line, origin) as opened:
+        async with phone(browser, host, line, origin, is_slow=is_slow) as opened:
             return await opened.load(host + url.removeprefix(origin))
 
 
 @contextlib.asynccontextmanager
-async def phone(browser: Chromium, host: str, line: Line, origin: str = "") -> AsyncIterator[Phone]:
+async def phone(
+    browser: Chromium, host: str, line: Line, origin: str = "", *, is_slow: bool = True
+) -> AsyncIterator[Phone]:
     """Open a tab on a phone that reaches ``host`` by a line, and nothing else; ``origin`` leads there, too."""
 
     async def answer(route: Route) -> None:
@@ -115,7 +121,7 @@ async def phone(browser: Chromium, host: str, line: Line, origin: str = "") -> A
             await context.route("**/*", answer)
             await context.route_web_socket("**/*", _refuse)
             page = await context.new_page()
-            yield Phone(page, await _slowed(await context.new_cdp_session(page), line))
+            yield Phone(page, await _slowed(await context.new_cdp_session(page), line, is_slow))
         finally:
             await context.close()
 
@@ -124,12 +130,13 @@ async def _refuse(socket: WebSocketRoute) -> None:
     await socket.close()
 
 
-async def _slowed(cdp: CDPSession, line: Line) -> CDPSession:
+async def _slowed(cdp: CDPSession, line: Line, is_slow: bool) -> CDPSession:
     await cdp.send("Network.enable")
     await cdp.send("Network.setCacheDisabled", {"cacheDisabled": True})
     speed = {"downloadThroughput": line.down / 8, "uploadThroughput": line.up / 8}
     await cdp.send("Network.emulateNetworkConditions", {"offline": False, "latency": line.latency, **speed})
-    await cdp.send("Emulation.setCPUThrottlingRate", {"rate": _SLOWDOWN})
+    if is_slow:
+        await cdp.send("Emulation.setCPUThrottlingRate", {"rate": _SLOWDOWN})
     return cdp
 
 

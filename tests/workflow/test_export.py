@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 
@@ -513,12 +514,17 @@ def test_one_command_builds_nothing_for_a_directory_that_it_refuses(tmp_path: Pa
 
 @pytest.mark.chromium
 def test_one_command_measures_the_home_page(chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    loads = list[str]()
+    loads = list[bool]()
     load = paints.load_by_phone
-    monkeypatch.setattr(paints, "load_by_phone", lambda *given: (loads.append(given[2]), load(*given))[1])
+
+    def noted(*given: Any, is_slow: bool) -> Any:
+        loads.append(is_slow)
+        return load(*given, is_slow=is_slow)
+
+    monkeypatch.setattr(paints, "load_by_phone", noted)
     monkeypatch.setattr(paint, "_SETTLED", 0.3)
     site = BuiltSite(tmp_path).write(FILES)
     ended = run(site, "site", "--effort", "fast", "--browser", name="web")
     assert ended.returncode == 0, ended.stderr
     assert re.search(r"largest paint of index\.html on a phone, 3g +\d\.\d\d s +\d\.\d\d s", ended.stdout)
-    assert len(loads) == 2  # the original, and the level
+    assert loads == [False, False]  # the original, and the level

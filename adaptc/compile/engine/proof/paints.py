@@ -52,12 +52,13 @@ class Painter:
     """Measures pages on the line ``line`` of ``LINES``: of the original, and at each level.
 
     Figures are stored under the digests of what was loaded: what did not change is not measured again. They are
-    medians of three loads, in turn; where it is ``quick``, the better ones of two: the first load of a browser is slow.
+    medians of three loads, in turn; where it is ``quick``, the better ones of two, as the first load of a browser is
+    slow, and the processor is not slowed down.
     """
 
     def __init__(self, program: str, levels: Levels, line: str, store: Store, *, quick: bool = False) -> None:
         self.program, self.line, self.store = program, line, store
-        self.loads = 2 if quick else _LOADS
+        self.quick, self.loads = quick, 2 if quick else _LOADS
         self.servers = {ORIGINAL: levels.original, **levels.servers}
         self.answers = {name: Answers(server) for name, server in self.servers.items()}
 
@@ -103,7 +104,8 @@ class Painter:
             return
         recorder = Recorder(one.server)
         try:
-            one.loads.append(await load_by_phone(browser, recorder, url, LINES[self.line]))
+            is_slow = not self.quick
+            one.loads.append(await load_by_phone(browser, recorder, url, LINES[self.line], is_slow=is_slow))
         except BrowserError as error:
             one.reason = str(error)
         one.answers.update(recorder.digests)
@@ -125,4 +127,4 @@ class Painter:
         return found
 
     def _key(self, url: str, level: str) -> str:
-        return digest_parts("paints", code_digest(), url, level, self.line, str(self.loads))
+        return digest_parts("paints", code_digest(), url, level, self.line, str(self.loads), str(self.quick))
