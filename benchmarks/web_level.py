@@ -17,7 +17,9 @@ within 5 %.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
+import os
 import resource
 import shlex
 import shutil
@@ -26,7 +28,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit
@@ -108,11 +110,21 @@ def make_trees(site: Path, scratch: Path, pages: list[str], peers: dict[str, str
         begun.rename(scratch / name)  # one that failed is no tree of that tool
 
 
+_PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
+
+
 @contextmanager
 def timed(scratch: Path, tree: str) -> Iterator[None]:
-    """Note the seconds of processors that the processes started meanwhile take."""
+    """Note the seconds of processors that the processes started meanwhile take.
+
+    Those that draw pages outlive the browser that started them, and count if this process waits for them.
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     yield
+    with suppress(ChildProcessError):
+        while True:
+            os.wait()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     taken = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     (scratch / f"{tree}.seconds").write_text(json.dumps(round(taken, 1)))
