@@ -245,7 +245,7 @@ def table(sites: dict[str, dict[str, Figures]], peers: list[str]) -> Iterator[st
         pairs = {site: (trees["web"], trees[peer]) for site, trees in sites.items()}
         behind |= {
             f"fewer bytes than {peer}": [s for s, (web, other) in pairs.items() if web.size >= other.size],
-            f"as soon as {peer}": [s for s, (web, other) in pairs.items() if web.lcp > EQUAL * other.lcp],
+            f"as soon as {peer}": [s for s, (web, other) in pairs.items() if 0 <= EQUAL * other.lcp < web.lcp],
             f"built in fewer seconds than {peer}": [
                 s for s, (web, other) in pairs.items() if (web.seconds or 0) > (other.seconds or 0)
             ],
