@@ -150,11 +150,11 @@ def _frozen(value: Any) -> Any:
 
 
 def _with_counts(loads: list[Load]) -> list[Load]:
-    """Return the loads that count: not the icon, and a file that is not there once, however often it is asked for."""
-    counted: dict[object, Load] = {}
-    for number, load in enumerate(loads):
+    """Return the loads that count: not the icon, and each URL once: a browser's cache has what a page fetched ahead."""
+    counted: dict[str, Load] = {}
+    for load in loads:
         if not load.url.endswith(_ICON):
-            counted.setdefault(load.url if load.status >= 400 else number, load)
+            counted.setdefault(load.url, load)
     return list(counted.values())
 
 
