@@ -200,22 +200,27 @@ def surroundings_lines(
     With an ``output`` the site was built there. ``is_first`` is the end of a first build, which has said what
     application the site is.
     """
-    from adaptc.core.model import PRIVATE
     from adaptc.core.urls import NOWHERE
     from adaptc.site.surroundings import look_around
-    from adaptc.workflow.export.destination import ExportRecord
 
     surroundings = look_around(docroot, project)
     yield from _known(surroundings, base_url if base_url is None or not base_url.startswith(NOWHERE) else None)
     if not is_first and surroundings.app is not None:
         yield str(surroundings.app)
     if docroot is not None:
-        is_exported = output is not None and ExportRecord.are_in(output / PRIVATE)
+        is_exported = output is not None and not is_first and _was_exported(output)
         title = "what gains most, to paste:" if output is not None else "to paste, in this order:"
         yield "it was exported, too; to see what came of it, to paste:" if is_exported else title
         for found in _commands(docroot, output, surroundings, is_exported=is_exported):
             yield f"  {found.name}"
             yield f"      {found.reason}"
+
+
+def _was_exported(output: Path) -> bool:
+    from adaptc.core.model import PRIVATE
+    from adaptc.workflow.export.destination import ExportRecord
+
+    return ExportRecord.are_in(output / PRIVATE)
 
 
 def _commands(docroot: Path, output: Path | None, surroundings: Surroundings, *, is_exported: bool) -> list[Finding]:

@@ -295,7 +295,7 @@ PASSES: tuple[Pass, ...] = (
         writes=_LINK | _STYLE,
         after_edits=True,
     ),
-    EditPass("half-objects", 5, _HTML, "base_only:halve_objects", writes=_IMG, needs_labels=True, libraries=_LOOKS),
+    EditPass("half-objects", 5, _HTML, "half_images:halve_objects", writes=_IMG, needs_labels=True, libraries=_IMAGES),
     EditPass("strip", 20, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
     EditPass("third-parties", 3, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(

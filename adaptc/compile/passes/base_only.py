@@ -1,30 +1,26 @@
-"""base-only and half-objects: a page without its embedded objects, or half of them (Krishnamurthy and others, WWW2003).
+"""base-only: the container object alone, without its embedded objects (Krishnamurthy and others, WWW2003: "baseonly").
 
-For "baseonly" their client asked for the page and for nothing that it embeds. A server cannot keep a browser from
-asking, so the page is written such that there is nothing to request: a visitor sees what a browser shows whose images,
-scripts, style sheets and frames are disabled. The page's own styles stay, and ``<noscript>`` is shown.
+Their client asked for the page and for nothing that it embeds. A server cannot keep a browser from asking, so the page
+is written such that there is nothing to request: a visitor sees what a browser shows whose images, scripts, style
+sheets and frames are disabled. The page's own styles stay, and ``<noscript>`` is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from turbohtml import Namespace
 
-from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
-from adaptc.compile.page.guarded_images import GuardedImages
-from adaptc.compile.page.placeholders import Placeholders
+from adaptc.compile.page.context import PageContext, Report
 from adaptc.compile.view import Options, View
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action, Role
-from adaptc.core.urls import join
 from adaptc.formats.css.fonts import drop_fetched_fonts
 from adaptc.formats.css.references import CssReference, rewrite_urls
 from adaptc.formats.html.document import parse, show_noscript
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import CONNECTIONS, ICONS, NO_ICON, rel_tokens
-from adaptc.formats.html.references import embedded_references
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, text_markup
 from adaptc.formats.html.visible_text import fold_space, image_text, is_followable, link_label, media_target
 from adaptc.formats.script import is_javascript_type, is_module_type
@@ -236,64 +232,3 @@ def _drop_handlers(editor: Editor, element: Element) -> None:
     for name in element.attrs:
         if name.startswith("on"):
             editor.remove_attribute(element, name)
-
-
-# ---- half-objects
-
-HALF = "half-objects"
-_REMOVABLE = ("img", "iframe")
-
-
-# What a hint names is loaded by another reference, if at all
-_APART = frozenset({Role.ICON, Role.PRELOAD})
-
-
-def halve_objects(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
-    """Remove the bottom half of a page's embedded objects (action "halfobject": a client fetches the top half).
-
-    Of n different objects that the markup embeds n // 2 are removed, from the bottom up. Style sheets and scripts count
-    and stay: the paper measured times only, and without them it would be another page. Images and frames go instead, as
-    far as there are any; a box of the same size stays.
-    """
-    report = Report()
-    if page.has_policy:
-        report.actions.append(Action(HALF, KEPT, "images", "a Content-Security-Policy restricts the page"))
-        return report
-    objects = dict.fromkeys(
-        _object(each.url, page, view) for each in embedded_references(editor.tree) if each.role not in _APART
-    )
-    excess = len(objects) // 2
-    placeholders = Placeholders(editor, page, view, GuardedImages(editor, page))
-    for elements in _from_the_bottom(editor, page, view):
-        if excess == 0:
-            break
-        excess -= _empty(elements, placeholders, report)
-    return report
-
-
-def _object(url: str, page: PageContext, view: View) -> str:
-    return view.follow(page.base, url).path or join(page.base, url) or url
-
-
-def _from_the_bottom(editor: Editor, page: PageContext, view: View) -> Iterator[list[Element]]:
-    """Yield the elements that show the same object, the object first that begins lowest on the page."""
-    elements: dict[str, list[Element]] = {}
-    for element in editor.tree.iter_elements(_REMOVABLE):
-        if element.attr("src") and not is_isolated(element, editor.text):
-            elements.setdefault(_object(element.attr("src") or "", page, view), []).append(element)
-    yield from reversed(elements.values())
-
-
-def _empty(elements: list[Element], placeholders: Placeholders, report: Report) -> bool:
-    """Empty all elements that show an object, or none: a single one would save no request."""
-    reason = next((reason for element in elements if (reason := placeholders.reason_to_stay(element))), None)
-    subject = placeholders.subject(elements[0])
-    if reason is not None:
-        report.actions.append(Action(HALF, KEPT, subject, reason))
-        return False
-    for element in elements:
-        placeholders.empty(element)
-    report.actions.append(
-        Action(HALF, "stripped", subject, "in the bottom half of the embedded objects", len(elements))
-    )
-    return True

@@ -1,9 +1,13 @@
-"""half-images: the images of a page at half resolution, in the same boxes."""
+"""half-images: the images of a page at half resolution, in the same boxes; half-objects: those of its upper half alone.
+
+The second is the action "halfobject" of Krishnamurthy and others (WWW2003).
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
@@ -20,13 +24,16 @@ from adaptc.compile.page.copies import (
 from adaptc.compile.page.guarded_images import BY_ADDRESS, MARK, GuardedImages, has_lazy_loader, lazy_source
 from adaptc.compile.page.image_sizes import ShownImages
 from adaptc.compile.page.inlining import data_uri
+from adaptc.compile.page.placeholders import Placeholders
 from adaptc.compile.page.pricing import Pricing, images_of_page
 from adaptc.compile.page.sheets import page_sheets
-from adaptc.compile.view import DerivingView, Options
-from adaptc.core.model import Action
+from adaptc.compile.view import DerivingView, Options, View
+from adaptc.core.model import Action, Role
+from adaptc.core.urls import join
 from adaptc.formats.css.selectors import AddressSelectors
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import preloads
+from adaptc.formats.html.references import embedded_references
 from adaptc.formats.html.syntax import parse_srcset
 
 if TYPE_CHECKING:
@@ -240,3 +247,64 @@ def _in_picture(element: Element) -> bool:
 
 
 _REWRITE = {"img": _ImageHalver._img, "source": _ImageHalver._source, "style": _ImageHalver._style}
+
+
+# ---- half-objects
+
+OBJECTS = "half-objects"
+_REMOVABLE = ("img", "iframe")
+
+
+# What a hint names is loaded by another reference, if at all
+_APART = frozenset({Role.ICON, Role.PRELOAD})
+
+
+def halve_objects(editor: Editor, page: PageContext, view: View, options: Options) -> Report:
+    """Remove the bottom half of a page's embedded objects (action "halfobject": a client fetches the top half).
+
+    Of n different objects that the markup embeds n // 2 are removed, from the bottom up. Style sheets and scripts count
+    and stay: the paper measured times only, and without them it would be another page. Images and frames go instead, as
+    far as there are any; a box of the same size stays.
+    """
+    report = Report()
+    if page.has_policy:
+        report.actions.append(Action(OBJECTS, KEPT, "images", "a Content-Security-Policy restricts the page"))
+        return report
+    objects = dict.fromkeys(
+        _object(each.url, page, view) for each in embedded_references(editor.tree) if each.role not in _APART
+    )
+    excess = len(objects) // 2
+    placeholders = Placeholders(editor, page, view, GuardedImages(editor, page))
+    for elements in _from_the_bottom(editor, page, view):
+        if excess == 0:
+            break
+        excess -= _empty(elements, placeholders, report)
+    return report
+
+
+def _object(url: str, page: PageContext, view: View) -> str:
+    return view.follow(page.base, url).path or join(page.base, url) or url
+
+
+def _from_the_bottom(editor: Editor, page: PageContext, view: View) -> Iterator[list[Element]]:
+    """Yield the elements that show the same object, the object first that begins lowest on the page."""
+    elements: dict[str, list[Element]] = {}
+    for element in editor.tree.iter_elements(_REMOVABLE):
+        if element.attr("src") and not is_isolated(element, editor.text):
+            elements.setdefault(_object(element.attr("src") or "", page, view), []).append(element)
+    yield from reversed(elements.values())
+
+
+def _empty(elements: list[Element], placeholders: Placeholders, report: Report) -> bool:
+    """Empty all elements that show an object, or none: a single one would save no request."""
+    reason = next((reason for element in elements if (reason := placeholders.reason_to_stay(element))), None)
+    subject = placeholders.subject(elements[0])
+    if reason is not None:
+        report.actions.append(Action(OBJECTS, KEPT, subject, reason))
+        return False
+    for element in elements:
+        placeholders.empty(element)
+    report.actions.append(
+        Action(OBJECTS, "stripped", subject, "in the bottom half of the embedded objects", len(elements))
+    )
+    return True
