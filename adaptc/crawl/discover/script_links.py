@@ -52,7 +52,7 @@ def script_links(text: str, url: str, page: str | None, import_map: Callable[[],
     named = _named_in(text)
     places: dict[str, str] = {}
     found = [(_module(each, url, import_map), IMPORT) for each in named.specifiers]
-    found += [(resolved(url, address), place) for address, place in named.beside]
+    found += [(resolved(url, address), place) for address, place in named.of_script]
     found += [(resolved(page, address), place) for address, place in named.of_page] if page is not None else []
     found += [(_of_bundle(directory, path, url), _STRING) for directory, path in named.bundled]
     for address, place in found:
@@ -65,12 +65,12 @@ def script_links(text: str, url: str, page: str | None, import_map: Callable[[],
 class _Named(NamedTuple):
     """What a script names, as it is written: specifiers of modules, and addresses with their places.
 
-    ``beside`` is relative to the script, ``of_page`` and ``markup`` to the page; ``bundled`` are a directory of the
+    ``of_script`` is relative to the script, ``of_page`` and ``markup`` to the page; ``bundled`` are a directory of the
     site, which may be above the script, and a path that begins with it.
     """
 
     specifiers: tuple[str, ...] = ()
-    beside: tuple[tuple[str, str], ...] = ()
+    of_script: tuple[tuple[str, str], ...] = ()
     of_page: tuple[tuple[str, str], ...] = ()
     bundled: tuple[tuple[str, str], ...] = ()
     markup: tuple[Reference, ...] = ()

@@ -11,16 +11,9 @@ from adaptc.formats.script.lexer import Kind, unescape
 from adaptc.formats.script.script import Script, string_content
 
 __all__ = [
-    "WORD",
-    "Handles",
-    "LikelyNames",
-    "file_selectors",
-    "find_handles",
-    "lookup_names",
-    "names_of_script",
-    "selects_file",
-    "union_of",
-]
+    "WORD", "Handles", "LikelyNames", "file_selectors", "find_handles", "lookup_names", "names_of_script",
+    "selects_file", "union_of",
+]  # fmt: skip
 
 _WORD = re.compile(r"[\w-]+")
 _ADDRESS = re.compile(

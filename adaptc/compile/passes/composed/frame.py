@@ -105,11 +105,9 @@ def related_pages(tree: Document) -> dict[str, str]:
 def _titled(link: Element, related: Mapping[str, str]) -> Link:
     """Return a link that turns the page, with the title of the page it leads to."""
     written, title = written_link(link), text_markup(related.get(link.attr("href") or "", ""))
-    return (
-        written
-        if title.casefold() in written.label.casefold()
-        else Link(written.attributes, f"{written.label}: {title}")
-    )
+    if title.casefold() in written.label.casefold():
+        return written
+    return Link(written.attributes, f"{written.label}: {title}")
 
 
 def _kind(region: Element, feet: set[Element], related: Mapping[str, str], own: str) -> str:

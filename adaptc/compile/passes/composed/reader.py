@@ -468,8 +468,8 @@ def _find_home(tree: Document, landmarks: Landmarks, statements: Statements, hos
 
 def _is_in_sentence(link: Element) -> bool:
     """Whether there are words right before or after a link: "a part of (<a>The Bay</a>)"."""
-    beside = [*link.previous_siblings, *link.next_siblings]
-    return any(isinstance(each, Text) and any(map(str.isalnum, each.data)) for each in beside)
+    siblings = [*link.previous_siblings, *link.next_siblings]
+    return any(isinstance(each, Text) and any(map(str.isalnum, each.data)) for each in siblings)
 
 
 def _is_first_of_page(tree: Document, brand: Element | None) -> bool:
