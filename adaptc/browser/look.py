@@ -168,7 +168,8 @@ async def _bare(browser: Chromium, tab: Tab, server: Server, url: str) -> str | 
         async with asyncio.timeout(tab.patience):
             tab.serve(without_scripts(server), runs_scripts=False)
             await tab.load(url)
-            await tab.run(script("material"))
+            if await tab.run(script("material")):
+                await tab.scroll()
             return str(await tab.run(script("show")))
     except (BrowserError, TimeoutError):
         if not browser.is_running:

@@ -1,6 +1,6 @@
 // Does what the bundle of Material for MkDocs does before a visitor uses anything, while that waits: the class of the
 // root, colours, tables that scroll, buttons that copy code, side bars as high as the window. The event TYPE of the window,
-// once the bundle ran, undoes what is there twice. OWN marks what it adds. In other pages nothing happens.
+// once the bundle ran, undoes what is there twice. OWN marks what it adds. Returns true; in other pages nothing happens.
 () => {
   const all = (selector) => [...document.querySelectorAll(selector)]
   const root = document.documentElement, header = document.querySelector('.md-header'), main = document.querySelector('.md-main')
@@ -40,26 +40,34 @@
     code.before(nav)
   }
 
-  // As high as the window below the header, or the main part, less the padding of the bar; at the top of the page less
-  // what is between the two, by which the bundle scrolls the bar to the link to the page
-  const above = main.firstElementChild.getBoundingClientRect().top - main.getBoundingClientRect().top
-  const top = header.offsetHeight, height = main.offsetHeight - above, style = make('style', '')
-  const setHeight = (space) => {
+  // As high as what is seen of the main part, below the header, its margin and the padding of the bar. Then the bundle
+  // scrolls the bar to the link to the page
+  const inner = main.firstElementChild, style = make('style', '')
+  let height
+  const setHeight = () => {
+    const y = Math.max(0, scrollY), top = header.offsetHeight, start = main.offsetTop, margin = inner.offsetTop - start
+    const end = Math.min(innerHeight, start + main.offsetHeight - y)
+    const seen = end - Math.max(start - y, top) - Math.max(0, margin - Math.max(0, y - start + top))
+    if (seen === height) return
+    height = seen
     const bars = (width, name) => `@media screen and (min-width:${width}){.md-sidebar--${name}{height:auto!important;top:${top}px!important}` +
-      `.md-sidebar--${name} .md-sidebar__scrollwrap{height:calc(min(100vh - ${top + space}px,${height}px) - 2.4rem)}}`
+      `.md-sidebar--${name} .md-sidebar__scrollwrap{height:calc(${height}px - 2.4rem)}}`
     style.textContent = bars('60em', 'secondary') + bars('76.25em', 'primary')
   }
   document.head.append(style)
-  setHeight(above)
+  setHeight()
   for (const link of all('.md-sidebar .md-nav__link--active[href]')) {
     const bar = link.closest('.md-sidebar__scrollwrap')
     if (link.clientHeight) bar.scrollTop = link.offsetTop - bar.offsetTop - bar.offsetHeight / 2
   }
-  setHeight(0)
+  const events = ['scroll', 'resize']
+  for (const event of events) addEventListener(event, setHeight, { passive: true })
 
   addEventListener('TYPE', () => {
+    for (const event of events) removeEventListener(event, setHeight)
     style.remove()
     for (const nav of all('nav[OWN]')) nav.remove()
     for (const wrapper of all('div.md-typeset__table[OWN]')) wrapper.parentNode.replaceWith(...wrapper.childNodes)
   }, { once: true })
+  return true
 }

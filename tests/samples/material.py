@@ -37,11 +37,16 @@ for (const code of all('pre > code')) {
   code.previousSibling.firstChild.addEventListener('click', () => { globalThis.copied = code.textContent })
 }
 for (const bar of all('.md-sidebar__scrollwrap')) {
-  const most = innerHeight - document.querySelector('.md-header').offsetHeight - 2 * bar.offsetTop
-  bar.style.height = most - 30 + 'px'
+  const header = document.querySelector('.md-header').offsetHeight, main = document.querySelector('.md-main')
+  const setHeight = () => {
+    const end = Math.min(innerHeight, main.offsetTop + main.offsetHeight - scrollY)
+    const start = Math.max(main.offsetTop - scrollY, header), past = Math.max(0, scrollY - main.offsetTop + header)
+    bar.style.height = end - start - 30 + Math.min(30, past) - 2 * bar.offsetTop + 'px'
+  }
+  setHeight()
   const link = bar.querySelector('.md-nav__link--active')
   bar.scrollTop = link.offsetTop - bar.offsetTop - bar.offsetHeight / 2
-  addEventListener('scroll', () => { bar.style.height = most - 30 * (scrollY < 30) + 'px' })
+  addEventListener('scroll', setHeight)
 }
 """ + FILES["assets/js/main.75c38abc.js"].replace("run", "String")
 

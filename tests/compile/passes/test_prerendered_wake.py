@@ -346,13 +346,41 @@ STATE = f"""JSON.stringify([document.documentElement.className, globalThis.copie
 BUTTON = "() => { const {x, y} = document.querySelector('.md-code__button').getBoundingClientRect(); return [x, y] }"
 
 
-@pytest.mark.chromium
-def test_a_click_on_a_button_that_stands_in_for_one_of_material_is_repeated_for_it(chromium: str) -> None:
+def material_that_waits() -> bytes:
+    """Return a page of Material whose bundle waits."""
     seen = {"index.html": PageEvidence((), is_same_without_scripts=True)}
     small = SmallSite({"index.html": material_page(), BUNDLE_PATH: BUNDLE}, evidence=seen)
     content = small.rewrite(steps=(Step(BY_NAME["prerendered"], {"hydration": "drop"}),), promise="words").content
     assert content is not None
-    server, asked = site({"index.html": content, BUNDLE_PATH: BUNDLE}), list[str]()
+    return content
+
+
+BAR = """(y) => new Promise((resolve) => {
+  scrollTo(0, y)
+  const bar = document.querySelector('.md-sidebar__scrollwrap')
+  const seen = () => resolve([scrollY, bar.offsetHeight, Math.round(bar.scrollTop)])
+  requestAnimationFrame(() => requestAnimationFrame(seen))
+})"""
+
+
+@pytest.mark.chromium
+def test_the_side_bar_of_material_is_as_high_as_by_its_bundle_wherever_a_reader_is(chromium: str) -> None:
+    async def bars(browser: Chromium, content: bytes | str) -> list[list[int]]:
+        async with browser.tab(site({"index.html": content, BUNDLE_PATH: BUNDLE}), 1280, 600, is_drawn=True) as tab:
+            await tab.open(URL)
+            return [await tab.run(BAR, y) for y in (0, 10, 300, 9000, 0)]
+
+    async def work(browser: Chromium) -> tuple[list[list[int]], list[list[int]]]:
+        return await bars(browser, material_page()), await bars(browser, material_that_waits())
+
+    by_bundle, waiting = in_chromium(chromium, work)
+    assert len({tuple(each) for each in by_bundle}) > 3
+    assert waiting == by_bundle
+
+
+@pytest.mark.chromium
+def test_a_click_on_a_button_that_stands_in_for_one_of_material_is_repeated_for_it(chromium: str) -> None:
+    server, asked = site({"index.html": material_that_waits(), BUNDLE_PATH: BUNDLE}), list[str]()
 
     def answer(url: str) -> Answer | None:
         asked.append(url)
