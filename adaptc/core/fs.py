@@ -300,15 +300,17 @@ def write_atomic(
     mtime: int | None = None,
     durable: bool = False,
     is_exact: bool = False,
+    drafts: str | None = None,
 ) -> None:
     """Write a file so that a reader sees the old content, or the new, or none. Raises ``OSError``.
 
-    The temporary file is in the directory of the target, under a short name of its own, and is removed on failure. With
+    The temporary file is in ``drafts``, by default the directory of the target, and is removed on failure. With
     ``keep_equal``, a file that already has this content keeps its time. ``mtime`` is the file's time in seconds since
     the epoch, by default now. ``durable`` is for files that must be complete after a power loss, too. With ``is_exact``
     the file has this ``mode`` whatever the umask.
     """
-    temporary = os.path.join(os.path.dirname(path), f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}")
+    place = os.path.dirname(path) if drafts is None else drafts
+    temporary = os.path.join(place, f"{TEMPORARY}{os.getpid()}-{os.urandom(6).hex()}")
     try:
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
         try:
@@ -331,6 +333,25 @@ def write_atomic(
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def remove_drafts(directory: str) -> None:
+    """Remove the temporary files of ``write_atomic`` whose process ended, as a killed one did. Raises ``OSError``."""
+    for name in os.listdir(directory):
+        process = name.removeprefix(TEMPORARY).partition("-")[0]
+        if name.startswith(TEMPORARY) and process.isdecimal() and not _runs(int(process)):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(directory, name))
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return True
+    except (ProcessLookupError, OverflowError):
+        return False
+    return True
 
 
 def write_all(descriptor: int, content: bytes) -> None:

@@ -284,6 +284,20 @@ def can_mount() -> bool:
         return False
 
 
+def test_drafts_of_killed_writers_go_before_anything_is_written(tmp_path: Path) -> None:
+    """They can fill the disk so that no state opens. Others may be written now, as a proof needs no lock."""
+    site = BuiltSite(tmp_path).write({"index.html": "<p>x"})
+    site.build()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    drafts = site.output / ".adaptc/cache/drafts"
+    left, written = (drafts / f".adaptc-{process}-0123456789ab" for process in (ended.pid, os.getpid()))
+    left.touch()
+    written.touch()
+    site.build()
+    assert [*drafts.iterdir()] == [written]
+
+
 @pytest.mark.parametrize("limited", [rlimit, small_disk] if can_mount() else [rlimit])
 def test_a_full_disk_leaves_the_trees_whole(
     tmp_path: Path, limited: Callable[[BuiltSite], contextlib.AbstractContextManager[dict[str, object]]]

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
+from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.loading import ScannedDocroot, begin_report
 from adaptc.compile.engine.outdated import (
     Changes,
@@ -100,6 +101,8 @@ class Builder:
             (private / "tmp").mkdir(exist_ok=True)
             for leftover in (*(private / "tmp").iterdir(), *self.spec.output.glob(TEMPORARY + "*")):
                 leftover.unlink()
+            if self.spec.cache.is_relative_to(private):
+                Store(self.spec.cache).remove_drafts()
             return stack.pop_all()
 
     @contextlib.contextmanager

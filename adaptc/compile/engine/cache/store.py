@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.core.digest import digest_bytes, digest_file
-from adaptc.core.fs import READ_ONLY, write_atomic
+from adaptc.core.fs import READ_ONLY, remove_drafts, write_atomic
 
 
 class Store:
@@ -32,6 +32,7 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = str(root)
+        self.drafts = f"{self.root}/drafts"
 
     def object_path(self, key: str) -> str:
         """Return the path of the object of ``key``, whether it exists or not."""
@@ -58,9 +59,7 @@ class Store:
         """Store ``content`` under ``key``, by default its digest; return the key."""
         key = key or digest_bytes(content)
         if self.read(key) != content:
-            path = self.object_path(key)
-            _make_directory(path)
-            write_atomic(path, content, READ_ONLY, mtime=time_of(key))
+            self._write(self.object_path(key), content, READ_ONLY, time_of(key))
         return key
 
     def put_chunks(self, chunks: Iterator[bytes], digest: str) -> None:
@@ -68,8 +67,7 @@ class Store:
         path = self.object_path(digest)
         if digest_file(path) == digest:
             return
-        _make_directory(path)
-        write_atomic(path, chunks, READ_ONLY, mtime=time_of(digest))
+        self._write(path, chunks, READ_ONLY, time_of(digest))
 
     def record(self, key: str) -> Any:
         """Return the record of ``key``, or ``None`` when there is none or it is damaged."""
@@ -91,12 +89,21 @@ class Store:
 
     def put_raw_record(self, key: str, content: bytes) -> None:
         """Store what ``raw_record`` returned, of this or another store."""
-        path = self._record_path(key)
-        _make_directory(path)
-        write_atomic(path, content)
+        self._write(self._record_path(key), content)
 
     def _record_path(self, key: str) -> str:
         return f"{self.root}/records/{key[:2]}/{key[2:]}"
+
+    def _write(self, path: str, chunks: Iterator[bytes] | bytes, mode: int = 0o644, mtime: int | None = None) -> None:
+        for directory in (self.drafts, os.path.dirname(path)):
+            if not os.path.isdir(directory):
+                os.makedirs(directory, exist_ok=True)
+        write_atomic(path, chunks, mode, mtime=mtime, drafts=self.drafts)
+
+    def remove_drafts(self) -> None:
+        """Remove what processes left that were killed as they wrote. Only processes of this machine may write."""
+        if os.path.isdir(self.drafts):
+            remove_drafts(self.drafts)
 
     def collect(self, limit: int) -> int:
         """Remove unlinked files, least recently used first, down to ``limit`` bytes; return the bytes freed.
@@ -135,12 +142,6 @@ def _files(root: Path) -> list[tuple[float, int, str]]:
                 if status.st_nlink == 1:
                     files.append((max(status.st_mtime, status.st_atime), status.st_size, path))
     return files
-
-
-def _make_directory(path: str) -> None:
-    directory = os.path.dirname(path)
-    if not os.path.isdir(directory):
-        os.makedirs(directory, exist_ok=True)
 
 
 # How often a unit is built when another build that shares the cache removes its artifacts
