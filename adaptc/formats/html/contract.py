@@ -25,8 +25,9 @@ from adaptc.formats.html.landmarks import (
     find_landmarks,
     inner_navigation,
     navigation_links,
+    turns_pages,
 )
-from adaptc.formats.html.visible_text import fold_space, is_ad_label, is_icons, rendered_texts, walk
+from adaptc.formats.html.visible_text import content_lengths, fold_space, is_ad_label, is_icons, rendered_texts, walk
 
 __all__ = ["CONTRACT_CHECKS", "ContractCheck", "FormContent", "PageContent", "content_violations", "extract_content"]
 
@@ -398,6 +399,8 @@ def _wanted_links(tree: Document, landmarks: Landmarks) -> Iterator[str]:
     menus = (link.href for link in navigation_links(landmarks))
     wanted = dict.fromkeys([*content_links(tree, landmarks), *menus])
     needless = {link.attr("href") for link in tree.select('a[href^="#"]') if is_own_anchor(link)}
+    bars = [each for each in landmarks.navigation if turns_pages(each, content_lengths(each))]  # of parts of the page
+    needless.update(link.attr("href") for each in bars for link in each.select('a[href^="#"]'))
     sections = filter(is_edit_link, tree.select("span[class]"))
     needless.update(link.attr("href") for each in sections for link in each.select("a[href]"))
     body = tree.select_one("body")

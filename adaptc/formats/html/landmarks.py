@@ -6,6 +6,7 @@ the same. When no main content stands out, there is none: a reader then gets eve
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ from adaptc.formats.html.visible_text import (
 
 __all__ = [
     "HEADS", "Landmarks", "NavigationLink", "SiteIdentity", "content_links", "content_nodes",
-    "find_landmarks", "find_site", "inner_navigation", "is_called_navigation", "navigation_links",
+    "find_landmarks", "find_site", "inner_navigation", "is_called_navigation", "navigation_links", "turns_pages",
 ]  # fmt: skip
 
 _NAVIGATION = vocabulary("navigation")
@@ -105,16 +106,23 @@ _NOT_IN_MENUS = "p, h1, article, form, input:not([type=checkbox i]), input[name]
 def inner_navigation(main: Element) -> list[Element]:
     """Return the outermost menus within the main content, beside its article where it has one: by element or role.
 
-    One whose links lead nowhere shows what a menu looks like, as the pages of a kit of components do.
+    Above its first paragraph those of many links count, too, that are called so, as a bar of menus that open is. One
+    whose links lead nowhere shows what a menu looks like, as the pages of a kit of components do.
     """
     lengths = content_lengths(main)
     articles = main.select("article")
+    above = _above_text(main)
     found: list[Element] = []
     for element in main.iter_elements():
         is_called = element.tag == "nav" or (element.attr("role") or "").lower() == "navigation"
         is_beside = len(articles) == 1 and articles[0] not in element.ancestors  # with labels of its parts
         is_contents = is_beside and "toc" in class_words(element)
-        if not (is_called or is_contents) or any(each in found for each in element.ancestors):
+        if any(each in found for each in element.ancestors):
+            continue
+        if turns_pages(element, lengths) and not is_hidden(element):
+            found.append(element)
+        is_opening = element in above and is_called_navigation(element) and len(element.select("a[href]")) >= _MANY
+        if not (is_called or is_contents or is_opening) or element in found:
             continue
         if is_hidden(element) or element.select_one(_NOT_IN_MENUS) is not None:
             continue
@@ -125,10 +133,27 @@ def inner_navigation(main: Element) -> list[Element]:
     return found
 
 
-_MAY_BE_NAVIGATION = "nav, ul, ol, [role], [class], [id]"  # is called so, or a list
+_MANY = 16  # links
+_PARAGRAPH = 80  # characters
+
+
+def _above_text(main: Element) -> set[Element]:
+    """Return the elements that end before the first paragraph of the main content, none where it has no paragraph."""
+    above: set[Element] = set()
+    for element in main.iter_elements():
+        own = sum(len(each.data.strip()) for each in element.children if isinstance(each, Text))
+        if own >= _PARAGRAPH and element.closest("a, script, style, template") is None:
+            return above.difference(element.ancestors)
+        above.add(element)
+    return set()
+
+
+_MAY_BE_NAVIGATION = "nav, ul, ol, [role], [class], [id], table, p"  # is called so, a list, or a bar
 
 
 def _is_navigation(element: Element, most: int, lengths: TextLengths) -> bool:
+    if turns_pages(element, lengths):
+        return True
     if not is_called_navigation(element) and not (element.tag in ("ul", "ol") and _is_link_list(element)):
         return False
     links = element.select("a[href]")
@@ -141,6 +166,47 @@ def _is_navigation(element: Element, most: int, lengths: TextLengths) -> bool:
     return is_turning or sum(map(lengths.of, links)) >= _LINKED * length
 
 
+def turns_pages(element: Element, lengths: TextLengths) -> bool:
+    """Whether an element is a bar of a manual, with links to what comes before and after: ``[ << ] [ Up ] [ > ]``.
+
+    Each link is a sign, says no more than that it turns the page, has a relation that says so, or stands after such a
+    word ("Next: Arrays").
+    """
+    if element.tag not in _BAR_TAGS or lengths.of(element) > _LONGEST_BAR:
+        return False
+    links = element.select("a[href]")
+    if not _FEWEST_ITEMS <= len(links) <= _MOST_IN_BAR or element.select_one(_NOT_IN_BARS) is not None:
+        return False
+    rest = element.text
+    for link in links:
+        rest = rest.replace(link.text, " ", 1)
+    between = _said_by(rest)
+    related = [link for link in links if rel_tokens(link) & _TURNS or _is_sign(link.text)]
+    others = [link for link in links if link not in related and not _says_only_turns(link)]
+    turns = len(related) + len(between)
+    return turns > 1 and _TURNING_WORDS.issuperset(between) and len(others) <= len(between)
+
+
+def _said_by(text: str) -> list[str]:
+    return _LETTERS.findall(text.casefold())
+
+
+def _is_sign(text: str) -> bool:
+    return bool(text.strip()) and _SIGNS.issuperset(text.strip())
+
+
+def _says_only_turns(link: Element) -> bool:
+    said = _said_by(link.text.strip() or link_name(link))
+    return bool(said) and _TURNING_WORDS.issuperset(said)
+
+
+_BAR_TAGS = ("table", "div", "p")
+_NOT_IN_BARS = "input, h1, h2, h3, h4, h5, h6"
+_LONGEST_BAR, _MOST_IN_BAR = 400, 12  # characters, links
+_LETTERS = re.compile(r"\w+")
+_SIGNS = frozenset("<>\u00ab\u00bb\u2039\u203a\u2190\u2191\u2192\u21d0\u21d1\u21d2^?")
+_TURNS = frozenset({"next", "prev", "previous", "up", "start", "contents", "index", "first", "last"})
+_TURNING_WORDS = frozenset({"next", "previous", "prev", "up", "top", "contents", "index", "home", "first", "last"})
 _TURNING = frozenset({"navheader", "navfooter"})  # of DocBook: with the titles of the pages before and after
 _TRAILS = frozenset({"breadcrumb", "breadcrumbs", "crumbs"})
 _LONGEST_TRAIL = 240  # characters

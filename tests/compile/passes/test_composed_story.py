@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from adaptc.compile.passes.composed.reader import ComposedPage, compose
@@ -354,6 +356,52 @@ def test_the_frame_of_a_page_of_docbook() -> None:
     turned = "<li><a href=a.html>Prev: 1. Tides</a></li><li><a href=c.html>Next: 3. Cod</a></li>"
     assert page.text.endswith(f'</main><nav aria-label="Pages"><ul>{turned}</ul></nav>')
     assert '<nav aria-label="On this page"><details>' in page.text and page.text.count("2. Ships</h1>") == 1
+
+
+# By texi2html and makeinfo (Texinfo) and LaTeX2HTML; the second and third bar name no relation or turn to a part
+TEXINFO = """<table class=header><tr><td>[<a href=a.html title="Previous chapter"> &lt;&lt; </a>]<td>[<a href=#{0}
+title="Next section"> &gt; </a>]<td>[<a href=toc.html>Up</a>]<td>&nbsp;<td>[<a href=toc.html#C>Contents</a>]</table>"""
+MAKEINFO = """<div class=header><p>Next: <a href=c.html {0}>Cod</a>, Previous: <a href=a.html {1}>Tides</a>,
+Up: <a href=toc.html>Log</a> &nbsp; [<a href=toc.html#C>Contents</a>]</p></div>"""
+LATEX = """<p><a href=c.html><img alt=next src=n.png></a> <a href=toc.html><img alt=up src=u.png></a>
+<a href=a.html><img alt=previous src=p.png></a>
+<b>Next:</b> <a href=c.html>Cod</a> <b>Up:</b> <a href=toc.html>Log</a></p>"""
+
+
+@pytest.mark.parametrize(
+    ("bars", "turned"),
+    [
+        ([TEXINFO.format("hull"), TEXINFO.format("mast")],
+         [("a.html", "Previous chapter"), ("#hull", "Next section"), ("toc.html", "Up"), ("toc.html#C", "Contents")]),
+        ([MAKEINFO.format("rel=next", "rel=prev"), MAKEINFO.format("", "")],
+         [("c.html", "Cod"), ("a.html", "Tides"), ("toc.html", "Log"), ("toc.html#C", "Contents")]),
+        ([LATEX, LATEX], [("c.html", "next"), ("toc.html", "up"), ("a.html", "previous")]),
+    ],
+)  # fmt: skip
+def test_bars_that_turn_the_pages_of_a_manual_are_one_list(bars: list[str], turned: list[tuple[str, str]]) -> None:
+    body = composed(f"{bars[0]}<h1>Ships</h1>{PARAGRAPH}<h2 id=hull>Hull</h2>{bars[1]}{PARAGRAPH}<h2 id=mast>Mast</h2>")
+    assert [*re.findall(r"<a href=([^ >]*)>([^<]*)</a>", body)] == turned
+    assert body.count("<nav") == 1
+    assert not re.search(r"Next:|Previous:|\[", body)
+
+
+def test_a_sentence_of_three_links_is_no_bar_that_turns_pages() -> None:
+    links = " ".join(f"<a href={name}.html>{name}</a>" for name in ("tides", "hull", "next", "up"))
+    assert f"<p>See {links}</p>" in composed(f"<h1>Ships</h1>{PARAGRAPH}<p>See {links}</p>")
+
+
+def test_icons_without_words_are_no_signs_that_turn_pages() -> None:
+    icons = "".join(f"<a class=btn href=/{name}><i class=fa></i></a>" for name in ("in", "on", "at"))
+    assert "<nav" not in composed(f"<h1>Ships</h1>{PARAGRAPH}<p class=social>{icons}</p>")
+
+
+def test_a_bar_of_menus_above_the_first_paragraph_of_the_main_content_is_a_menu() -> None:
+    links = "".join(f"<div><a href=/bay/{number}>Place {number}</a></div>" for number in range(20))
+    bar = f"<div class=t-navbar><div>{links}</div></div>"
+    assert composed(f"<div id=content><h1>Ships</h1>{bar}{PARAGRAPH * 4}</div>").count("<header><nav><details>") == 1
+    below = composed(f"<div id=content><h1>Ships</h1>{PARAGRAPH * 4}{bar}</div>")
+    assert "<header>" not in below
+    assert below.count("Place ") == 20
 
 
 def test_a_link_home_within_a_sentence_stays_in_it() -> None:

@@ -12,10 +12,10 @@ from turbohtml import Document, Element
 
 from adaptc.compile.passes.composed.writer import Group, Link
 from adaptc.core.values import dataclass, field, replace
-from adaptc.formats.html.landmarks import HEADS, NavigationLink
+from adaptc.formats.html.landmarks import HEADS, NavigationLink, turns_pages
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.syntax import attribute_markup, attributes_markup, class_words, name_words, text_markup
-from adaptc.formats.html.visible_text import fold_space, is_followable, is_hidden, link_label
+from adaptc.formats.html.visible_text import content_lengths, fold_space, is_followable, is_hidden, link_label
 
 __all__ = ["Frame", "hrefs_of", "is_foot", "is_head", "link_of", "read_frame", "related_pages"]
 
@@ -67,7 +67,13 @@ def read_frame(
     for region in regions:
         kind = _kind(region, feet, related, own)
         if kind == "pagination":
-            frame.pagination += [_titled(link, related) for link in _links(region) if link.attr("href") not in turned]
+            # A bar above another part of the page turns to parts of it
+            turns_parts = bool(frame.pagination) and turns_pages(region, content_lengths(region))
+            for link in _links(region):
+                href = link.attr("href") or ""
+                if href not in turned and not (turns_parts and href.startswith("#")):
+                    frame.pagination.append(_titled(link, related))
+                    turned.add(href)
             turned.update(hrefs_of(region))
             frame.hrefs |= turned
         elif kind == "breadcrumb":
@@ -117,6 +123,8 @@ def _kind(region: Element, feet: set[Element], related: Mapping[str, str], own: 
     if is_trail and len(hrefs) <= _LONGEST_TRAIL:
         return "breadcrumb"
     if not _PAGINATION.isdisjoint(names) or any(rel_tokens(each) & {"prev", "next"} for each in _links(region)):
+        return "pagination"
+    if turns_pages(region, content_lengths(region)):
         return "pagination"
     if len(set(hrefs)) <= _MOST_TURNING and 2 * len(related.keys() & set(hrefs)) > len(set(hrefs)):
         return "pagination"
