@@ -10,7 +10,16 @@ from turbohtml import Element
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.forms import Forms, control_type, find_forms, opens_natively
 from adaptc.formats.html.syntax import class_words, vocabulary
-from adaptc.formats.html.visible_text import UNSEEN, fold_space, is_followable, is_hidden, link_name, short_text, walk
+from adaptc.formats.html.visible_text import (
+    UNSEEN,
+    content_length,
+    fold_space,
+    is_followable,
+    is_hidden,
+    link_name,
+    short_text,
+    walk,
+)
 
 __all__ = [
     "SIGNS", "consent_bars", "is_edit_link", "is_idle", "is_idle_button", "is_idle_tools", "is_own_anchor",
@@ -50,10 +59,12 @@ def is_idle_button(link: Element) -> bool:
     if is_followable(link.attr("href")):
         return False
     words = class_words(link)
-    is_tool = fold_space(link.text).casefold() in _TOOL_NAMES and ("href" in link.attrs or bool(words))
+    name, title = fold_space(link.text).strip("[]").casefold(), link.closest(_TITLES)
+    is_tool = name in _TOOL_NAMES and ("href" in link.attrs or bool(words))
     is_button = (link.attr("role") or "").lower() == "button" or not _BUTTONS.isdisjoint(words)
     is_called = is_tool or (is_button and "href" in link.attrs)
-    return is_called and link.closest(_TITLES) is None and link.select_one(_BLOCKS) is None
+    is_apart = title is None or (is_tool and content_length(title) > content_length(link))
+    return is_called and is_apart and link.select_one(_BLOCKS) is None
 
 
 def is_own_anchor(link: Element) -> bool:

@@ -385,6 +385,12 @@ def test_bars_that_turn_the_pages_of_a_manual_are_one_list(bars: list[str], turn
     assert not re.search(r"Next:|Previous:|\[", body)
 
 
+def test_what_folds_a_part_of_a_page_goes_from_its_heading() -> None:
+    body = composed(f"<h1>Ships</h1>{PARAGRAPH}<h2>Masts <small><a href=#>[collapse]</a></small></h2>{PARAGRAPH}")
+    assert "<h2>Masts</h2>" in body
+    assert "Collapse" in composed(f"<h1>Ships</h1>{PARAGRAPH}<h2><a href=#>Collapse</a></h2>{PARAGRAPH}")
+
+
 def test_a_sentence_of_three_links_is_no_bar_that_turns_pages() -> None:
     links = " ".join(f"<a href={name}.html>{name}</a>" for name in ("tides", "hull", "next", "up"))
     assert f"<p>See {links}</p>" in composed(f"<h1>Ships</h1>{PARAGRAPH}<p>See {links}</p>")
