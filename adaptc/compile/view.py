@@ -179,6 +179,9 @@ class View(Protocol):
     def shown_characters(self) -> frozenset[int]:
         """Return the code points that the pages of the site may show."""
 
+    def scripts(self) -> tuple[str, ...]:
+        """Return the paths of the site's scripts."""
+
     def may_use_features(self) -> bool:
         """Whether something may turn on features of fonts that browsers do not use by themselves (small capitals)."""
 

@@ -66,7 +66,9 @@ class SmallSite:
         pinned = {path: "an integrity attribute fixes its bytes" for one in facts for path in one.pinned}
         imported = frozenset(path for one in facts for role, path in one.embeds if role == Role.IMPORT.value)
         evidence = {path: EvidenceKey(path) for path in self.evidence}
-        self.decisions = Decisions(_Placements(placements), pinned, twofold=imported, evidence=evidence)
+        scripts = tuple(sorted(path for path in sources if sources[path].media_type == media.JS))
+        shared = {"twofold": imported, "evidence": evidence, "scripts": scripts}
+        self.decisions = Decisions(_Placements(placements), pinned, **shared)
 
     def view(self) -> RecordingView:
         """Return a view that passes may look through."""

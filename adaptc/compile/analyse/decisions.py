@@ -42,6 +42,8 @@ from adaptc.site.site import Source, paths_of_type
 # whether a sheet keeps its imports; UNUSED on whether no file refers to a JPEG.
 PLACEMENT, PIN, USAGE, SOLE, TWOFOLD = "/placement/", "/pin/", "/usage/", "/sole/", "/twofold/"
 EXCESS, UNUSED = "/excess/", "/unused/"
+# On which scripts the site has
+SCRIPTS = "/scripts/"
 # On the characters that the site shows
 CHARACTERS = "/characters/"
 # On whether a file or directory exists and is not built
@@ -104,6 +106,7 @@ class Decisions:
     ``demotions`` are the passes that a proof in a browser drops.
     ``withheld`` are the files and directories that exist and are not built: nobody may tell what is in them.
     ``listings`` are what texts other than pages list of the site. ``hosts`` are the rules of the site's hosts.
+    ``scripts`` are the scripts of the site, in order.
     """
 
     placements: Mapping[str, Placement]
@@ -120,6 +123,7 @@ class Decisions:
     withheld: frozenset[str] = frozenset()
     listings: Mapping[str, Listing] = field(default_factory=dict)
     hosts: HostRules = NO_HOST_RULES
+    scripts: tuple[str, ...] = ()
 
 
 NO_DECISIONS = Decisions({}, {})
@@ -227,8 +231,15 @@ def decide(
     unused, characters = _unused(sums, sources), _characters(sums)
     twofold = frozenset(path for path in loaded & imported if sources[path].media_type == media.CSS)
     shown = (usages, _sole(sums), twofold, excess, unused)
-    of_pages = "".join(sorted(_counted(sums.page_characters)))
-    return Decisions(placements, pinned, *shown, characters=characters, page_characters=of_pages, listings=listings)
+    return Decisions(
+        placements,
+        pinned,
+        *shown,
+        characters=characters,
+        page_characters="".join(sorted(_counted(sums.page_characters))),
+        listings=listings,
+        scripts=tuple(sorted(paths_of_type(sources, media.JS))),
+    )
 
 
 _INTEGRITY = "an integrity attribute fixes its bytes"
@@ -340,7 +351,8 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     withheld = {WITHHELD + path: (1, "it exists, and is not built") for path in decisions.withheld}
     characters = (decisions.characters, decisions.page_characters)
     written = {CHARACTERS: (_number(repr(characters)), "")} if any(characters) else {}
-    fixed = pins | listings | host_rows(decisions.hosts)
+    scripts = {SCRIPTS: (_number(repr(decisions.scripts)), "")} if decisions.scripts else {}
+    fixed = pins | listings | host_rows(decisions.hosts) | scripts
     return placements | usages | fixed | soles | twofold | excess | unused | seen | dropped | written | withheld
 
 

@@ -18,6 +18,7 @@ from adaptc.compile.analyse.decisions import (
     LISTING,
     PIN,
     PLACEMENT,
+    SCRIPTS,
     SOLE,
     TWOFOLD,
     UNUSED,
@@ -373,7 +374,11 @@ def _turned(key: str) -> Reason:
     return DecisionChanged(_OF_THE_SITE.get(key) or _subject(key))
 
 
-_OF_THE_SITE = {CHARACTERS: "the characters of the site", HOSTS: "the header fields of pages"}
+_OF_THE_SITE = {
+    CHARACTERS: "the characters of the site",
+    HOSTS: "the header fields of pages",
+    SCRIPTS: "the scripts of the site",
+}
 
 
 def _subject(key: str) -> str:

@@ -78,6 +78,15 @@ class ScriptFacts:
             or any(name.endswith(ending) for ending in self.addresses if ending[0] == "." and "." in ending[1:])
         )
 
+    @property
+    def is_loader(self) -> bool:
+        """Whether the script composes names of scripts: it has the end of one, as ``.js`` or ``-chunk.js``."""
+        return any(word[0] in ".-~" and word.endswith(".js") for word in self.quoted)
+
+    def loads_chunk(self, path: str) -> bool:
+        """Whether the script is a loader that has the digest in the name of a script."""
+        return self.is_loader and not self.quoted.isdisjoint(_parts_of(path.rpartition("/")[2])[1])
+
 
 def script_facts(text: str) -> ScriptFacts:
     """Return the facts of a script."""

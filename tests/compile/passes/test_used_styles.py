@@ -8,6 +8,7 @@ import pytest
 
 from tests.sites.small import SmallSite
 
+from adaptc.browser.evidence import PageEvidence, WidthEvidence
 from adaptc.compile.pipeline import BY_NAME, KNOWN_PASSES, Step, plan_level
 from adaptc.compile.view import Settings
 from adaptc.config.rulebook import load_levels
@@ -240,6 +241,54 @@ def test_names_in_files_that_scripts_name_count_as_used(script, kept):
     text = made(head=head, files=files, promise="words")
     assert f"{kept}{{" in text
     assert ".none{" not in text
+
+
+WEBPACK = "r.u = e => 'js/' + e + '.' + {12: '4f5a9c01', 97: 'dc6b3407'}[e] + '.js'"
+CHUNKS = {
+    "js/12.4f5a9c01.js": "e.className = 'deep'",
+    "js/97.dc6b3407.js": "e.className = 'open'",
+    "js/34.1f2e3d4c.js": "e.className = 'none'",
+}
+
+
+def with_chunks(chunks, **options):
+    css = "".join(f".{name}{{top:{number}px}}" for number, name in enumerate(("a", "open", "deep", "none")))
+    head = options.pop("head", f"<script>{WEBPACK}</script>")
+    return made(head=LINKS + head, files={"css/a.css": css + REST, **chunks}, promise="words", **options)
+
+
+INFERRED = PageEvidence((WidthEvidence(412, names=frozenset({"a"})),))
+
+
+@pytest.mark.parametrize("evidence", [{}, {"index.html": INFERRED}])
+def test_names_in_chunks_count_as_used_whose_names_a_loader_composes(evidence):
+    text = with_chunks(CHUNKS, evidence=evidence)
+    assert ".open{" in text
+    assert ".deep{" in text
+    assert ".none{" not in text
+    assert "<link data-used" in text
+
+
+def test_a_browser_knows_which_chunks_a_page_loads():
+    seen = PageEvidence((WidthEvidence(412, names=frozenset({"a", "deep"})),), document="0" * 64)
+    text = with_chunks(CHUNKS, evidence={"index.html": seen})
+    assert ".deep{" in text
+    assert ".open{" not in text
+
+
+def test_sheets_are_whole_in_the_page_where_a_loader_has_many_chunks():
+    digests = {number: f"{number:03}abcdef" for number in range(100, 200)}
+    chunks = {f"js/{number}.{digest}.js": "" for number, digest in digests.items()}
+    text = with_chunks(chunks, head=f"<script>r.u = e => e + '.' + {digests} + '.js'</script>")
+    assert ".none{" in text
+    assert "data-used" not in text
+
+
+def test_chunks_of_a_loader_that_waits_do_not_count():
+    held = f"<script type=adaptc-later>{WEBPACK}</script><script>run()</script>"
+    text = with_chunks(CHUNKS, head=held)
+    assert ".open{" not in text
+    assert "<link data-used" in text
 
 
 def test_rules_that_lack_a_name_wait_in_their_files():

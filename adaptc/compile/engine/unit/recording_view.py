@@ -18,6 +18,7 @@ from adaptc.compile.analyse.decisions import (
     NOT_SHARED,
     PIN,
     PLACEMENT,
+    SCRIPTS,
     SOLE,
     TWOFOLD,
     UNUSED,
@@ -244,6 +245,10 @@ class RecordingView:
         """Return the characters beyond ASCII that pages of the site write."""
         self.dependencies[CHARACTERS] = None
         return self.decisions.page_characters
+
+    def scripts(self) -> tuple[str, ...]:
+        self.dependencies[SCRIPTS] = None
+        return self.decisions.scripts
 
     def may_use_features(self) -> bool:
         self.dependencies[CHARACTERS] = None

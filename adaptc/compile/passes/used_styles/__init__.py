@@ -98,7 +98,13 @@ class _UsedStyles:
     def _rest(self, reach: ScriptReach, whole: Sequence[str]) -> Rest | None:
         """Return what may wait in the files of the sheets; ``None`` if that saves little."""
         seen = self.page.evidence
+        chunks = (
+            [] if seen is not None and seen.document is not None else _chunks(self.editor.tree, self.page, self.view)
+        )
+        if len(chunks) > _MOST_CHUNKS:
+            return None  # a page with its rules and the whole sheet, which most wake as they load, is larger than above
         names = reach.names if seen is None else frozenset[str]().union(*(width.names for width in seen.widths))
+        names = names.union(*(self.view.facts(SCRIPT, self.view.artifact(path)).names for path in chunks))
         # A script that changes the medium of a sheet which it knows, or disables it, would not know its link
         handles = [script.handles for script in reach.scripts.values()]
         is_known = [
@@ -222,6 +228,20 @@ def script_reach(tree: Document, page: PageContext, view: View) -> ScriptReach:
     is_closed = not page.unseen_scripts and tree.select_one(_LIVE) is None and not _CODE_ADDRESS.search(page.page.text)
     reach.is_inert = is_closed and are_inert([script.inertness for script in reach.scripts.values()])
     return reach
+
+
+_MOST_CHUNKS = 64
+
+
+def _chunks(tree: Document, page: PageContext, view: View) -> list[str]:
+    """Return the scripts of the site whose names a loader composes: some run as the page loads, nobody knows which.
+
+    A browser knows it of a page at which it looked, and not of others like that. Loaders that wait for a visitor do not
+    count: nothing that they bring comes as the page loads.
+    """
+    sources = (script_source(each, page.base, view) for each in tree.iter_elements("script"))
+    loaders = [facts for facts in (view.facts(SCRIPT, source) for source in sources if source) if facts.is_loader]
+    return [path for path in view.scripts() if any(each.loads_chunk(path) for each in loaders)] if loaders else []
 
 
 # Attributes whose values are for browsers; libraries read the others (``x-bind:class``, ``data-toggle``)
