@@ -345,6 +345,28 @@ def test_pages_keep_scripts_that_fetch_what_they_may_show(script: str, address: 
     assert reasons == ([f"a script fetches what it may show: {address}"] if address else [])
 
 
+SHEET = "main{margin:auto}"
+
+
+@pytest.mark.parametrize(
+    ("head", "sheet", "is_kept"),
+    [
+        ("", SHEET, True),
+        ("", ".error-page{margin:auto}", False),
+        (f"<style>{SHEET}</style>", "main { margin: auto; }", False),
+        ("<link rel=stylesheet href=/_next/static/chunks/about.css>", SHEET + ".other{top:0}", False),
+    ],
+)
+def test_pages_keep_scripts_that_may_load_a_sheet_which_changes_them(head: str, sheet: str, is_kept: bool) -> None:
+    folder = "_next/static/chunks/"
+    path = folder + "webpack-30b9dd9193356b11.js"
+    text = prerendered("Next.js").replace("</head>", head + "</head>", 1)
+    assert "</head>" in text
+    files = {path: FILES[path] + "m=['./about.css']", folder + "about.css": sheet}
+    reasons = [action.reason for action in result(text, **files).actions if action.verb == "kept"]
+    assert reasons == [f"a script may load a sheet that changes it: {folder}about.css"] * is_kept
+
+
 def test_an_island_that_fetches_keeps_the_scripts() -> None:
     files = {"_astro/Counter.C0ffee12.js": "fetch('/count').then(show)"}
     (action,) = result(prerendered("Astro"), **files).actions

@@ -24,6 +24,7 @@ from adaptc.compile.passes.prerendered.dependence import (
     held_facts,
     held_imports,
     let_followers_run,
+    styling_reason,
 )
 from adaptc.compile.passes.prerendered.hydration import ANY, MATERIAL, Framework, Hydration, find_framework
 from adaptc.compile.passes.prerendered.loading import find_written, load_lazy_images, write_content
@@ -119,7 +120,11 @@ def _reason_to_run(
         tree = parse_bare(place_streamed_parts(editor.text))  # as inline scripts, which stay, move them
 
     def brought_reason() -> str | None:
-        return absence_reason(tree, framework.root, sheets) or fetching_reason(hydration, page, view)
+        return (
+            absence_reason(tree, framework.root, sheets)
+            or fetching_reason(hydration, page, view)
+            or styling_reason(hydration, page, view, editor.tree)
+        )
 
     reason = dependence_reason(after or tree, framework.root, sheets)
     if reason == SHORT and evidence is not None and brought_reason() is None:

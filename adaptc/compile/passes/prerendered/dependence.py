@@ -7,13 +7,15 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, preloads_script, script_source
+from adaptc.compile.page.sheets import sheet_text, sheets_with_bases
 from adaptc.compile.passes.prerendered.hydration import Hydration, imported_urls
 from adaptc.compile.passes.prerendered.vitepress import written_outlines
 from adaptc.compile.view import View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.values import dataclass, replace
-from adaptc.formats.html.cascade import Cascade
+from adaptc.formats.css.prune import prune_sheets
+from adaptc.formats.html.cascade import Cascade, PageMatches
 from adaptc.formats.html.forms import control_type, find_forms
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.visible_text import content_length, fold_space
@@ -98,6 +100,47 @@ def fetching_reason(hydration: Hydration, page: PageContext, view: View) -> str 
     """Return which data the scripts that hydrate a page fetch, which are not in its HTML, if they do."""
     addresses = sorted(held_facts(_FETCHED, hydration, page, view))
     return f"a script fetches what it may show: {addresses[0]}" if addresses else None
+
+
+_SHEET = re.compile(r"""(?<=["'`])[^\s"'`<>{}$]*\.css(?=["'`?])""")
+
+
+def _sheets(text: str) -> frozenset[str]:
+    return frozenset(_SHEET.findall(text))
+
+
+_SHEETS = FactKind("sheets that scripts name", _sheets, frozenset[str]())
+
+
+def styling_reason(hydration: Hydration, page: PageContext, view: View, tree: Document) -> str | None:
+    """Return which sheet that the page does not have changes it once a script that hydrates it loads that, if any.
+
+    Loaders of modules have the sheets of a part next to its modules, and fetch parts of other pages ahead.
+    """
+    matches, sheets = PageMatches(tree), list(sheets_with_bases(tree, page.base, view))
+    own, linked = "".join(_bare(text) for text, _ in sheets), {url for _, url in sheets}
+    for path in sorted(set(_loaded_sheets(hydration, page, view))):
+        if view.url_of(path) in linked:
+            continue
+        used = prune_sheets((sheet_text(view.artifact(path)),), matches)[0]
+        if _bare(used) not in own:
+            return f"a script may load a sheet that changes it: {path}"
+    return None
+
+
+def _loaded_sheets(hydration: Hydration, page: PageContext, view: View) -> Iterator[str]:
+    """Yield the sheets that scripts of the page's hydration name: by themselves, its base or the root."""
+    for url in hydration.urls():
+        script = view.follow(page.base, url).path
+        if script is not None and view.media_type(script) == media.JS:
+            bases = (view.url_of(script), page.base, view.url_of(""))
+            for name in view.facts(_SHEETS, view.artifact(script)):
+                found = (view.follow(base, name).path for base in bases)
+                yield from (path for path in found if path is not None and view.media_type(path) == media.CSS)
+
+
+def _bare(sheet: str) -> str:
+    return re.sub(r"[\s;]", "", sheet)
 
 
 def held_facts(kind: FactKind[frozenset[str]], hydration: Hydration, page: PageContext, view: View) -> frozenset[str]:
