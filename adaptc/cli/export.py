@@ -142,8 +142,8 @@ def web(
 
     It goes to PUBLIC, by default "public". The same as "adaptc build SITE --level full --level web --browser", with
     cost.preset = "static-host", and "adaptc export web PUBLIC --encodings none", with a table of what is saved; of
-    files that such hosts compress themselves only Brotli is made, to count them. Only what changed is built; SITE is
-    never written to. Of a site that a framework prerendered the level is deferred: its scripts wait for visitors.
+    files that such hosts compress themselves only fast Brotli is made, to count them. Only what changed is built; SITE
+    is never written to. Of a site that a framework prerendered the level is deferred: its scripts wait for visitors.
     """
     from adaptc.workflow.api import build
     from adaptc.workflow.configuration import settings_for_hosts

@@ -9,12 +9,15 @@ import dataclasses
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import unquote, urlsplit
 
 from adaptc.config.toml import TomlSource
 from adaptc.core.diagnostics import Diagnostic, Severity, UsageError
 from adaptc.core.values import dataclass, field, replace
+
+if TYPE_CHECKING:
+    from adaptc.core.model import Effort
 
 # Of site.ignore_directives: every directive of Apache
 ALL_DIRECTIVES = "all"
@@ -73,6 +76,7 @@ class BuildConfig:
 class CodingsConfig:
     """``[codings]``: the content codings that are written, by directory name.
 
+    ``effort`` is how hard to try, or "build": as hard as the rest of the build.
     With ``dictionaries`` pages are also encoded with a dictionary of their level (RFC 9842), and files with what they
     and the dictionary were ``versions_back`` versions ago.
     """
@@ -80,6 +84,7 @@ class CodingsConfig:
     gz: bool = True
     br: bool = True
     zst: bool = True
+    effort: str = "build"
     dictionaries: bool = False
     versions_back: int = 1
 
@@ -304,6 +309,12 @@ class Config:
         if not self.docroot.is_dir():
             raise UsageError(f"docroot {self.docroot} is not a directory")
         return self.docroot
+
+    @property
+    def coding_effort(self) -> Effort:
+        """How hard to try when encoding."""
+        asked = self.build.effort if self.codings.effort == "build" else self.codings.effort
+        return cast("Effort", asked)
 
     @property
     def url_prefix(self) -> str:

@@ -187,6 +187,7 @@ FIELDS: dict[str, Check] = {
     "build.identity": one_of("complete", "changed"),
     "build.unit_seconds": schema.duration(0.01, 86400 * 365),
     **{f"codings.{field.name}": flag for field in fields(CodingsConfig)},
+    "codings.effort": one_of("build", *EFFORTS),
     "codings.versions_back": schema.whole(0),
     "select.logs": _logs,
     "select.share": schema.number(0.01, 1),
@@ -414,7 +415,7 @@ LAST_BUILD = ".adaptc/last-build.json"
 # Options that say what is built; those that say how (as jobs) are for one build only.
 _KEYS = (
     "build.levels", "build.effort", "build.cache", "site.base_url", "browser.pages", "browser.prove", "cost.preset",
-    "codings.gz", "codings.zst",
+    "codings.gz", "codings.zst", "codings.effort",
 )  # fmt: skip
 
 

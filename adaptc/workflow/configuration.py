@@ -83,7 +83,7 @@ def settings_for_hosts(given: Config, level: str | None, *, browser: bool | None
 
     By default it is the one that ``level_for_hosts`` names. Full is built, too, to compare with, and what the output or
     the file have already. A ``browser`` looks at pages, by default where there is one. Such hosts speak HTTP/2, and
-    encode themselves: of the codings one says what is sent.
+    encode themselves, fast: of the codings one says what is sent.
     """
     from adaptc.browser import lacking
     from adaptc.config.config import CostConfig
@@ -100,7 +100,7 @@ def settings_for_hosts(given: Config, level: str | None, *, browser: bool | None
     if given.cost == CostConfig():
         chosen["cost.preset"] = "static-host"
     if len(levels) == len({"full", level}):
-        chosen |= {"codings.gz": False, "codings.zst": False}
+        chosen |= {"codings.gz": False, "codings.zst": False, "codings.effort": "fast"}
     return level, chosen
 
 

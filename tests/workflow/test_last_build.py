@@ -11,6 +11,7 @@ import pytest
 
 from tests.servers.command import run_adaptc
 
+from adaptc.formats.codings import encode
 from adaptc.workflow.configuration import load_config
 
 PAGE = "<!doctype html><title>t</title><p>words"
@@ -52,7 +53,11 @@ def test_commands_after_a_build_need_no_options(folder: Path, command: tuple[str
 
 
 def test_a_site_for_hosts_is_fresh_once_it_was_built(folder: Path) -> None:
-    assert run(folder, "web", "site", "--no-browser", "--effort", "fast").returncode == 0
+    words = " ".join(f"word{number * number}" for number in range(400))
+    (folder / "site" / "index.html").write_text(f"{PAGE} {words}")
+    assert run(folder, "web", "site", "--no-browser").returncode == 0
+    page, encoded = ((folder / "opt/web" / coding / "index.html").read_bytes() for coding in ("id", "br"))
+    assert encoded == encode(page, "br", "fast") != encode(page, "br", "default")  # nobody is sent it: it is counted
     done = run(folder, "check")
     assert (done.returncode, "recipe" in done.stdout) == (0, False), done.stderr
 

@@ -73,6 +73,7 @@ class BuildSpec:
             bounds_of(config),
         )
         self.codings = tuple(name for name in CODINGS if getattr(config.codings, name))
+        self.coding_effort = config.coding_effort
         self.decorations = self._decorations()
         self.level_recipes = self._recipes()
         self.recipes = {name: recipe.digest for name, recipe in self.level_recipes.items()}
@@ -133,7 +134,7 @@ class BuildSpec:
     def _recipes(self) -> dict[str, Recipe]:
         """Return the recipe of each level. It includes that of the level above: a page may be as it is there."""
         above, recipes = levels_above(self.levels), dict[str, Recipe]()
-        encoders = codings.libraries(self.codings, self.settings.effort)
+        encoders = codings.libraries(self.codings, self.coding_effort)
         for level in self.levels:  # highest quality first
             plan = plan_level(level)
             own = Recipe(plan.recipe(self._recipe_text(plan)), versions_of(plan.libraries | encoders))
@@ -143,7 +144,8 @@ class BuildSpec:
     def _recipe_text(self, plan: Plan) -> str:
         """Everything of the configuration that a unit's bytes may depend on."""
         site, bound = self.config.site, self.config.build.unit_seconds
-        shared = (self.settings, self.codings, codings.RECIPE, site.base_url, site.index, site.max_file_bytes, bound)
+        encoding = (self.codings, self.coding_effort, codings.RECIPE)
+        shared = (self.settings, *encoding, site.base_url, site.index, site.max_file_bytes, bound)
         rules = (plan.level.name, self.decorations.digest) if plan.needs_labels and self.decorations else None
         return repr((*shared, self._complete(), rules))
 
@@ -215,6 +217,7 @@ class BuildSpec:
             self.settings,
             self.levels,
             self.codings,
+            self.coding_effort,
             self.config.site.max_file_bytes,
             self.config.build.unit_seconds,
             self._complete(),

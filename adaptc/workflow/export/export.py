@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import cast
 
 from adaptc.compile.analyse.decisions import lists_of, pinned_of
 from adaptc.compile.engine.cache.store import Store
@@ -18,7 +17,7 @@ from adaptc.compile.engine.trees.output import output_lock
 from adaptc.config.config import Config
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, UsageError, diagnose
-from adaptc.core.model import OWN_DIRECTORY, PRIVATE, Effort
+from adaptc.core.model import OWN_DIRECTORY, PRIVATE
 from adaptc.core.quantities import written_bytes, written_plural
 from adaptc.core.urls import SiteAddress
 from adaptc.core.values import dataclass, replace
@@ -123,7 +122,7 @@ def _with_names(
         kept = frozenset(pinned_of(state.decisions()))
     hosts = host_rules(config, docroot, [item.path for item in items], is_exported=False)
     configured = () if config.site.csp is None else (config.site.csp,)
-    encode = partial(encoded_again, store, effort=cast("Effort", config.build.effort))
+    encode = partial(encoded_again, store, effort=config.coding_effort)
     address = SiteAddress(config.site.base_url)
     named = ContentNames(items, address, store, kept, lambda path: (*configured, *hosts.values(path, CSP)), encode)
     return named.items_with_names(layout), named.names
@@ -134,7 +133,7 @@ def _with_versions(config: Config, docroot: Path, items: list[Item], store: Stor
     with last_build(config.output) as state:
         rows = state.decisions()
     lists = frozenset(lists_of(rows)) - pinned_of(rows).keys()
-    encode = partial(encoded_again, store, effort=cast("Effort", config.build.effort))
+    encode = partial(encoded_again, store, effort=config.coding_effort)
     return with_versions(items, lists, docroot, store, layout, encode)
 
 

@@ -17,7 +17,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decisions import pinned_of
 from adaptc.compile.engine.cache.store import Store
@@ -371,7 +371,7 @@ class LadderItems:
 
     def _registered(self, pages: list[Item], root: str) -> tuple[list[Item], list[Diagnostic]]:
         address = SiteAddress(self.manifest.base_url)
-        registration = Registration(self.store, SCRIPT, address, cast("Effort", self.config.build.effort))
+        registration = Registration(self.store, SCRIPT, address, self.config.coding_effort)
         registered: list[Item] = []
         diagnostics: list[Diagnostic] = []
         for page in pages:

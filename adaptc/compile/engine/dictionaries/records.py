@@ -63,8 +63,8 @@ def search_key(spec: BuildSpec) -> str:
     from adaptc.compile.analyse.dictionary_search import VERSION as SEARCH
 
     # it is searched by its size in Brotli, and that of pages encoded with it
-    used = codings.libraries((*spec.codings, "br", "zst"), spec.settings.effort)
-    recipe = (codings.RECIPE, identify(used), spec.settings.effort, repr(spec.codings))
+    used = codings.libraries((*spec.codings, "br", "zst"), spec.coding_effort)
+    recipe = (codings.RECIPE, identify(used), spec.coding_effort, repr(spec.codings))
     return digest_parts(SEARCH, VERSION, *recipe, repr(spec.cost))
 
 

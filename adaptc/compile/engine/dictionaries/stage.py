@@ -16,7 +16,7 @@ import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.dictionary_search import MOST_PAGES, MOST_SAMPLED, Found
 from adaptc.compile.engine.cache.store import ObjectGone, Store
@@ -47,7 +47,7 @@ from adaptc.compile.engine.dictionaries.work import (
 from adaptc.compile.engine.state.results import UnitResult, without_dictionary
 from adaptc.compile.engine.trees.gate import in_groups
 from adaptc.core.media import CSS, HTML, JS
-from adaptc.core.model import IDENTITY, Effort, is_dictionary, is_dictionary_coding, is_servable_coding
+from adaptc.core.model import IDENTITY, is_dictionary, is_dictionary_coding, is_servable_coding
 from adaptc.core.urls import pattern_of
 from adaptc.core.values import dataclass
 from adaptc.formats.dictionary import MOST_BYTES
@@ -193,9 +193,8 @@ class DictionaryStage:
 
     def _work(self) -> DictionaryWork:
         spec = self.spec
-        effort = cast(Effort, spec.config.build.effort)
         kept = self.spec.private / EARLIER
-        return DictionaryWork(spec.docroot, spec.cache, kept, spec.codings, effort, spec.cost)
+        return DictionaryWork(spec.docroot, spec.cache, kept, spec.codings, spec.coding_effort, spec.cost)
 
     # ---- encoding
 

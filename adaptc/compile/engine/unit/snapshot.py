@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from adaptc.compile.analyse.decisions import Decisions
     from adaptc.compile.analyse.decorations.rules import DecorationRules
     from adaptc.core.fs import Contents
+    from adaptc.core.model import Effort
     from adaptc.site.site import Source
 
 
@@ -28,11 +29,11 @@ if TYPE_CHECKING:
 class Snapshot:
     """What workers need to know: the sources, the decisions about them, and where results go.
 
-    ``levels`` are those that are built. ``codings`` are the content codings. With ``complete`` the id tree of a level
-    holds every file. ``recipes`` are those of the levels. ``decorations`` are the rules by which images are labelled,
-    ``None`` where no level asks for labels. With ``traced`` the artifacts of each unit are noted, for a remote cache.
-    ``contents`` are those of the sources in a process that has no docroot. A unit may take
-    ``unit_seconds`` of CPU time.
+    ``levels`` are those that are built. ``codings`` are the content codings, made with ``coding_effort``. With
+    ``complete`` the id tree of a level holds every file. ``recipes`` are those of the levels. ``decorations`` are the
+    rules by which images are labelled, ``None`` where no level asks for labels. With ``traced`` the artifacts of each
+    unit are noted, for a remote cache. ``contents`` are those of the sources in a process that has no docroot. A unit
+    may take ``unit_seconds`` of CPU time.
     """
 
     docroot: Path
@@ -45,6 +46,7 @@ class Snapshot:
     settings: Settings
     levels: tuple[Level, ...]
     codings: tuple[str, ...]
+    coding_effort: Effort
     max_file_bytes: int
     unit_seconds: float
     complete: bool

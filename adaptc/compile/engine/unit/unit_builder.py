@@ -95,7 +95,7 @@ class UnitBuilder:
         self.facts = FactStore(self.store)
         self.page_evidence = PageEvidenceStore(self.store)
         self.built = BuiltUnits(snapshot.output, snapshot.recipes, self.store, hidden)
-        self.encoder = Encoder(self.store, snapshot.codings, snapshot.settings.effort)
+        self.encoder = Encoder(self.store, snapshot.codings, snapshot.coding_effort)
         self.assets = Assets(self.site.sources, self.plans, self.store, self.above, self._view, self._weigh_asset)
         self.records = UnitRecords(snapshot, self.store)
         self.matcher = Matcher(remember_in(self.store))
