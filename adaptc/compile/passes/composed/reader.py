@@ -247,7 +247,8 @@ class _Reader:
         heads = [each for each in heads if each.select_one("a[href], form, img, svg, nav") is not None]
         heads = [each for each in heads if each not in (*self.flow.left_out, *find_hero(body, self.landmarks.main))]
         self.flow.left_out.update([*feet, *heads])
-        around = "".join(map(self._released, self.story.asides)) + self.flow.write(body.children)
+        asides = [each for each in self.story.asides if each not in self.landmarks.navigation]
+        around = "".join(map(self._released, asides)) + self.flow.write(body.children)
         head = "".join(self._released(each) for each in heads)
         footer = "".join(self._released(foot) for foot in feet)
         frame = self._frame(feet, unseen)
