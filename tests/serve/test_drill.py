@@ -182,7 +182,7 @@ def test_a_correct_server_breaks_nothing(site: BuiltSite, server: str) -> None:
 @pytest.mark.servers
 def test_a_knob_that_gives_something_else_is_found(site: BuiltSite, tmp_path: Path) -> None:
     file = site.output / "lossless" / "br" / "index.html"
-    file.rename(tmp_path / "index.html")
+    shutil.move(file, tmp_path / "index.html")
     try:
         found = drilled(site, "nginx")
     finally:
