@@ -874,7 +874,7 @@ def test_a_name_that_the_output_cannot_hold(tmp_path: Path) -> None:
     far = far_output(tmp_path)
     result = site.build(output=far)
     assert {(one.id, str(one.location)) for one in result.diagnostics} == {("name-unpublishable", f"{deep}/page.txt")}
-    assert not list(far.glob("*/*/d*"))
+    assert not list(far.glob(f"*/*/{'d' * 250}"))
     assert site.build(output=far).diagnostics == result.diagnostics
     assert site.build(output=far).built == {}
 

@@ -32,7 +32,7 @@ def test_each_coding_has_an_encoder_for_each_effort_and_a_decoder() -> None:
 
 
 def test_each_coding_can_be_switched_off_and_chosen_in_the_preview() -> None:
-    assert {field.name for field in fields(CodingsConfig)} == {*CODINGS, "dictionaries", "versions_back"}
+    assert {field.name for field in fields(CodingsConfig)} == {*CODINGS, "dictionaries", "versions_back", "effort"}
     page = resources.files("adaptc.templates").joinpath("preview.html").read_text("utf-8")
     choice = re.search(r'<select class="coding">(.*?)</select>', page, re.DOTALL)
     assert choice is not None
