@@ -106,8 +106,8 @@ _NOT_IN_MENUS = "p, h1, article, form, input:not([type=checkbox i]), input[name]
 def inner_navigation(main: Element) -> list[Element]:
     """Return the outermost menus within the main content, beside its article where it has one: by element or role.
 
-    Above its first paragraph those of many links count, too, that are called so, as a bar of menus that open is. One
-    whose links lead nowhere shows what a menu looks like, as the pages of a kit of components do.
+    Bars that turn pages count, too, and above its first paragraph what is called a menu and has many links. One whose
+    links lead nowhere shows what a menu looks like, as the pages of a kit of components do.
     """
     lengths = content_lengths(main)
     articles = main.select("article")
@@ -117,18 +117,16 @@ def inner_navigation(main: Element) -> list[Element]:
         is_called = element.tag == "nav" or (element.attr("role") or "").lower() == "navigation"
         is_beside = len(articles) == 1 and articles[0] not in element.ancestors  # with labels of its parts
         is_contents = is_beside and "toc" in class_words(element)
-        if any(each in found for each in element.ancestors):
-            continue
-        if turns_pages(element, lengths) and not is_hidden(element):
-            found.append(element)
         is_opening = element in above and is_called_navigation(element) and len(element.select("a[href]")) >= _MANY
-        if not (is_called or is_contents or is_opening) or element in found:
+        is_bar = turns_pages(element, lengths)
+        if not (is_called or is_contents or is_opening or is_bar) or any(each in found for each in element.ancestors):
             continue
-        if is_hidden(element) or element.select_one(_NOT_IN_MENUS) is not None:
+        if is_hidden(element) or (element.select_one(_NOT_IN_MENUS) is not None and not is_bar):
             continue
         links = [each for each in element.select("a[href]") if is_followable(each.attr("href"))]
         least = _LINKED / 3 if is_beside else _LINKED
-        if links and not all(map(_is_tab, links)) and sum(map(lengths.of, links)) >= least * lengths.of(element):
+        is_menu = not all(map(_is_tab, links)) and sum(map(lengths.of, links)) >= least * lengths.of(element)
+        if is_bar or is_menu:
             found.append(element)
     return found
 

@@ -405,10 +405,10 @@ def test_a_bar_of_menus_above_the_first_paragraph_of_the_main_content_is_a_menu(
     links = "".join(f"<div><a href=/bay/{number}>Place {number}</a></div>" for number in range(20))
     bar = f"<div class=t-navbar><div>{links}</div></div>"
     assert composed(f"<div id=content><h1>Ships</h1>{bar}{PARAGRAPH * 4}</div>").count("<header><nav><details>") == 1
-    beside = composed(
+    in_sidebar = composed(
         f"<div id=content>{bar.replace('t-navbar', 'sidebar')}<div><h1>Ships</h1>{PARAGRAPH * 9}</div></div>"
     )
-    assert beside.count("Place 7<") == 1
+    assert in_sidebar.count("Place 7<") == 1
     below = composed(f"<div id=content><h1>Ships</h1>{PARAGRAPH * 4}{bar}</div>")
     assert "<header>" not in below
     assert below.count("Place ") == 20
