@@ -96,7 +96,8 @@ def load(browser: Browser, tree: Tree, page: str, quiet: float) -> View:
         file = tree.file(url) if url.startswith(ORIGIN) else None
         kind = (media.by_name(file.name) if file else None) or media.BINARY
         if file is not None or not url.endswith("/favicon.ico"):
-            sizes[url] = sent_size(file, kind) if file else 0
+            size = sent_size(file, kind) if file and route.request.method != "HEAD" else 0
+            sizes[url] = max(size, sizes.get(url, 0))
         if not url.startswith(ORIGIN):
             route.abort()
         elif file is None:

@@ -60,7 +60,8 @@ class PageEvidence:
     ``document`` is the digest of the page's markup after its scripts ran, an object of the cache, ``None`` if it has no
     scripts. ``is_same_without_scripts`` says that it shows the same text, links and boxes when no script runs.
     ``loaded`` are the paths of the scripts and data that it loads by itself. ``is_settled`` says that the markup after
-    scripts is the same at all widths, and that each request for these had an answer by a file of the site.
+    scripts is the same at all widths, and that each request for these had an answer by a file of the site. ``hinted``
+    are the paths of what it fetches early, by hints that its scripts or its markup give.
     """
 
     widths: tuple[WidthEvidence, ...]
@@ -68,6 +69,7 @@ class PageEvidence:
     is_same_without_scripts: bool = False
     loaded: tuple[str, ...] = ()
     is_settled: bool = False
+    hinted: tuple[str, ...] = ()
 
     def as_record(self) -> dict[str, Any]:
         """Return it as JSON values."""
@@ -78,7 +80,8 @@ class PageEvidence:
     def of_record(cls, record: Mapping[str, Any]) -> PageEvidence:
         """Return the evidence of a record that ``as_record`` made."""
         widths = tuple(map(_width_of_record, record["widths"]))
-        return cls(**{**record, "widths": widths, "loaded": tuple(record["loaded"])})
+        paths = {name: tuple(record[name]) for name in ("loaded", "hinted")}
+        return cls(**{**record, **paths, "widths": widths})
 
 
 def _width_of_record(record: Mapping[str, Any]) -> WidthEvidence:

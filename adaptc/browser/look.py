@@ -78,7 +78,7 @@ async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf, 
         views, urls = [*narrow, *views], urls | others
     view, widths = views[-1], tuple(view.evidence for view in views)
     is_settled = all(each.is_answered and each.document == view.document for each in views)
-    evidence = PageEvidence(widths, None, shown == view.shown, view.loaded, is_settled)
+    evidence = PageEvidence(widths, None, shown == view.shown, view.loaded, is_settled, view.hinted)
     scripts = script_coverage(view.scripts for view in views)
     if shown is None:
         return Look(evidence, view.document, urls, scripts, is_sure=view.document is None)
@@ -204,7 +204,7 @@ class _View:
     """A page at one width, its markup after scripts, what it shows (``show.js``), and what ran of its scripts.
 
     ``loaded`` are the scripts and data that it loaded by itself, by path; ``is_answered`` says that the site had an
-    answer to each request for them.
+    answer to each request for them. ``hinted`` are the files that it fetched early, as for the next page.
     """
 
     evidence: WidthEvidence
@@ -213,6 +213,7 @@ class _View:
     scripts: Mapping[str, RanParts] = field(default_factory=dict)
     loaded: tuple[str, ...] = ()
     is_answered: bool = False
+    hinted: tuple[str, ...] = ()
 
 
 async def _views(tab: Tab, server: Server, url: str, path_of: PathOf, also: int | None = None) -> list[_View]:
@@ -236,14 +237,17 @@ async def _patient_views(tab: Tab, server: Server, url: str, path_of: PathOf, al
     return [_View(evidence, document.encode("utf-8", "replace"), shown, await parts_that_ran(tab, path_of), *asked)]
 
 
-# Playwright's names of what scripts ask for
-_ASKED = frozenset({"script", "fetch", "xhr", "eventsource", "websocket"})
+# Playwright's names of what scripts ask for, and of what hints do
+_ASKED, _HINTED = frozenset({"script", "fetch", "xhr", "eventsource", "websocket"}), frozenset({"other"})
 
 
-def _asked(loads: Iterable[Load], path_of: PathOf) -> tuple[tuple[str, ...], bool]:
-    asked = [(load, path_of(load.url)) for load in loads if load.kind in _ASKED]
+def _asked(loads: Iterable[Load], path_of: PathOf) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
+    found = [(load, path_of(load.url)) for load in loads if load.kind in _ASKED | _HINTED]
+    asked = [(load, path) for load, path in found if load.kind in _ASKED]
     loaded = {path for load, path in asked if load.status == 200 and path is not None}
-    return tuple(sorted(loaded)), all(load.status == 200 and path is not None for load, path in asked)
+    hinted = {path for load, path in found if load.kind in _HINTED and path is not None}
+    is_answered = all(load.status == 200 and path is not None for load, path in asked)
+    return tuple(sorted(loaded)), is_answered, tuple(sorted(hinted))
 
 
 async def _at_both_widths(tab: Tab, also: int, path_of: PathOf) -> list[WidthEvidence]:

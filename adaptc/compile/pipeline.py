@@ -309,7 +309,7 @@ PASSES: tuple[Pass, ...] = (
         smaller_budgets=_SMALLER_BUDGETS,
     ),
     EditPass("inline-styles", 18, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 19, _HTML, "inline_scripts:inline_scripts", _READERS, smaller_budgets=(0,)),
+    EditPass("inline-scripts", 20, _HTML, "inline_scripts:inline_scripts", _READERS, smaller_budgets=(0,)),
     EditPass("inline-images", 10, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
@@ -334,7 +334,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("loading", 11, _HTML, "loading:set_loading", _LOADING, writes=_IMG, after_edits=True, libraries=_SIZES),
     EditPass("connections", 4, _HTML, "hints:connect_early", _CONNECTIONS, keeps_embeds=True),
     EditPass("font-preloads", 4, _HTML, "sheet_fonts:preload_fonts", writes=_LINK, after_edits=True, libraries=_FONTS),
-    EditPass("hints", 2, _HTML, "hints:remove_hints", _READERS, after_edits=True),
+    EditPass("hints", 3, _HTML, "hints:remove_hints", _READERS, after_edits=True),
     WholePagePass("bundle", 4, _HTML, "bundle:bundle_page", _LIMIT, may_grow=True),
     SidecarPass("bundle-file", 2, _HTML, "bundle:bundle_sidecar", _LIMIT),
     EditPass("dimensions", 11, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),

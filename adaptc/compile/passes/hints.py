@@ -14,7 +14,7 @@ from adaptc.compile.page.context import PageContext, Report, is_isolated
 from adaptc.compile.page.inlining import CROWD
 from adaptc.compile.page.sheets import page_sheets, paths_in_sheets, sheet_references, sheets_with_bases
 from adaptc.compile.view import Options, View
-from adaptc.core.model import Action, Role
+from adaptc.core.model import MOVED_TYPE, Action, Role
 from adaptc.core.urls import host_of, join
 from adaptc.core.values import dataclass
 from adaptc.formats.html.document import parse_bare
@@ -86,6 +86,7 @@ class _Hints:
     def _loads(self, tree: Document) -> set[str]:
         base, follow = self.page.base, self.view.follow
         urls = {reference.url for reference in references(tree) if reference.role not in _NO_LOADS}
+        urls -= {each.attr("src") or "" for each in tree.iter_elements("script") if each.attr("type") == MOVED_TYPE}
         paths = {follow(base, url).target.path for url in urls} | paths_in_sheets(tree, base, self.view)
         return paths - {""}
 

@@ -14,6 +14,7 @@ from adaptc.formats.script.addresses import changes_images, draws_parts, touches
 from adaptc.formats.script.inert import Inertness, find_inertness
 from adaptc.formats.script.introspection import (
     introspection_reasons,
+    is_chunk,
     looks_for_style_sheets,
     reads_text,
     selects_other_scripts,
@@ -37,6 +38,7 @@ class ScriptFacts:
 
     introspection: str | None = None
     self_inspection: str | None = None
+    is_excused: bool = False
     reads_text: bool = False
     selects_others: bool = False
     writes_document: bool = False
@@ -55,6 +57,7 @@ class ScriptFacts:
     lookups: frozenset[str] = frozenset()
     addresses: frozenset[str] = frozenset()
     quoted: frozenset[str] = frozenset()
+    is_chunk: bool = False
 
     def names_address(self, name: str) -> bool:
         """Whether the script writes out the name of a host or file."""
@@ -114,6 +117,7 @@ def script_facts(text: str) -> ScriptFacts:
         lookup_names(script),
         frozenset(_addresses(_written(script))),
         frozenset(chain.from_iterable(map(_filled, _QUOTED.findall(text)))),
+        is_chunk(script),
     )
 
 

@@ -6,6 +6,7 @@ count: their addresses are relative to the page (HTML, 10.2.6.3), and ``importSc
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -53,7 +54,9 @@ _TAGS = "getElementsByTagName"
 MARKS: tuple[Mark, ...] = (
     Mark("it uses document.currentScript", "currentScript", r"\bcurrentScript\b"),
     Mark("it uses import.meta", "import.meta", r"\bimport\.meta\b"),
-    Mark("it imports modules relative to its own address", "import(", r"(?<![\w$.])import\("),
+    Mark(
+        "it imports modules relative to its own address", "import(", r"(?<![\w$.])import\((?![\w$,]*\)\{)"
+    ),  # no method
     Mark(_SCRIPTS, _TAGS, rf'{_TAG_NAME}"(?i:script)"\)'),
     Mark(_SCRIPTS, _TAGS, rf'\bdocument\.{_TAG_NAME}"\*"\)'),  # other nodes: libraries testing the browser
     # Loader snippets pass the tag name: (function(d, s) { d.getElementsByTagName(s)[0] })(document, "script")
@@ -99,6 +102,62 @@ _INSERTION_POINT = re.compile(
 )
 _ALL_REASONS = frozenset(mark.reason for mark in MARKS)
 
+# What is harmless: webpack's loader asks whether an element has the address of a chunk that is not there yet; chunks
+# and the runtime of Turbopack ask for the address of their own element, which ``with_own_address`` writes; React
+# asks for stacks of errors to name a component in a message; Partytown and Helmet look for elements that have an
+# attribute, or are no scripts
+_HARMLESS = re.compile(
+    r'document\.getElementsByTagName\("script"\)(?=(?:,|;for\(var )[\w$]+=0;[\w$]+<[\w$]+\.length;[\w$]+\+\+\)\{'
+    r'(?:var|let|const) [\w$]+=[\w$]+\[[\w$]+\];if\([\w$]+\.getAttribute\("src"\)==)'
+    r'|(?<=push\(\[)"object"==typeof document\?document\.currentScript|document\?\.currentScript\?\.getAttribute\?'
+    r'|\.stack\.(?:trim\(\)\.match\(/\\n\(|indexOf\("(?:\s+at|@)"\))'
+    r'|[\w$]+\.stack\.split\("\n"\),[\w$]+=[\w$]+\.stack\.split\("\n"\)'
+    r"|Error\.prepareStackTrace(?=;Error\.prepareStackTrace=void 0|=void 0|=[\w$]+\})"
+    r'|"script\[data-[\w-]+\]"'
+    r'|\.getElementsByTagName\([\w$]+\)\[0\](?=;if\([\w$]+\)\{for\(var [\w$]+=[\w$]+\.getAttribute\("data-)'
+)
+_ELEMENT_OF_CHUNK = re.compile(r"""(?<=push\(\[)(["'])object\1==typeof document\?document\.currentScript:void 0(?=,)""")
+_ADDRESS_OF_RUNTIME = re.compile(r"""document\?\.currentScript\?\.getAttribute\?\.\((["'])src\1\)""")
+
+
+def with_own_address(text: str, address: str) -> str | None:
+    """Return a script with what it asks its own element written into it: the ``address``, the ``src`` of the element.
+
+    ``None`` if it asks more than chunks and the runtime of Turbopack do.
+    """
+    if "currentScript" not in text:
+        return text
+    literal = json.dumps(address)
+    text = _ELEMENT_OF_CHUNK.sub(lambda _: f"{{getAttribute:()=>{literal}}}", text)
+    text = _ADDRESS_OF_RUNTIME.sub(lambda _: literal, text)
+    return None if re.search(r"\bcurrentScript\b", text) else text
+
+
+_CHUNK = re.compile(
+    r'(?:\(\(\)=>\{)?(?:"use strict";)?\((?:self|window|globalThis|this)(?:\.|\[")'
+    r"(?:webpackChunk|webpackJsonp|TURBOPACK)[\s\S]{0,200}?\)\.push\(\["
+)
+
+
+def is_chunk(script: Script) -> bool:
+    """Whether a script hands its modules to webpack's or Turbopack's loader, and does nothing else.
+
+    What it hands over is there before the loader is, or after, so that it may run at any time, and once more.
+    """
+    found = _CHUNK.match(script.code)
+    return found is not None and re.search(r"\]\)[;})(]*\Z", script.code) is not None and script.lexes
+
+
+_NAMES_LOADER = re.compile(r"webpackChunk|webpackJsonp|TURBOPACK")
+_HANDS_OVER = re.compile(r"[^{}]{0,300}?\)\.push\(")
+
+
+def may_load_chunks(source: str | bytes) -> bool:
+    """Whether a script may be a loader of chunks: it names what chunks are handed to, and does not begin with that."""
+    text = source if isinstance(source, str) else source.decode("utf-8", "replace")
+    return _NAMES_LOADER.search(text) is not None and _HANDS_OVER.match(text) is None
+
+
 # A script that looks for itself stays in its file. One that selects scripts by their addresses may look for others.
 _OTHERS = re.compile(rf"{_SELECTS}[^)]*script[^)]*\[\s*src")
 
@@ -117,16 +176,22 @@ def writes_document(script: Script) -> bool:
     return _WRITES.search(script.code) is not None
 
 
-def introspection_reasons(script: Script) -> tuple[str | None, str | None]:
+def introspection_reasons(script: Script) -> tuple[str | None, str | None, bool]:
     """Return why a script may behave differently when its text moves into the page, and why if it alone does.
 
     Moving takes its ``src`` away and gives its error messages another address; its neighbours move too, as a rule.
-    A reason is a clause such as ``it uses document.currentScript``, or ``None``.
+    A reason is a clause such as ``it uses document.currentScript``, or ``None``. The last value says that there would
+    be one but for what loaders of chunks, and libraries in chunks, are known to ask.
     """
     code = _composed(script.code)
     code = _INSERTION_POINT.sub(r"\2", code) if _TAGS in code else code
     reason = next(_reasons(code), None)
-    return reason, next(_reasons(code, _ALL_REASONS - {_SHEETS}), None) if reason == _SHEETS else reason
+    if reason is None:
+        return None, None, False
+    # a chunk leaves it to the loader where chunks are
+    unknown = _ALL_REASONS - {_SHEETS, *([_PATH] if is_chunk(script) else [])}
+    own = next(_reasons(_HARMLESS.sub("", code), unknown), None)
+    return reason, own, own is None and any(_reasons(code, _ALL_REASONS - {_SHEETS}))
 
 
 def _composed(code: str) -> str:

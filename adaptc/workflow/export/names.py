@@ -153,7 +153,7 @@ class ContentNames:
         media_type = media.by_name(path) or ""
         if media_type == media.JS:
             text = _content(self.items[path]).decode("utf-8", "replace")
-            return introspection_reasons(Script(text)) == (None, None)
+            return introspection_reasons(Script(text))[0] is None
         if media_type == media.SVG:
             return convert_page(self._page(path), self._blank(path)) is None
         return path in self.sheets or media_type.startswith(_KINDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from io import BytesIO
+from typing import Any
 from urllib.parse import unquote
 
 import pytest
@@ -13,6 +14,7 @@ from PIL import Image
 from tests.sites.shown import visit
 from tests.sites.small import SmallSite
 
+from adaptc.browser.evidence import PageEvidence
 from adaptc.browser.tab import Tab
 from adaptc.compile.page.guarded_images import GUARD, checksum
 from adaptc.compile.passes.inline_scripts import script_uri
@@ -96,10 +98,93 @@ def test_a_script_that_writes_into_the_document_moves_in_for_a_crowd() -> None:
     assert "<script>document.write('<p>')</script>" in result
 
 
-def test_a_script_that_looks_for_others_keeps_them() -> None:
+def test_a_script_that_looks_for_others_keeps_them_or_finds_their_elements() -> None:
     scripts = "<script src=a.js></script><script src=b.js></script>"
     result = rewritten(scripts, "inline-scripts", CROWD, b_js="$('script[src*=\"a.js\"]').remove()")
-    assert "src=a.js" in result
+    assert "<script src=a.js></script>" in result
+    result = rewritten(scripts, "inline-scripts", CROWD, b_js="is = x => $('script[src^=\"' + x + '\"]').length")
+    assert "<script src=a.js type=adaptc-moved></script><script>function shown" in result
+
+
+# ---- Chunks of webpack and Turbopack
+
+PUSH = "(self.webpackChunksite=self.webpackChunksite||[]).push([[{}],{{{}}}]);"
+CHUNK = PUSH.format(7, "1:function(){document.title+=' one'}")
+RUNTIME = """!function(){var known={},done={},load=function(e,t){for(var a=document.getElementsByTagName("script"),l=0;
+l<a.length;l++){var s=a[l];if(s.getAttribute("src")==e){document.title+=" found";return}}document.title+=" fetched"},
+all=self.webpackChunksite=self.webpackChunksite||[],take=function(e){for(var t in e[1])known[t]=e[1][t];done[e[0]]=1};
+all.forEach(take);done[7]||load({7:"chunk"}[7]+"."+{7:"0123abcd"}[7]+".js");known[1]&&known[1]();
+document.title+=" "+document.readyState}();"""
+LOADER = "<script src=r.js defer></script><script src=chunk.0123abcd.js defer></script>"
+
+
+def chunked(body: str = LOADER, **files: str) -> str:
+    return rewritten(
+        f"{body}<p>text", "inline-scripts", CROWD, **{"r_js": RUNTIME, "chunk_0123abcd_js": CHUNK, **files}
+    )
+
+
+def test_chunks_come_after_what_is_shown_and_leave_the_elements_that_their_loader_looks_for() -> None:
+    result = chunked()
+    elements = parse(result).select("script")
+    assert [each.attr("type") for each in elements] == [None, "adaptc-moved", None]
+    assert elements[1].attr("src") == "chunk.0123abcd.js"
+    assert result.index("text<") < result.index("<script>(self")
+    assert (elements[0].attr("src") or "").startswith("data:")
+
+
+def test_a_chunk_stays_deferred_where_its_loader_does_not_wait_for_the_page() -> None:
+    result = chunked(f"<script>{RUNTIME}</script><script src=chunk.0123abcd.js defer></script>")
+    assert result.count("data:text/javascript") == 1
+    assert parse(result).select("script")[-1].attr("defer") is not None
+
+
+def test_a_chunk_that_does_something_else_as_well_stays_a_file_where_a_loader_names_it() -> None:
+    assert "src=chunk.0123abcd.js defer" in chunked(chunk_0123abcd_js=f"{CHUNK}document.title='x'")
+
+
+@pytest.mark.chromium
+def test_a_loader_has_its_chunks_once_the_page_is_parsed(chromium: str) -> None:
+    async def look(tab: Tab) -> str:
+        return str(await tab.run("() => document.title"))
+
+    assert visit(chromium, chunked(), look) == "T one interactive"
+
+
+TURBOPACK = (
+    '(globalThis.TURBOPACK||(globalThis.TURBOPACK=[])).push(["object"==typeof document?document.currentScript:void 0,'
+    "9,(e,t,n)=>{t.exports=1}]);"
+)
+
+
+def test_a_chunk_of_turbopack_knows_its_address_without_an_element() -> None:
+    result = rewritten("<script src=/c/a.js async></script>", "inline-scripts", CROWD, **{"c/a_js": TURBOPACK})
+    assert '.push([{getAttribute:()=>"/c/a.js"},9,' in result
+    asks_more = TURBOPACK + "document.title=document.currentScript.id"
+    result = rewritten("<script src=/c/a.js async></script>", "inline-scripts", CROWD, **{"c/a_js": asks_more})
+    assert "src=/c/a.js async" in result
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_carried"),
+    [
+        ({"document": "ab12", "loaded": ("chunk.0123abcd.js",)}, True),
+        ({"document": "ab12", "loaded": ("chunk.0123abcd.js",), "hinted": ("chunk.0123abcd.js",)}, False),
+        ({"loaded": ("chunk.0123abcd.js",)}, False),
+    ],
+    ids=["loaded", "fetched early as well", "seen of other pages"],
+)
+def test_chunks_that_a_browser_saw_loaded_come_with_the_page(seen: dict[str, Any], is_carried: bool) -> None:
+    files = {
+        "index.html": f"{HEAD}<script src=r.js defer></script><p>text",
+        "r.js": RUNTIME,
+        "chunk.0123abcd.js": CHUNK,
+    }
+    site = SmallSite(files, evidence={"index.html": PageEvidence((), **seen)}, documents={"ab12": "<p>text"})
+    each = BY_NAME["inline-scripts"]
+    options = {key: option.default for key, option in each.options.items()}
+    done = site.rewrite(steps=(Step(each, {**options, **CROWD}),), promise="words")
+    assert (CHUNK[:-1] in (done.content or b"").decode()) is is_carried
 
 
 LISTENING = "addEventListener('resize',()=>document.body.append('resized '))"

@@ -273,7 +273,7 @@ class FactStore:
 # Levels of the same page are built in sequence
 _KNOWN_PAGES = 16
 # Raised when the record has other fields
-_PAGE_EVIDENCE_VERSION = "3"
+_PAGE_EVIDENCE_VERSION = "4"
 
 
 class PageEvidenceStore:
