@@ -98,7 +98,7 @@ def prove(
 def measure(config: Config, level: str, line: str, progress: Progress) -> tuple[PagePaint, ...]:
     """Return how soon the home page, or else the most usual one, is shown on ``line``: the original, and at ``level``.
 
-    The better of two loads in turn counts. Raises ``UsageError`` as ``prove`` does.
+    It is loaded once each. Raises ``UsageError`` as ``prove`` does.
     """
     bench = _Bench.of(config, [level])
     try:

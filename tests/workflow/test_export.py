@@ -527,4 +527,4 @@ def test_one_command_measures_the_home_page(chromium: str, tmp_path: Path, monke
     ended = run(site, "site", "--effort", "fast", "--browser", name="web")
     assert ended.returncode == 0, ended.stderr
     assert re.search(r"largest paint of index\.html on a phone, 3g +\d\.\d\d s +\d\.\d\d s", ended.stdout)
-    assert loads == [False] * 4  # the original and the level, twice in turn
+    assert loads == [False] * 3  # an empty page, the original and the level

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from adaptc.browser.answers import Server
+from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import code_digest
 from adaptc.browser.judge import Recorder
@@ -15,10 +15,12 @@ from adaptc.compile.engine.proof.prover import Levels
 from adaptc.compile.engine.proof.verdict import Answers
 from adaptc.compile.engine.reporting import Progress
 from adaptc.core.digest import digest_parts
+from adaptc.core.media import HTML
 from adaptc.core.values import asdict, dataclass, field
 
 # Loads of each page at each level; the median counts
 _LOADS = 3
+_EMPTY = Answer(b"<!DOCTYPE html>.", HTML)
 ORIGINAL = "original"
 """What stands for the original in place of a level."""
 
@@ -52,13 +54,13 @@ class Painter:
     """Measures pages on the line ``line`` of ``LINES``: of the original, and at each level.
 
     Figures are stored under the digests of what was loaded: what did not change is not measured again. They are
-    medians of three loads, in turn; where it is ``quick``, the better ones of two, as the first load of a browser is
-    slow, and the processor is not slowed down.
+    medians of three loads, in turn; where it is ``quick``, those of one, and the processor is not slowed down. An empty
+    page is loaded first then, as the first load of a browser is slow.
     """
 
     def __init__(self, program: str, levels: Levels, line: str, store: Store, *, quick: bool = False) -> None:
         self.program, self.line, self.store = program, line, store
-        self.quick, self.loads = quick, 2 if quick else _LOADS
+        self.quick, self.loads = quick, 1 if quick else _LOADS
         self.servers = {ORIGINAL: levels.original, **levels.servers}
         self.answers = {name: Answers(server) for name, server in self.servers.items()}
 
@@ -72,6 +74,8 @@ class Painter:
 
         async def work(browser: Chromium) -> None:
             await browser.start()
+            if self.quick:
+                await load_by_phone(browser, lambda _: _EMPTY, urls[pending[0]], LINES[self.line], is_slow=False)
             for page in pending:  # one at a time: side by side, each would wait for the others
                 known[page] = await self._measure_page(browser, urls[page])
                 browser.advance(1)
