@@ -12,10 +12,11 @@ what loaders (``require``) and injectors find in the text of a function.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
-from itertools import count, pairwise, product
+from itertools import compress, count, pairwise, product
 from typing import NamedTuple
 
 from adaptc.core.values import dataclass, field
@@ -46,6 +47,7 @@ _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 _CONTROL = frozenset(["if", "for", "while", "switch", "catch", "with"])
 _BLOCK_WORDS = frozenset(["else", "do", "try", "finally", "catch"])
 _MODIFIERS = frozenset(["get", "set", "static", "async", "*"])
+_LINE_END = re.compile(r"[\n\r]")
 _FIRST = "etnrisoaclumdpfhgvbywkxjqz"
 _LETTERS = _FIRST + _FIRST.upper()
 
@@ -87,9 +89,9 @@ def _code(text: str) -> list[Token] | None:
     if tokens is None:
         return None
     code = [token for token in tokens if token.kind is not Kind.COMMENT]
-    gaps = (text[first.end : second.start] for first, second in pairwise(tokens))
-    has_escape = any(token.kind is Kind.WORD and "\\" in token.text for token in code)
-    return None if has_escape or any("\n" in gap or "\r" in gap for gap in gaps) else code
+    has_escape = "\\" in text and any("\\" in token.text and token.kind is Kind.WORD for token in code)
+    gaps = (text[first.end : second.start] for first, second in pairwise(tokens if _LINE_END.search(text) else ()))
+    return None if has_escape or any(map(_LINE_END.search, gaps)) else code
 
 
 class _Scope(NamedTuple):
@@ -142,7 +144,10 @@ class _Names:
         self.code = code
         self.texts = [token.text for token in code]
         self._is_word = [token.kind is Kind.WORD for token in code]
-        if any(self._is_name(index) and text in _READERS for index, text in enumerate(self.texts)):
+        # words that are no property of an object before them
+        before = zip(self._is_word, ["", *self.texts], strict=False)
+        self._is_name = [is_word and text not in (".", "?.") for is_word, text in before]
+        if any(text in _READERS for text in compress(self.texts, self._is_name)):
             raise _UnsureError
         self.parent, self.kinds = list[int](), dict[int, str]()
         self.close, self.opening = dict[int, int](), dict[int, int]()
@@ -164,10 +169,6 @@ class _Names:
     def _after(self, index: int) -> str:
         return self.texts[index + 1] if index + 1 < len(self.texts) else ""
 
-    def _is_name(self, index: int) -> bool:
-        """Whether a token is a word that is no property of an object before it."""
-        return self._is_word[index] and self._before(index) not in (".", "?.")
-
     def _read_brackets(self) -> None:
         stack, classes = list[int](), set[int]()  # classes: the brackets in which a class awaits its body
         for index, (token, text) in enumerate(zip(self.code, self.texts, strict=True)):
@@ -178,7 +179,7 @@ class _Names:
                 opening = stack.pop()
                 self.close[opening], self.opening[index] = index, opening
             self.parent.append(stack[-1] if stack else -1)
-            if text == "class" and self._is_name(index) and self._after(index) not in ":(,=;}":
+            if text == "class" and self._is_name[index] and self._after(index) not in ":(,=;}":
                 classes.add(self.parent[-1])
             if text == "{" and self.parent[-1] in classes:
                 if self._before(index) == "extends":
@@ -225,7 +226,7 @@ class _Names:
     def _kind_after_list(self, index: int, opening: int) -> str:
         word = self._before(opening)
         is_control = word in _CONTROL or (word == "await" and self._before(opening - 1) == "for")
-        if is_control and self._is_name(opening - 1):
+        if is_control and self._is_name[opening - 1]:
             around = self.kinds.get(self.parent[opening - 1], "block")
             if around not in ("block", "body", "unknown"):
                 raise _UnsureError  # a method of that name
@@ -258,9 +259,7 @@ class _Names:
     def _declare(self) -> None:
         for function in self._functions.values():
             self._declare_parameters(function)
-        for index, text in enumerate(self.texts):
-            if not self._is_name(index):
-                continue
+        for index, text in compress(enumerate(self.texts), self._is_name):
             if text in ("var", "let", "const") and (self._after(index) in "[{" or self._is_word[index + 1]):
                 self._declare_variables(index)
             elif text == "function":
@@ -344,7 +343,7 @@ class _Names:
     def _is_identifier(self, index: int) -> bool:
         """Whether a token names a variable; where that is unsure the name is kept everywhere."""
         text, around = self.texts[index], self.parent[index]
-        if not self._is_name(index) or text in _KEYWORDS or text.startswith("#"):
+        if not self._is_name[index] or text in _KEYWORDS or text.startswith("#"):
             return False
         kind = self.kinds.get(around, "block" if around < 0 else "list")
         if kind == "class":
