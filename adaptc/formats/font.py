@@ -191,8 +191,9 @@ def woff2_subset(content: bytes, characters: Set[int], *, every_feature: bool = 
     broken, large, forbids subsets or may differ: widths and outlines of the result are compared with the source's.
     """
     glyphs = font_glyphs(content) if len(content) <= _LARGEST else None
-    font = None if glyphs is None else _open(content)
-    if glyphs is None or font is None or not _UNCERTAIN.isdisjoint(font.keys()):
+    source = None if glyphs is None else _decoded(content)
+    font = None if source is None else _open(source)
+    if glyphs is None or source is None or font is None or not _UNCERTAIN.isdisjoint(font.keys()):
         return None
     try:
         features = ["*"] if every_feature or "MATH" in font else _used_features()
@@ -200,7 +201,7 @@ def woff2_subset(content: bytes, characters: Set[int], *, every_feature: bool = 
         _reduce(font, characters & glyphs.characters, hinting=True, **kept)
         font.flavor, font.flavorData = "woff2", None
         subset = _saved(font)
-        return subset if subset is not None and _draws_as(content, subset, characters & glyphs.characters) else None
+        return subset if subset is not None and _draws_as(source, subset, characters & glyphs.characters) else None
     except _broken() as problem:
         raise_shortage(problem)
         return None
