@@ -7,6 +7,8 @@ import re
 from functools import lru_cache
 from posixpath import splitext
 
+from adaptc.core.values import pattern
+
 HTML, XHTML, CSS, JS, SVG = "text/html", "application/xhtml+xml", "text/css", "text/javascript", "image/svg+xml"
 JPEG, PNG, GIF, WEBP, AVIF, ICO = "image/jpeg", "image/png", "image/gif", "image/webp", "image/avif", "image/x-icon"
 BINARY = "application/octet-stream"
@@ -101,15 +103,15 @@ _PROGRAMS = {
     "server-side includes": "shtml shtm stm",
 }
 _LANGUAGES = {extension: language for language, names in _PROGRAMS.items() for extension in names.split()}
-_PHP_VERSION = re.compile(r"ph(?:p|tml)\d+")  # php3, php7, phtml5
-_PROGRAM_DIRECTORIES = re.compile(r"s?f?cgi-(?:bin|local|sys|win)", re.IGNORECASE)
-_SETTINGS = re.compile(
+_PHP_VERSION = pattern(r"ph(?:p|tml)\d+")  # php3, php7, phtml5
+_PROGRAM_DIRECTORIES = pattern(r"s?f?cgi-(?:bin|local|sys|win)", re.IGNORECASE)
+_SETTINGS = pattern(
     r"web\.config|applicationhost\.config|php\d*\.ini|adaptc\.toml|config\.ru|\.ht.*|\.user\.ini|\.env(?:[.-].*)?|\.(?:ssh|aws|gnupg|kube|docker)"
     r"|\.(?:netrc|npmrc|pypirc|pgpass|my\.cnf|git-credentials|\w+_history)",
     re.IGNORECASE,
 )
-_VERSIONS = re.compile(r"\.(?:git|svn|hg|bzr|cvs|jj|fossil)(?:ignore|attributes|modules|keep)?|_darcs", re.IGNORECASE)
-_BACKUPS = re.compile(
+_VERSIONS = pattern(r"\.(?:git|svn|hg|bzr|cvs|jj|fossil)(?:ignore|attributes|modules|keep)?|_darcs", re.IGNORECASE)
+_BACKUPS = pattern(
     r".*~|#.*#|\.#.*|.*\.(?:bak|bkp|backup|swp|swo|swn|orig|rej|sav|save|old)|.*\.php[_-]\w*", re.IGNORECASE
 )
 

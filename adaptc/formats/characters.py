@@ -11,7 +11,7 @@ import re
 from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 from adaptc.formats.html.syntax import class_names
 
 if TYPE_CHECKING:
@@ -32,27 +32,27 @@ __all__ = [
 ]
 
 # A character as CSS, scripts and markup write it: \f015, "\uf015", "\u{f015}"; html.unescape reads &#xf015;
-_ESCAPED = re.compile(r"(?<!\\)\\++u?\{?([0-9a-fA-F]{2,6})")
+_ESCAPED = pattern(r"(?<!\\)\\++u?\{?([0-9a-fA-F]{2,6})")
 _LAST = 0x10FFFF
-_PRIVATE_USE = re.compile(
+_PRIVATE_USE = pattern(
     "[\ue000-\uf8ff\U000f0000-\U0010ffff]"  # or escaped, of four digits or five
     r"|\\0{0,2}(?:[eE][0-9a-fA-F]|[fF][0-8]|[fF][0-9a-fA-F]{2})[0-9a-fA-F]{2}(?![0-9a-fA-F])"
 )
-_CLASS = re.compile(r"\.([A-Za-z_][\w-]*-[\w-]*)")
+_CLASS = pattern(r"\.([A-Za-z_][\w-]*-[\w-]*)")
 
 
 FEATURES = "\uffff"
 """Stands for a text that may turn on features of fonts which browsers do not use by themselves: no character."""
 
 # Small capitals, old figures and the like, but for what says that there are none, or names what is on anyway
-_TURNED_ON = re.compile(
+_TURNED_ON = pattern(
     r"""(?:feature-?settings|font-?variant)(?![\w-]|['"]?\s*:\s*(?:normal|inherit|initial|unset|none
     |(["'])(?:liga|kern|calt|clig)\1(?:\s+(?:1|on))?)\s*[;}!"'])
     |variant-?(?:caps|numeric|ligatures|alternates|east-?asian|position)|feature-values|small-?caps
     |@import\b[^;]*//""",
     re.IGNORECASE | re.VERBOSE,
 )
-_OF_OTHERS = re.compile(r"(?:[a-z]+:)?//", re.IGNORECASE)
+_OF_OTHERS = pattern(r"(?:[a-z]+:)?//", re.IGNORECASE)
 
 # The private characters of a rule, and the classes of each of its selectors: those with a hyphen, as icons have
 IconRule = tuple[str, tuple[tuple[str, ...], ...]]

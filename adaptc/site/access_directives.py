@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum
 
 from adaptc.core import media
+from adaptc.core.values import pattern
 from adaptc.formats.directives import Directive, Section, known_patterns, pattern_of
 
 
@@ -197,7 +198,7 @@ def _options(args: Sequence[str]) -> Effect:
 
 
 # Fields that say what a body is, where another is, or who may have it
-_ESSENTIAL = re.compile(
+_ESSENTIAL = pattern(
     r"(content-(encoding|type|length|range|location)|transfer-encoding|location|refresh|status|set-cookie"
     r"|www-authenticate|authorization|x-sendfile|x-accel-.*|upgrade|connection|trailer|date|accept-ranges):?",
     re.IGNORECASE,
@@ -244,8 +245,8 @@ def _are_variables(args: Sequence[str]) -> bool:
     return all(re.fullmatch(_ENVIRONMENT, arg, re.ASCII) for arg in args)
 
 
-_DECLARED = re.compile(r"[\w-]+(\n(RESOURCE|CONTENT_SET))?", re.ASCII)
-_PROTOCOL = re.compile(r"[\w-]+(\n(DEFLATE|BROTLI_COMPRESS))?\n(change=(yes|no|1:1)|byteranges=no|proxy=no|;)+")
+_DECLARED = pattern(r"[\w-]+(\n(RESOURCE|CONTENT_SET))?", re.ASCII)
+_PROTOCOL = pattern(r"[\w-]+(\n(DEFLATE|BROTLI_COMPRESS))?\n(change=(yes|no|1:1)|byteranges=no|proxy=no|;)+")
 
 
 def _filter_provider(args: Sequence[str]) -> Effect:

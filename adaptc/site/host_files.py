@@ -20,6 +20,7 @@ from typing import Any
 
 from adaptc.config.config import Config
 from adaptc.core import media
+from adaptc.core.values import pattern
 from adaptc.formats.directives import Directive, Section, access_directives, directives_with_includes
 from adaptc.formats.policy import open_to_elements
 from adaptc.site.crawled import types_of
@@ -71,8 +72,8 @@ def _json(text: str) -> Any:
 
 
 _STRING = r'(?P<string>"(?:[^"\\]|\\.)*")'
-_COMMENT = re.compile(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
-_LAST_COMMA = re.compile(rf"{_STRING}|,\s*(?P<end>[\]}}])", re.DOTALL)
+_COMMENT = pattern(rf"{_STRING}|//[^\n]*|/\*.*?\*/", re.DOTALL)
+_LAST_COMMA = pattern(rf"{_STRING}|,\s*(?P<end>[\]}}])", re.DOTALL)
 
 
 def splat_pattern(path: str) -> str:
@@ -171,7 +172,7 @@ def _route(source: str) -> str:
     return pattern + (rest if "(" in rest else re.sub(r"[.]", r"\\.", rest)) + "/?"
 
 
-_PARAMETER = re.compile(r":\w+(?:\((?P<inner>(?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\))?(?P<times>[*+?])?")
+_PARAMETER = pattern(r":\w+(?:\((?P<inner>(?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\))?(?P<times>[*+?])?")
 
 
 def _read_static_web_apps(text: str) -> Iterator[Found]:
@@ -228,7 +229,7 @@ def _source(table: Mapping[str, Any]) -> str:
     return str(table.get("source", table.get("glob", "")))
 
 
-_GLOB = re.compile(r"/\*\*(?=/|$)|\*\*/?|\*|\?|\[[^\]/]+\]|[@!?*+]\((?:[^()]|\([^()]*\))*\)|\{[^{}]*\}|.", re.DOTALL)
+_GLOB = pattern(r"/\*\*(?=/|$)|\*\*/?|\*|\?|\[[^\]/]+\]|[@!?*+]\((?:[^()]|\([^()]*\))*\)|\{[^{}]*\}|.", re.DOTALL)
 
 
 def _glob(glob: str) -> str:
@@ -256,7 +257,7 @@ def _read_worker(text: str) -> Iterator[Found]:
     return iter(_ANSWER.findall(text))
 
 
-_ANSWER = re.compile(r"""(?:\bmatch|createHandlerBoundToURL|"index"\s*:)\s*\(?\s*["'`]([^"'`\s]{1,300})["'`]""")
+_ANSWER = pattern(r"""(?:\bmatch|createHandlerBoundToURL|"index"\s*:)\s*\(?\s*["'`]([^"'`\s]{1,300})["'`]""")
 
 
 def _read_other(text: str) -> Iterator[Found]:
@@ -269,7 +270,7 @@ def _any_policy(text: str) -> Iterator[Found]:
         yield HeaderRule(".*", ((CSP, "default-src 'none'"),))
 
 
-_PAGE_NAME = re.compile(r"(?<![\w./~-])[\w./~-]+\.html?\b")
+_PAGE_NAME = pattern(r"(?<![\w./~-])[\w./~-]+\.html?\b")
 
 
 def _read_wrangler(text: str) -> Iterator[Found]:
@@ -309,7 +310,7 @@ _CHARSETS = dict(
 )
 
 
-_REDIRECT = re.compile(r"\[(?:.*,)?\s*R(?:edirect)?\b", re.IGNORECASE)  # of the flags of a RewriteRule
+_REDIRECT = pattern(r"\[(?:.*,)?\s*R(?:edirect)?\b", re.IGNORECASE)  # of the flags of a RewriteRule
 
 
 def _charset_rule(line: Directive, below: str) -> Iterator[HeaderRule]:

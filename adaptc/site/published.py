@@ -15,7 +15,7 @@ from html import unescape
 from pathlib import Path
 
 from adaptc.core.urls import NOWHERE, host_and_path, unquote_path
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 from adaptc.site.site import PAGE_SUFFIX
 
 # Pages that are read, bytes of each, and addresses that are enough to tell
@@ -23,12 +23,10 @@ _PAGES, _BYTES, _FEWEST = 12, 1 << 18, 3
 # The share of the addresses below a path that must lead to a file, but for one of several, as a missing icon,
 # and the share where a page declares that its own address is below the path; and the most steps that a path has
 _SURE, _SEVERAL, _SURE_IF_DECLARED, _STEPS = 0.9, 6, 0.5, 3
-_ADDRESS = re.compile(r"""\s(?:href|src|action)\s*=\s*(?:"(/[^"]*)"|'(/[^']*)'|(/[^\s>"']*))""", re.IGNORECASE)
-_DECLARED = re.compile(
-    r"<(?:link\b[^>]*\brel=[\"']?canonical\b|meta\b[^>]*\bproperty=[\"']?og:url\b)[^>]*", re.IGNORECASE
-)
-_ABSOLUTE = re.compile(r"""\s(?:href|src|action)\s*=\s*["']?(https?://[^"'\s>]+)""", re.IGNORECASE)
-_URL = re.compile(r"""\b(?:href|content)=["']?(https?://[^"'\s>]+)""", re.IGNORECASE)
+_ADDRESS = pattern(r"""\s(?:href|src|action)\s*=\s*(?:"(/[^"]*)"|'(/[^']*)'|(/[^\s>"']*))""", re.IGNORECASE)
+_DECLARED = pattern(r"<(?:link\b[^>]*\brel=[\"']?canonical\b|meta\b[^>]*\bproperty=[\"']?og:url\b)[^>]*", re.IGNORECASE)
+_ABSOLUTE = pattern(r"""\s(?:href|src|action)\s*=\s*["']?(https?://[^"'\s>]+)""", re.IGNORECASE)
+_URL = pattern(r"""\b(?:href|content)=["']?(https?://[^"'\s>]+)""", re.IGNORECASE)
 
 
 def find_base_url(docroot: Path, index_names: Iterable[str]) -> str | None:
@@ -191,7 +189,7 @@ _FRAMEWORKS = {
 }
 # Any other: what React, Vue, Svelte, Solid, Lit and Qwik leave in pages that they rendered, to find their parts again,
 # the id of what they rendered, or of its state ("__next", "vike_pageContext"), and that of Inertia, TanStack and Waku
-_HYDRATABLE = re.compile(
+_HYDRATABLE = pattern(
     r"""<!--(?:\[[!-]?|\$\??|lit-part\b[^>]*)-->|\s(?:data-hk|data-reactroot|data-ssr-id)\b|\sq:container="""
     r"""|<(?:div|script)\b[^>]*\sid=["']?(?:__\w|vike_)|\sdata-page=["']?\{|\$_TSR\b|\b__WAKU_"""
 )
@@ -199,10 +197,10 @@ _HYDRATABLE_MARKS = (
     "<!--[", "<!--$", "<!--lit-part", "data-hk", "data-reactroot", "data-ssr-id", "q:container=", "id=__", 'id="__',
     "id='__", "id=vike_", 'id="vike_', "data-page=", "$_TSR", "__WAKU_",
 )  # fmt: skip
-_UNREAD = re.compile(
+_UNREAD = pattern(
     r"<(script|style|template|noscript|svg|title|head)\b[\s\S]*?</\1\s*>|<!--[\s\S]*?-->|<[^>]*>", re.IGNORECASE
 )
-_SCRIPT = re.compile(r"<script\b[^>]*\bsrc\s*=", re.IGNORECASE)
+_SCRIPT = pattern(r"<script\b[^>]*\bsrc\s*=", re.IGNORECASE)
 # Characters of text that a page has at least that is rendered; a shell has "Loading", or asks to enable scripts
 _FEWEST_CHARACTERS = 100
 

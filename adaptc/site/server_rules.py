@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from adaptc.config.config import ALL_DIRECTIVES
 from adaptc.core.diagnostics import Location
 from adaptc.core.fs import ChangedWhileRead, Tree
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 from adaptc.formats.directives import (
     REFUSED,
     Directive,
@@ -40,7 +40,7 @@ from adaptc.site.access_directives import (
 
 ACCESS_FILE = ".htaccess"
 # The emitted rules for .htaccess, which concern only the trees
-OWN_BLOCK = re.compile(r"^# adaptc: .*?^# adaptc: end$", re.MULTILINE | re.DOTALL)
+OWN_BLOCK = pattern(r"^# adaptc: .*?^# adaptc: end$", re.MULTILINE | re.DOTALL)
 
 _OPEN = {("require", "all", "granted"), ("allow", "from", "all"), ("deny", "from", "none"), ("satisfy", "any")}
 _DENIES_BY_DEFAULT = ("allow,deny", "mutual-failure")  # of Order (mod_access_compat)
@@ -307,7 +307,7 @@ def _has_extension(extensions: Sequence[str]) -> Matcher:
 #
 # A condition that does not depend on the path alone, such as one on a header, may hold.
 
-_INDEX = re.compile(r"(?:^|/)index\.[^/]+$")
+_INDEX = pattern(r"(?:^|/)index\.[^/]+$")
 _STATUSES = ("permanent", "temp", "seeother", "gone")
 
 
@@ -437,15 +437,15 @@ def _is_comparison(pattern: str) -> bool:
     return re.fullmatch(r"-[dfFhHlLsUx]|-(eq|ne|lt|gt|le|ge)\d+|[<>=]=?.*", pattern) is not None
 
 
-_SCHEMES = re.compile(r"%\{(https|request_scheme|server_port|http:(x-forwarded-(proto|ssl|port)|cf-visitor))\}", re.I)
-_HOSTS = re.compile(r"%\{(http_host|server_name|http:host)\}", re.I)
-_SAME_PATH = re.compile(
+_SCHEMES = pattern(r"%\{(https|request_scheme|server_port|http:(x-forwarded-(proto|ssl|port)|cf-visitor))\}", re.I)
+_HOSTS = pattern(r"%\{(http_host|server_name|http:host)\}", re.I)
+_SAME_PATH = pattern(
     r"(?:https?|%\{(?:ENV:PROTO|REQUEST_SCHEME)\})://(?:www\.)?"
     r"(?:%\{(?:HTTP_HOST|SERVER_NAME)\}|%[1-9]|[a-z\d][a-z\d.-]*(?::\d+)?)(?:/?%\{REQUEST_URI\}|/\$1)",
     re.IGNORECASE,
 )
-_WHOLE = re.compile(r"\^?(\(\.\*\)|\.\*)\$?|\^")
-_OF_REQUESTS = re.compile(r"%\{(HTTP_HOST|SERVER_NAME|HTTP:Host|REQUEST_URI|SERVER_ADDR)\}", re.IGNORECASE)
+_WHOLE = pattern(r"\^?(\(\.\*\)|\.\*)\$?|\^")
+_OF_REQUESTS = pattern(r"%\{(HTTP_HOST|SERVER_NAME|HTTP:Host|REQUEST_URI|SERVER_ADDR)\}", re.IGNORECASE)
 _COURSE_OF_REDIRECT = frozenset({"l", "last", "end", "ne", "noescape", "nc", "nocase", "qsa", "qsappend", "e", "env"})
 
 

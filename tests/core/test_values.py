@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import importlib
 import pickle
+import re
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import adaptc
 from adaptc.core import values
+from adaptc.core.values import pattern
 
 Decorator = Callable[..., Any]
 NAN = float("nan")
@@ -150,3 +155,26 @@ def test_an_error_names_the_class_and_the_argument() -> None:
         Pickled()  # type: ignore[call-arg]
     with pytest.raises(dataclasses.FrozenInstanceError, match=r"Pickled\.first cannot be changed"):
         Pickled(1).first = 2  # type: ignore[misc]
+
+
+# ---- regular expressions of modules
+
+
+def test_a_name_holds_what_python_compiles_once_it_is_used() -> None:
+    module: dict[str, Any] = {"pattern": pattern}
+    exec(r"word, never = pattern(r'(?P<it>\w+)', 256), pattern('(')", module)
+    first = module["word"]
+    assert not isinstance(first, re.Pattern) and first.pattern == r"(?P<it>\w+)"
+    assert [match["it"] for match in first.finditer("a bc")] == ["a", "bc"]
+    assert isinstance(module["word"], re.Pattern) and module["word"].flags == re.ASCII
+    assert first.sub("x", "a bc") == "x x"  # what another name holds goes on to work
+    assert not isinstance(module["never"], re.Pattern)
+
+
+def test_all_of_the_package_can_be_compiled() -> None:
+    root = Path(adaptc.__file__).parent
+    for file in root.rglob("*.py"):
+        if " = pattern(" in file.read_text("utf-8"):
+            name = ".".join(file.relative_to(root.parent).with_suffix("").parts)
+            for value in list(vars(importlib.import_module(name)).values()):
+                assert type(value) is not pattern or value.flags  # compiles it

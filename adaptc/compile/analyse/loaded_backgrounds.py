@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.compile.analyse.decorations.image_rules import ImageRule, is_for_wide, sheet_images, style_images
 from adaptc.compile.analyse.styling import NO_STYLING, Background, Styling
+from adaptc.core.values import pattern
 from adaptc.formats.characters import written_characters
 from adaptc.formats.css.fonts import loaded_faces
 from adaptc.formats.css.references import may_have_references
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 __all__ = ["own_backgrounds", "page_styling", "sheet_backgrounds"]
 
 
-_TYPE = re.compile(r"<([a-zA-Z][\w-]*)")
-_NAMES = re.compile(r"""\s(class|id)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
+_TYPE = pattern(r"<([a-zA-Z][\w-]*)")
+_NAMES = pattern(r"""\s(class|id)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", re.IGNORECASE)
 # The ids of a layout; an API's manual has thousands of others
-_LAYOUT_ID = re.compile(r"[A-Za-z_-]{1,24}\d?")
+_LAYOUT_ID = pattern(r"[A-Za-z_-]{1,24}\d?")
 _IMPLIED = ("html", "head", "body", "tbody")  # HTML, 13.1.2.4: their tags may be left out
 
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from adaptc.browser.evidence import ImageSeen, PageEvidence
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 from adaptc.formats.css.rules import GROUPS, Item, sheet_items
 from adaptc.formats.css.selectors import static_selectors
 from adaptc.formats.css.sheet_text import beyond_limits
@@ -26,13 +26,13 @@ __all__ = ["PageSizing", "ShownImages", "sizing_rules"]
 
 # Properties that size a replaced element, or give it another natural size. ``width`` and the like with a logical side
 # count, and so do the prefixed ones.
-_SIZING = re.compile(
+_SIZING = pattern(
     r"(?:-(?:webkit|moz|ms|o)-)?(?:"
     r"(?:(?:min|max)-)?(?:width|height|inline-size|block-size)|aspect-ratio|object-(?:fit|view-box)|all|zoom|content"
     r"|contain(?:-intrinsic-[a-z-]+)?|content-visibility|(?:align|justify|place)-self|animation(?:-name)?)\Z"
 )
 # With ``box-sizing: border-box`` a width in the markup includes what surrounds the picture.
-_AROUND = re.compile(
+_AROUND = pattern(
     r"(?:padding|border)(?:-(?:top|right|bottom|left|block|inline)(?:-(?:start|end))?)?(?:-width|-style)?\Z"
 )
 # Elements that stand for the page: that a script names them says nothing of an image
@@ -40,7 +40,7 @@ _WHOLE = frozenset({"html", "body", "main"})
 _WIDTHS = ("width", "min-width", "max-width")
 _NOTHING = frozenset({"none", "hidden", "0", "0px"})
 # As the resets of libraries write it: ``border: 0 solid``
-_IS_NO_BORDER = re.compile(r"0(?:px)? (?:solid|dashed|dotted|double)\b")
+_IS_NO_BORDER = pattern(r"0(?:px)? (?:solid|dashed|dotted|double)\b")
 # Values of display under which a child's size does not depend on the parent's layout.
 _PLAIN_DISPLAY = frozenset({
     "none", "block", "inline", "inline-block", "list-item", "flow-root", "table", "inline-table", "table-row",
@@ -48,7 +48,7 @@ _PLAIN_DISPLAY = frozenset({
     "table-column-group", "initial", "unset", "revert",
 })  # fmt: skip
 # Inherited properties; displays that hide which element lays out which; selectors that an added attribute could match
-_UNPREDICTABLE = re.compile(
+_UNPREDICTABLE = pattern(
     r"image-orientation|image-resolution|display\s*:[^;}]*(?:contents|var\()|\[\s*(?:width|height)\b", re.IGNORECASE
 )
 
@@ -183,7 +183,7 @@ def _sets_only(sizing: dict[str, str], *names: str) -> bool:
 _NAMES = r"(?:[.#][a-zA-Z_][\w-]*)"
 _COMPOUND = rf"(?:(?:\*|[a-zA-Z][\w-]*){_NAMES}*|{_NAMES}+)"
 _PLAIN = rf"{_COMPOUND}(?:(?:\s*[>+~]\s*|\s+){_COMPOUND})*"
-_PLAIN_LIST = re.compile(rf"\s*{_PLAIN}(?:\s*,\s*{_PLAIN})*\s*\Z")
+_PLAIN_LIST = pattern(rf"\s*{_PLAIN}(?:\s*,\s*{_PLAIN})*\s*\Z")
 
 
 def _frees(rule: _Rule) -> bool:
@@ -213,7 +213,7 @@ _NO_ELEMENTS = frozenset(
     {"@font-face", "@page", "@keyframes", "@-webkit-keyframes", "@-moz-keyframes", "@-o-keyframes", "@property"}
 )
 _READ = GROUPS | _NO_ELEMENTS
-_IMPORTANT = re.compile(r"\s*!\s*important\s*\Z", re.IGNORECASE)
+_IMPORTANT = pattern(r"\s*!\s*important\s*\Z", re.IGNORECASE)
 
 
 def _rules(text: str, items: Iterable[Item], is_inside: bool = False, is_known: bool = True) -> Iterator[_Rule]:
@@ -250,13 +250,13 @@ def _arranges(declared: dict[str, str]) -> bool:
     return "all" in declared or declared.get("display", "block") not in _PLAIN_DISPLAY
 
 
-_BRACKETS = re.compile(r"\[[^][]*\]|\([^()]*\)")
-_COMBINATORS = re.compile(r"[\s>+~]+")
-_SUBJECT = re.compile(r"(?:[^][()\s>+~]|\[[^][]*\]|\([^()]*\))*\Z")
-_PSEUDO_ELEMENT = re.compile(r"::|:(?:before|after|first-line|first-letter)\b", re.IGNORECASE)
-_TYPE = re.compile(r"[a-zA-Z][\w-]*")
-_NAME = re.compile(r"([.#])([\w-]+)")
-_GIVEN = re.compile(r"[.#]([\w-]+)|\[\s*([\w-]+)[^\]]*\]")
+_BRACKETS = pattern(r"\[[^][]*\]|\([^()]*\)")
+_COMBINATORS = pattern(r"[\s>+~]+")
+_SUBJECT = pattern(r"(?:[^][()\s>+~]|\[[^][]*\]|\([^()]*\))*\Z")
+_PSEUDO_ELEMENT = pattern(r"::|:(?:before|after|first-line|first-letter)\b", re.IGNORECASE)
+_TYPE = pattern(r"[a-zA-Z][\w-]*")
+_NAME = pattern(r"([.#])([\w-]+)")
+_GIVEN = pattern(r"[.#]([\w-]+)|\[\s*([\w-]+)[^\]]*\]")
 
 
 @lru_cache(maxsize=4096)

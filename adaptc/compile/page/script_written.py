@@ -21,7 +21,7 @@ from adaptc.compile.page.context import PageContext, page_context, script_source
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.page.transfer_sizes import compressed_size
 from adaptc.compile.view import View
-from adaptc.core.values import dataclass, replace
+from adaptc.core.values import dataclass, pattern, replace
 from adaptc.formats.html.document import Page, page_of_markup, parse_bare
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.reader_text import turn_round
@@ -44,10 +44,10 @@ _LONGEST_PLACEHOLDER = 60  # characters: "Loading, please wait"
 _PICTURE = 20  # characters that a picture or a control counts for
 _COUNTED = frozenset({"img", "picture", "video", "audio", "iframe", "object", "embed", "input", "select", "textarea"})
 _UNREAD = (UNSEEN | {"noscript"}) - {"svg", "canvas", "template"}
-_LOADING = re.compile(
+_LOADING = pattern(
     r"load|wait|initiali[sz]|render|\.\.\.|\u2026|lade|charg|carg|attend|\u8aad|\u52a0\u8f7d", re.IGNORECASE
 )
-_NOTICE = re.compile(r"(?:enabl|requir|activat|need|without|turn).{0,60}java\s?script|"
+_NOTICE = pattern(r"(?:enabl|requir|activat|need|without|turn).{0,60}java\s?script|"
                      r"java\s?script.{0,60}(?:enabl|requir|disabl|activat|need|turned)", re.IGNORECASE)  # fmt: skip
 _BOXES = frozenset({"div", "main", "section", "article", "span", "nav", "aside", "ul", "ol", "tbody", "form"})
 _FILLING = "a[href], img, svg, video, audio, iframe, object, input, select, textarea, table, p, h1, h2, h3"
@@ -57,7 +57,7 @@ _AROUND = frozenset({
     "toasts", "tooltip", "popup", "overlay", "cookie", "consent", "ad", "ads", "backdrop", "lightbox", "announcer",
     "taboola", "outbrain", "disqus", "comments", "recirc", "related", "share", "social", "newsletter",
 })  # fmt: skip
-_PLACEHOLDER = re.compile(r"\{\{(?:(?!\{\{|\}\}).)+\}\}", re.DOTALL)
+_PLACEHOLDER = pattern(r"\{\{(?:(?!\{\{|\}\}).)+\}\}", re.DOTALL)
 _CODE = frozenset({"pre", "code", "samp", "kbd", "textarea"})
 _FEWEST_PLACEHOLDERS = 3
 
@@ -197,8 +197,8 @@ def _describe(element: Element) -> str:
 # ---- Prose that a script holds as data, to write it into its page
 
 # Five words in a row, apart from tags
-_PROSE = re.compile(r"[^\W\d_]+(?:[,;:'\u2019-]?\s?[^\W\d_]+){4,}")
-_TAG = re.compile(r"<[^<>]*>")
+_PROSE = pattern(r"[^\W\d_]+(?:[,;:'\u2019-]?\s?[^\W\d_]+){4,}")
+_TAG = pattern(r"<[^<>]*>")
 _TEXTS = frozenset({Kind.STRING, Kind.TEMPLATE})
 
 
@@ -228,7 +228,7 @@ _FEWEST_LINKS = 3
 # Compressed bytes that scripts may add to a page with content of its own. The index of a whole manual, in each of its
 # pages, takes 120,000: a level for the fewest bytes is better without.
 _MOST_ADDED = 32_768
-_WORD = re.compile(r"\w+")
+_WORD = pattern(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)

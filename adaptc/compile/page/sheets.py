@@ -14,7 +14,7 @@ from adaptc.core import media
 from adaptc.core.facts import FactKind
 from adaptc.core.model import Role
 from adaptc.core.urls import Reach, is_rooted, join, path_in_host, relative_url, rooted_url
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 from adaptc.formats.css.flatten import ImportedSheet
 from adaptc.formats.css.fonts import is_font_service
 from adaptc.formats.css.imports import BUDGET
@@ -170,10 +170,10 @@ _SHEET = FactKind("sheet", _find_sheet_facts, _SheetFacts())
 # A URL in a custom property is resolved against the sheet that uses the property (CSS Variables 1, seen in Chromium),
 # so that neither of the two sheets may move. Absolute URLs and fragments mean the same everywhere. The end of the
 # class in ".button--primary:hover" is no property.
-_RELATIVE_IN_CUSTOM = re.compile(
+_RELATIVE_IN_CUSTOM = pattern(
     r"(?<![\w.#\\-])--[\w-]+\s*:[^;}]*?(?:url|src)\(\s*[\"']?(?!\s*(?:[\"')/#]|[a-z][a-z0-9+.-]*:))", re.IGNORECASE
 )
-_SRC_SELECTOR = re.compile(r"\[\s*src\b", re.IGNORECASE)
+_SRC_SELECTOR = pattern(r"\[\s*src\b", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)

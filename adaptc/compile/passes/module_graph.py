@@ -13,7 +13,6 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated, preloads_script, script_source
@@ -21,6 +20,7 @@ from adaptc.compile.page.inlining import INLINED, POLICY, carried_markup, first_
 from adaptc.compile.page.transfer_sizes import compressed_size, transfer_size
 from adaptc.compile.view import REQUEST_BYTES, Options, View
 from adaptc.core import media
+from adaptc.core.fs import package_file
 from adaptc.core.model import HELD_TYPE, Action
 from adaptc.core.urls import Reach, relative_url
 from adaptc.core.values import dataclass, field
@@ -273,7 +273,7 @@ _NAMED = "for (let n in head[2]) imports[n] = imports[urls[head[2][n]]] || urls[
 @cache
 def _loader(*, has_hints: bool, has_names: bool) -> str:
     values = {"MARK": json.dumps(_MARK)[1:-1], "HINTED": _HINTED * has_hints, "NAMED": _NAMED * has_names}
-    source = files(__package__).joinpath("modules.js").read_text("utf-8")
+    source = package_file(__package__, "modules.js").read_text("utf-8")
     filled = re.sub(r"\b(?:MARK|HINTED|NAMED)\b", lambda match: values[match[0]], source)
     return minify_script(filled, short_names=True) or filled
 

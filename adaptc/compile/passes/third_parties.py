@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 from functools import cache
-from importlib.resources import files
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
 from adaptc.compile.view import WAITING_BYTES, Options, View
+from adaptc.core.fs import package_file
 from adaptc.core.model import Action
 from adaptc.core.urls import host_and_path, host_of, join
 from adaptc.formats.html.edit import Editor
@@ -113,7 +113,7 @@ def _hold(script: Element, editor: Editor) -> None:
 @cache
 def _wake_script(hosts: tuple[str, ...]) -> str:
     values = {"HOSTS": "[" + ",".join(f"'{host}'" for host in hosts) + "]", "TYPE": _TYPE, "ADDRESS": _ADDRESS}
-    source = files(__package__).joinpath("wake.js").read_text("utf-8")
+    source = package_file(__package__, "wake.js").read_text("utf-8")
     filled = re.sub(r"\b(?:HOSTS|ADDRESS|TYPE)\b", lambda match: values[match[0]], source)
     return minify_script(filled) or filled
 

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import groupby, pairwise
 from typing import Protocol
 
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 from adaptc.formats.css.imports import head_imports
 from adaptc.formats.css.references import CssReference, css_references, quote_url
 from adaptc.formats.css.rules import Item, declaration_items, sheet_items
@@ -26,25 +26,25 @@ __all__ = [
 ]  # fmt: skip
 
 # Services whose sheets contain only @font-face rules
-_SERVICES = re.compile(
+_SERVICES = pattern(
     r"(?:fonts\.googleapis\.com|fonts\.bunny\.net|fonts\.cdnfonts\.com|use\.typekit\.net|(?:use|kit)\.fontawesome\.com|"
     r"cloud\.typography\.com|fast\.fonts\.(?:net|com)|bootstrapcdn\.com/font-awesome|"
     r"(?:jsdelivr\.net|unpkg\.com|cdnjs\.cloudflare\.com/ajax/libs)/[^?]*(?:icons?|font)[^?]*)",
     re.IGNORECASE,
 )
-_ICON_SERVICE = re.compile(r"icon|awesome|symbols", re.IGNORECASE)
+_ICON_SERVICE = pattern(r"icon|awesome|symbols", re.IGNORECASE)
 
 # Whole words in the names of icon fonts, as in twelve widespread ones
-_ICON_NAME = re.compile(
+_ICON_NAME = pattern(
     r"(?:^|[^a-z])(?:fa|mdi|icomoon|fontello|glyphicons?|[a-z]*awesome|dashicons?|ionicons?|octicons?|icons?|symbols?|"
     r"typicons?|themify|weathericons?|linearicons?|lnr|simple-line-icons?|material-?icons?|webdings|wingdings|slick|"
     r"[a-z]*icons?|[a-z]*glyphs?)(?:$|[^a-z])"
 )
 _PRIVATE_USE = ((0xE000, 0xF8FF), (0xF0000, 0xFFFFD), (0x100000, 0x10FFFD))
-_PRIVATE_CHARACTER = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
-_MAY_HAVE_FACES = re.compile(r"@(?:font-face|[-\w]*\\)", re.IGNORECASE)
-_RANGE = re.compile(r"u\+([0-9a-f?]{1,6})(?:-([0-9a-f]{1,6}))?", re.IGNORECASE)
-_CLASS_WORD = re.compile(r"\.([A-Za-z][\w]*)|\[class[\^*|~]?=[\"']?\s*([A-Za-z][\w]*)")
+_PRIVATE_CHARACTER = pattern("[\ue000-\uf8ff\U000f0000-\U0010ffff]")
+_MAY_HAVE_FACES = pattern(r"@(?:font-face|[-\w]*\\)", re.IGNORECASE)
+_RANGE = pattern(r"u\+([0-9a-f?]{1,6})(?:-([0-9a-f]{1,6}))?", re.IGNORECASE)
+_CLASS_WORD = pattern(r"\.([A-Za-z][\w]*)|\[class[\^*|~]?=[\"']?\s*([A-Za-z][\w]*)")
 _GENERIC = frozenset({"serif", "sans-serif", "monospace", "cursive", "fantasy", "system-ui", "inherit", "initial"})
 
 
@@ -211,7 +211,7 @@ def _declarations(text: str, items: Sequence[Item]) -> Iterator[tuple[str, str]]
     return ((item.name, text[item.body : item.close]) for item in items if item.is_declaration)
 
 
-_SIZE = re.compile(r"^.*?(?<![\w.%])\.?\d[\w.%]*+(?:\s*/\s*[\w.%]+)?\s+", re.DOTALL)
+_SIZE = pattern(r"^.*?(?<![\w.%])\.?\d[\w.%]*+(?:\s*/\s*[\w.%]+)?\s+", re.DOTALL)
 
 
 def _first_family(values: dict[str, str]) -> str:
@@ -227,8 +227,8 @@ def _normalise_family(value: str) -> str:
 
 # ---- The files of ``@font-face`` rules, from which browsers choose (CSS Fonts 4, section 4.3)
 
-_FORMAT = re.compile(r"\s*format\(\s*[\"']?([\w-]+)[\"']?\s*\)", re.IGNORECASE)
-_LOCAL = re.compile(r"local\([^()]*\)", re.IGNORECASE)
+_FORMAT = pattern(r"\s*format\(\s*[\"']?([\w-]+)[\"']?\s*\)", re.IGNORECASE)
+_LOCAL = pattern(r"local\([^()]*\)", re.IGNORECASE)
 # What every browser of today reads, by format and by the ending of an address without one
 _FORMATS = frozenset({"woff2", "woff", "truetype", "opentype", "woff2-variations", "truetype-variations"})
 _ENDINGS = (".woff2", ".woff", ".ttf", ".otf")
@@ -332,7 +332,7 @@ def _range_of(text: str, face: _Face) -> CodeRanges:
     return ALL_CODES if own is None else _ranges(text[own.body : own.close])
 
 
-_RANGES = re.compile(rf"\s*{_RANGE.pattern}(?:\s*,\s*{_RANGE.pattern})*\s*", re.IGNORECASE)
+_RANGES = pattern(rf"\s*{_RANGE.pattern}(?:\s*,\s*{_RANGE.pattern})*\s*", re.IGNORECASE)
 
 
 def _own_range(text: str, face: _Face) -> Item | None:

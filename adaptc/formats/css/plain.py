@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from adaptc.core.values import pattern
 from adaptc.formats.css.scanner import GAP, NAME_CHARACTER, SPACE, skip_gap
 
 _PARENTHESES = 4
@@ -39,8 +40,8 @@ _FLAT = rf"(?>(?:[^{{}}()\[\]\"'\\/]++|{_MARKED})*)"
 OPENS, IS_WHOLE, _CLOSES = 1, 2, 3
 _DEPTH = {OPENS: 1, IS_WHOLE: 0, _CLOSES: -1}
 _VALUE = rf"(?:[^{{}}()\[\]\"'\\/;]++|{_MARKED})"
-_COMMENT_OR_TEXT = re.compile(rf"({_COMMENT})|{STRING}|\\.")
-_MARKS = re.compile(r"[(\[\"'/\\]")
+_COMMENT_OR_TEXT = pattern(rf"({_COMMENT})|{STRING}|\\.")
+_MARKS = pattern(r"[(\[\"'/\\]")
 
 
 # These are compiled at first use, which takes some milliseconds each: most commands read no sheet

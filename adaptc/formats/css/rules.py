@@ -13,6 +13,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from adaptc.core.facts import BoundedCache
+from adaptc.core.values import pattern
 from adaptc.formats.css.plain import (
     IS_WHOLE,
     MOST_NESTED,
@@ -67,7 +68,7 @@ class Item(NamedTuple):
 
 # At-rules that hold rules; inside a style rule they hold declarations as well.
 GROUPS = frozenset({"@media", "@supports", "@container", "@layer", "@scope", "@starting-style"})
-_NAME = re.compile(IDENT)
+_NAME = pattern(IDENT)
 
 
 def sheet_items(text: str) -> tuple[Item, ...]:

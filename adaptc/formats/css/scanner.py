@@ -13,7 +13,7 @@ import string
 from collections.abc import Iterator
 from enum import Enum
 
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 
 NEWLINE = r"(?:\r\n|[\n\r\f])"
 SPACE = r"[ \t\n\r\f]"
@@ -46,13 +46,13 @@ _STRING = {
     mark: re.compile(rf"{mark}([^{mark}\\\n\r\f]*+(?>(?:\\(?:\r\n|[\s\S]|\Z)[^{mark}\\\n\r\f]*+)*))(?>({mark}|\Z)?)")
     for mark in "\"'"
 }
-_NAME = re.compile(NAME)
-_NAME_END = re.compile(rf"{NAME_CHARACTER}*\Z")
+_NAME = pattern(NAME)
+_NAME_END = pattern(rf"{NAME_CHARACTER}*\Z")
 _ASCII_NAME_CHARACTERS = "-_\0" + string.digits + string.ascii_letters
-_GAP = re.compile(GAP)
-_ESCAPE = re.compile(rf"\\(?:([0-9a-fA-F]{{1,6}})(?:\r\n|{SPACE})?|{NEWLINE}|([\s\S])|\Z)")
-_CDO_OR_CDC = re.compile(r"<!--|-->")
-_URL_REST = re.compile(
+_GAP = pattern(GAP)
+_ESCAPE = pattern(rf"\\(?:([0-9a-fA-F]{{1,6}})(?:\r\n|{SPACE})?|{NEWLINE}|([\s\S])|\Z)")
+_CDO_OR_CDC = pattern(r"<!--|-->")
+_URL_REST = pattern(
     rf"{SPACE}*+(?:(?=[\"'])(?P<quoted>)"
     rf"|(?P<url>(?>(?:[^\"'()\\\x01-\x20\x7f]++|{ESCAPE})*)){SPACE}*+(?P<close>\)|\Z)"
     rf"|(?>(?:[^)\\]++|\\(?:[\s\S]|\Z))*)(?:\)|\Z))"

@@ -10,6 +10,7 @@ from typing import Any
 
 from tinycss2 import parse_component_value_list
 
+from adaptc.core.values import pattern
 from adaptc.formats.css.scanner import SPACE
 from adaptc.formats.css.values import Entry, canonical_tokens
 
@@ -126,13 +127,11 @@ _ATTRIBUTE = rf"\[{_NAME}(?>(?:[~|^$*]?=(?:{_NAME}|\"[-\w./]*+\"|'[-\w./]*+'))?)
 _ARGUMENTS = rf"\((?:[-\w]++|(?>(?:{_NAME})?)(?>(?:{_PART}|{_ATTRIBUTE})+))\)"
 _COMPOUND = rf"(?:{_NAME}|\*|(?={_PART}|\[))(?>(?:{_PART}(?>(?:{_ARGUMENTS})?)|{_ATTRIBUTE})*)"
 _SIMPLE = rf"{_COMPOUND}(?>(?:{SPACE}*+(?:[>+~]|(?<={SPACE})){SPACE}*+{_COMPOUND})*)"
-_SIMPLE_LIST = re.compile(rf"{_SIMPLE}{SPACE}*+(?>(?:,{SPACE}*+{_SIMPLE}{SPACE}*+)*)", re.ASCII)
-_SEPARATOR = re.compile(r" ?([>+~,])(?!=) ?")
-_PSEUDO = re.compile(rf":({_NAME})|\([^()]*+\)", re.ASCII)
-_REDUNDANT = re.compile(
-    rf"\*(?=[.:#\[])|:(?=:(?:{'|'.join(sorted(_LEGACY_PSEUDO))})(?![-\w(]))", re.ASCII | re.IGNORECASE
-)
-_TOKEN = re.compile(rf"[-\w]++\([^()]*+\)|#?[-\w]++|[.:>+~* ]|{_ATTRIBUTE}", re.ASCII)
+_SIMPLE_LIST = pattern(rf"{_SIMPLE}{SPACE}*+(?>(?:,{SPACE}*+{_SIMPLE}{SPACE}*+)*)", re.ASCII)
+_SEPARATOR = pattern(r" ?([>+~,])(?!=) ?")
+_PSEUDO = pattern(rf":({_NAME})|\([^()]*+\)", re.ASCII)
+_REDUNDANT = pattern(rf"\*(?=[.:#\[])|:(?=:(?:{'|'.join(sorted(_LEGACY_PSEUDO))})(?![-\w(]))", re.ASCII | re.IGNORECASE)
+_TOKEN = pattern(rf"[-\w]++\([^()]*+\)|#?[-\w]++|[.:>+~* ]|{_ATTRIBUTE}", re.ASCII)
 
 
 def simple_selectors(prelude: str) -> tuple[tuple[Selector, ...], bool] | None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 from adaptc.formats.css.scanner import NAME, SPACE, unescape
 
 __all__ = ["AddressSelectors", "name_selector", "required_names", "selector_names", "static_selectors"]
@@ -26,7 +26,7 @@ _LISTS = frozenset({"is", "where", "has"})
 # Attributes that change by user action: details and dialogs open
 _STATES = frozenset({"open"})
 
-_TOKEN = re.compile(
+_TOKEN = pattern(
     rf"(?P<comment>/\*(?:[^*]|\*(?!/))*\*/)"
     rf"|(?P<combinator>{SPACE}*+(?:\|\||[>+~]){SPACE}*+)"
     rf"|(?P<space>{SPACE}++)"
@@ -69,11 +69,11 @@ class UnknownSelectorError(Exception):
 _PLAIN_NAME = r"-?[A-Za-z_][-\w]*+"
 _COMPOUND = rf"(?:{_PLAIN_NAME}|\*|[.#]{_PLAIN_NAME})(?>(?:[.#]{_PLAIN_NAME}|::?{_PLAIN_NAME})*)"
 _PLAIN = rf"{_COMPOUND}(?>(?:{SPACE}*+(?:[>+~]|(?<={SPACE})){SPACE}*+{_COMPOUND})*)"
-_PLAIN_LIST = re.compile(rf"{SPACE}*+{_PLAIN}{SPACE}*+(?>(?:,{SPACE}*+{_PLAIN}{SPACE}*+)*)", re.ASCII)
-_STATE = re.compile(rf":(?::|(?!(?:{'|'.join(sorted(_STRUCTURAL))})(?![-\w]))){_PLAIN_NAME}", re.ASCII | re.IGNORECASE)
-_PSEUDO = re.compile(rf":{_PLAIN_NAME}", re.ASCII)
-_PLAIN_NAMES = re.compile(rf"[.#]?{_PLAIN_NAME}", re.ASCII)
-_SUBJECT = re.compile(r"[^ \t\n\r\f>+~]+\Z")
+_PLAIN_LIST = pattern(rf"{SPACE}*+{_PLAIN}{SPACE}*+(?>(?:,{SPACE}*+{_PLAIN}{SPACE}*+)*)", re.ASCII)
+_STATE = pattern(rf":(?::|(?!(?:{'|'.join(sorted(_STRUCTURAL))})(?![-\w]))){_PLAIN_NAME}", re.ASCII | re.IGNORECASE)
+_PSEUDO = pattern(rf":{_PLAIN_NAME}", re.ASCII)
+_PLAIN_NAMES = pattern(rf"[.#]?{_PLAIN_NAME}", re.ASCII)
+_SUBJECT = pattern(r"[^ \t\n\r\f>+~]+\Z")
 _SPACES = " \t\n\r\f"
 
 
@@ -298,8 +298,8 @@ def _names(parts: Complex) -> Iterator[str]:
 
 
 _NAMES = ("src", "srcset", "sizes")
-_START = re.compile(rf"\[{SPACE}*(?:{'|'.join(_NAMES)})(?![\w-])", re.IGNORECASE)
-_TEST = re.compile(
+_START = pattern(rf"\[{SPACE}*(?:{'|'.join(_NAMES)})(?![\w-])", re.IGNORECASE)
+_TEST = pattern(
     rf"\[{SPACE}*(?P<name>{'|'.join(_NAMES)}){SPACE}*"
     rf"(?:(?P<operator>[~|^$*]?=){SPACE}*(?:\"(?P<double>[^\"\\\n]*)\"|'(?P<single>[^'\\\n]*)'|(?P<bare>[\w-]+))"
     rf"{SPACE}*[is]?{SPACE}*)?\]",
@@ -319,10 +319,10 @@ _MATCHES: Mapping[str, Callable[[str, str], bool]] = {
 # A value that is part of one may match it. Digits and Base64 may hold any short run of characters.
 _KINDS = ("avif", "gif", "jpeg", "jpg", "png", "webp", "svg+xml")
 _STARTS = ("data:image/", "../", "_adaptc/")
-_RUN = re.compile(r"[\w+/=]{0,4}|[0-9a-f]{5,8}")
-_MEDIA = re.compile(rf"data:image/(?:{'|'.join(map(re.escape, _KINDS))})[;,]?(?:base64,)?")
-_END = re.compile(rf"[0-9a-f]*\.(?:{'|'.join(_KINDS[:-1])})")
-_LENGTH = re.compile(r"[\d.]*(?:px)?")
+_RUN = pattern(r"[\w+/=]{0,4}|[0-9a-f]{5,8}")
+_MEDIA = pattern(rf"data:image/(?:{'|'.join(map(re.escape, _KINDS))})[;,]?(?:base64,)?")
+_END = pattern(rf"[0-9a-f]*\.(?:{'|'.join(_KINDS[:-1])})")
+_LENGTH = pattern(r"[\d.]*(?:px)?")
 
 
 @dataclass(frozen=True, slots=True)

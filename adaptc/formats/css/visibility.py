@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 from adaptc.formats.css.rules import GROUPS, Item, declaration_items, sheet_items
 from adaptc.formats.css.selectors import required_names, selector_names, static_selectors
 
@@ -15,15 +15,15 @@ from adaptc.formats.css.selectors import required_names, selector_names, static_
 Widths = tuple[tuple[float, float], ...]
 ALL_WIDTHS: Widths = ((0.0, float("inf")),)
 
-_QUERY = re.compile(r"^(?:only\s+)?(?:(?:screen|all)(?:\s+and\s+|$))?((?:\([^()]*\)(?:\s+and\s+|$))*)$", re.IGNORECASE)
-_TYPE = re.compile(r"\s*(?:(not|only)\s+)?([a-z][\w-]*)\s*(\band\b.*)?", re.IGNORECASE | re.DOTALL)
+_QUERY = pattern(r"^(?:only\s+)?(?:(?:screen|all)(?:\s+and\s+|$))?((?:\([^()]*\)(?:\s+and\s+|$))*)$", re.IGNORECASE)
+_TYPE = pattern(r"\s*(?:(not|only)\s+)?([a-z][\w-]*)\s*(\band\b.*)?", re.IGNORECASE | re.DOTALL)
 _SCREENS = frozenset({"all", "screen"})
-_FEATURE = re.compile(r"\(([^()]*)\)")
-_LIMIT = re.compile(r"(min|max)-width\s*:\s*([\d.]+)(px|em|rem)$", re.IGNORECASE)
-_RANGE = re.compile(r"width\s*(<=|>=|<|>)\s*([\d.]+)(px|em|rem)$", re.IGNORECASE)
+_FEATURE = pattern(r"\(([^()]*)\)")
+_LIMIT = pattern(r"(min|max)-width\s*:\s*([\d.]+)(px|em|rem)$", re.IGNORECASE)
+_RANGE = pattern(r"width\s*(<=|>=|<|>)\s*([\d.]+)(px|em|rem)$", re.IGNORECASE)
 _PIXELS = {"px": 1.0, "em": 16.0, "rem": 16.0}
 # What is true for a user with a mouse and default settings
-_DEFAULT_FEATURE = re.compile(
+_DEFAULT_FEATURE = pattern(
     r"(?:prefers-[a-z-]+\s*:\s*no-preference|(?:any-)?hover(?:\s*:\s*hover)?|min-(?:device-)?height.*)$"
 )
 
@@ -92,12 +92,12 @@ VISIBILITY_PROPERTIES = frozenset({
     "pointer-events",
 })  # fmt: skip
 
-_STRINGS = re.compile(r"\[[^\]]*\]|\"[^\"]*\"|'[^']*'")
-_WHERE_FUNCTION = re.compile(r":where\([^()]*\)")
-_FUNCTIONAL = re.compile(r":(?:is|not|has|matches|-webkit-any)\(|:nth-[a-z-]+\([^()]*\)")
+_STRINGS = pattern(r"\[[^\]]*\]|\"[^\"]*\"|'[^']*'")
+_WHERE_FUNCTION = pattern(r":where\([^()]*\)")
+_FUNCTIONAL = pattern(r":(?:is|not|has|matches|-webkit-any)\(|:nth-[a-z-]+\([^()]*\)")
 _IDS, _CLASSES, _TYPES = re.compile(r"#[\w\\-]+"), re.compile(r"\.[\w\\-]+|\[\]|:[\w-]+"), re.compile(r"[a-zA-Z][\w-]*")
-_PSEUDO_ELEMENT = re.compile(r"::|:(?:before|after|first-line|first-letter)\b", re.IGNORECASE)
-_STATE = re.compile(
+_PSEUDO_ELEMENT = pattern(r"::|:(?:before|after|first-line|first-letter)\b", re.IGNORECASE)
+_STATE = pattern(
     r":(?:hover|focus|focus-within|focus-visible|active|target|target-within|checked|open|popover-open|modal|"
     r"placeholder-shown|valid|invalid|indeterminate|fullscreen)\b|\[open\]",
     re.IGNORECASE,

@@ -13,6 +13,7 @@ from operator import itemgetter
 
 from turbohtml import Document, Element, SelectorSyntaxError
 
+from adaptc.core.values import pattern
 from adaptc.formats.css.selectors import required_names
 from adaptc.formats.css.visibility import (
     VISIBILITY_PROPERTIES,
@@ -28,7 +29,7 @@ from adaptc.formats.html.syntax import class_names, split_tokens
 __all__ = ["HIDING", "Cascade", "PageMatches", "inline_declarations", "is_hiding"]
 
 # Far enough to be out of the window
-_FAR_AWAY = re.compile(r"-(?:(?:[2-9]\d\d|\d{4,5})px|\d{2,4}r?em|1\d\d(?:%|vw))$")
+_FAR_AWAY = pattern(r"-(?:(?:[2-9]\d\d|\d{4,5})px|\d{2,4}r?em|1\d\d(?:%|vw))$")
 # Property -> the values that hide an element; the last four move it out of the window
 HIDING = {
     "display": re.compile(r"none$"),

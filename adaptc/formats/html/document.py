@@ -23,7 +23,7 @@ from turbohtml import (
     tokenize,
 )
 
-from adaptc.core.values import dataclass, replace
+from adaptc.core.values import dataclass, pattern, replace
 from adaptc.formats.html.encoding import (
     BYTE_ORDER_MARKS,
     PRESCANNED,
@@ -40,8 +40,8 @@ from adaptc.formats.html.syntax import parse_refresh, text_markup
 if TYPE_CHECKING:
     pass
 
-_NOSCRIPT = re.compile("<noscript", re.IGNORECASE | re.ASCII)
-_NOT_ASCII = re.compile(r"[^\x00-\x7f]")
+_NOSCRIPT = pattern("<noscript", re.IGNORECASE | re.ASCII)
+_NOT_ASCII = pattern(r"[^\x00-\x7f]")
 
 
 class Irreversible(Exception):
@@ -298,7 +298,7 @@ def _doctype_of(tree: turbohtml.Document) -> Doctype | None:
 _SHOWN_IN_HEAD = frozenset({"link", "style"})
 _REDIRECT = r"""\blocation(?:\.href)?\s*(?:=|\.(?:replace|assign)\()\s*["']{}["']"""
 # Pixels and frames of trackers, which count visitors without scripts
-_HIDING_STYLE = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
+_HIDING_STYLE = pattern(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _TRACKING = frozenset({"img", "iframe"})
 
 
@@ -334,9 +334,9 @@ def _shown_markup(element: Element, content: str, page: str) -> str:
     return "" if is_script_notice(fragment.text) and not _HOLDS_MORE.search(content) else content
 
 
-_SCRIPT_NOTICE = re.compile(r"java\s?script|scripting", re.IGNORECASE)
+_SCRIPT_NOTICE = pattern(r"java\s?script|scripting", re.IGNORECASE)
 _LONGEST_NOTICE = 300  # characters
-_HOLDS_MORE = re.compile(r"<(?:a|area|form|input|button|img|iframe|style|link)\b|\s(?:id|name)\s*=", re.IGNORECASE)
+_HOLDS_MORE = pattern(r"<(?:a|area|form|input|button|img|iframe|style|link)\b|\s(?:id|name)\s*=", re.IGNORECASE)
 
 
 def is_script_notice(text: str) -> bool:

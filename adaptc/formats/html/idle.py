@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from turbohtml import Element
 
+from adaptc.core.values import pattern
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.forms import Forms, control_type, find_forms, opens_natively
 from adaptc.formats.html.syntax import class_words, vocabulary
@@ -36,7 +37,7 @@ _TOOL_NAMES = vocabulary("tool_names")
 _LONGEST_SIGN = 2  # characters: a pilcrow, a number sign
 _LONGEST_TOOLS = 240  # characters, white space left out
 _TOOLS = vocabulary("tools")
-_SERVICES = re.compile(
+_SERVICES = pattern(
     r"\b(?:facebook|twitter|twittear|tweet|linkedin|google ?\+|pinterest|reddit|whatsapp|tumblr|men[eé]ame)\b", re.I
 )
 _LONGEST_SHARE, _STOP = 60, ". "  # characters, and what ends a sentence
@@ -83,7 +84,7 @@ def is_own_anchor(link: Element) -> bool:
     return len(words) <= _LONGEST_SIGN or (bool(heading) and heading in words)
 
 
-_EDITING = re.compile(
+_EDITING = pattern(
     r"(?:edit|improve) th(?:is|e) page(?: on \w+)?|edit on (?:github|gitlab|bitbucket|codeberg)", re.IGNORECASE
 )
 
@@ -99,9 +100,7 @@ _SKIPPING = frozenset({"skip", "skiplink", "skiplinks", "skipnav", "jump"})
 _LONGEST_SKIP = 80  # characters: "Jump to: navigation, search"
 
 
-_SKIPS_TO = re.compile(
-    r"\b(?:skip|jump) [\w ]{0,40}\b(?:content|navigation|nav|search|menu|links|main)\b", re.IGNORECASE
-)
+_SKIPS_TO = pattern(r"\b(?:skip|jump) [\w ]{0,40}\b(?:content|navigation|nav|search|menu|links|main)\b", re.IGNORECASE)
 
 
 def skip_links(body: Element) -> Iterator[Element]:
@@ -167,9 +166,9 @@ _TOPICS = frozenset({"cookie", "cookies", "consent", "gdpr", "ccpa"})
 _FORMS = vocabulary("notices")
 # Names of one word: of plug-ins and of services
 _NAMES = vocabulary("consent")
-_SUBJECT = re.compile(r"cookie|gdpr|dsgvo|rgpd|consent|privacy|datenschutz", re.IGNORECASE)
+_SUBJECT = pattern(r"cookie|gdpr|dsgvo|rgpd|consent|privacy|datenschutz", re.IGNORECASE)
 # What says so even where no name does
-_CLEAR_SUBJECT = re.compile(r"cookie|gdpr|dsgvo|rgpd", re.IGNORECASE)
+_CLEAR_SUBJECT = pattern(r"cookie|gdpr|dsgvo|rgpd", re.IGNORECASE)
 _DIALOGUES = "[role=dialog], [role=alertdialog], [aria-modal=true], dialog[open]"
 _MAIN = "main, article, [role=main], h1"
 _CONTROLS = "button, [role=button], input[type=button], input[type=submit], a"

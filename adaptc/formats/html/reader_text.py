@@ -12,6 +12,7 @@ from itertools import islice, product
 
 from turbohtml import Document, Element
 
+from adaptc.core.values import pattern
 from adaptc.formats.html.cascade import Cascade
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.static_text import Splice, attribute_span, content_span, element_span, spliced
@@ -24,7 +25,7 @@ __all__ = ["keep_lines", "show_panels", "turn_round"]
 
 _TABS = "[role=tab]"
 _TARGETS = ("aria-controls", "href", "data-target", "data-bs-target")
-_CLOSING_STYLE = re.compile(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)[^;]*", re.IGNORECASE)
+_CLOSING_STYLE = pattern(r"(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)[^;]*", re.IGNORECASE)
 _TITLES = "h1, h2, h3, h4, h5, h6, dt"
 # What a control opens there is no part of the text, or there already
 _APART = (
@@ -32,7 +33,7 @@ _APART = (
     "[role=navigation], [role=search], [role=alert]"
 )
 _OVERLAYS = vocabulary("overlays")
-_NAMES_TAB = re.compile(r"[tT](?<![A-Za-z]t)ab(?!le|ul|index|oo|let)")
+_NAMES_TAB = pattern(r"[tT](?<![A-Za-z]t)ab(?!le|ul|index|oo|let)")
 _CONTROLS = frozenset({"button", "label", "li", "span", "div"})
 # One of these, or the name of a tab, is in each text with a panel that something opens
 _SIGNS = ("aria-controls", 'href="#', "href='#", "href=#", "lick", "javascript:")
@@ -71,11 +72,11 @@ def show_panels(text: str) -> str:
 
 
 # What a click runs: onclick="toggle('more')", function toggle(…) {…}, button.onclick = () => {…}, $("#button").click(…)
-_RUN_BY_CLICK = re.compile(r"""\.onclick\s*=|\.click\(|["'`]click["'`]\s*,""")
-_FUNCTION = re.compile(r"\bfunction\s+([\w$]+)\s*\(|\b([\w$]+)\s*=\s*(?:async\s*)?(?:function\b|\([^()]{0,200}\)\s*=>)")
-_CALL = re.compile(r"([\w$]+)\s*\(")
-_SHOWING = re.compile(r"display|visib|hidden|toggle|show|slide|fade|open|expand|collaps|classList|className", re.I)
-_NAME = re.compile(r"""(["'`])#?([\w:.-]+)\1""")
+_RUN_BY_CLICK = pattern(r"""\.onclick\s*=|\.click\(|["'`]click["'`]\s*,""")
+_FUNCTION = pattern(r"\bfunction\s+([\w$]+)\s*\(|\b([\w$]+)\s*=\s*(?:async\s*)?(?:function\b|\([^()]{0,200}\)\s*=>)")
+_CALL = pattern(r"([\w$]+)\s*\(")
+_SHOWING = pattern(r"display|visib|hidden|toggle|show|slide|fade|open|expand|collaps|classList|className", re.I)
+_NAME = pattern(r"""(["'`])#?([\w:.-]+)\1""")
 _HANDLED = "[onclick], a[href^='javascript:' i]"
 _LONGEST_BODY = 2000  # characters of a function that are looked at
 
@@ -106,7 +107,7 @@ def _body(script: str, start: int) -> str:
     return script[first : first + _LONGEST_BODY] if first >= 0 else ""
 
 
-_BRACE = re.compile(r"[{}]")
+_BRACE = pattern(r"[{}]")
 
 
 def _is_apart(panel: Element) -> bool:
@@ -162,7 +163,7 @@ _KEEPS, _BREAKS = ("pre", "pre-wrap", "break-spaces", "preserve"), ("pre-line", 
 _WHITE_SPACE = ("white-space", "white-space-collapse")
 _HOLDS_LINES = frozenset({"div", "p", "section", "article", "li", "dd", "td", "blockquote", "figure", "code", "samp"})
 _HOLDS_MORE = "pre, textarea, p, h1, h2, h3, h4, h5, h6, ul, ol, dl, table, form, img, video, iframe, svg"
-_LINES = re.compile(r"\n|\s{2}")
+_LINES = pattern(r"\n|\s{2}")
 _WIDE = 1280.0
 
 

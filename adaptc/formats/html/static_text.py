@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from turbohtml import Comment, Document, Element, SelectorSyntaxError, Text
 
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 from adaptc.formats.html.document import parse
 from adaptc.formats.html.syntax import attribute_markup, class_words, text_markup
 from adaptc.formats.script.evaluate import Evaluator
@@ -43,8 +43,8 @@ _NUMBERS = (
     "data-number", "data-purecounter-end", "data-target", "data-to",
 )  # fmt: skip
 _SHOWS = "span, div, p, h1, h2, h3, h4, h5, h6, strong, b, em, i, li, dt, dd, td, small, data"
-_ZERO = re.compile(r"\s*(0(?:\.0+)?)\s*")
-_NUMBER = re.compile(r"\d{1,12}(?:\.\d{1,4})?[kKmM%+]?|\d{1,3}(?:,\d{3})+")
+_ZERO = pattern(r"\s*(0(?:\.0+)?)\s*")
+_NUMBER = pattern(r"\d{1,12}(?:\.\d{1,4})?[kKmM%+]?|\d{1,3}(?:,\d{3})+")
 
 
 def write_counted_numbers(text: str) -> str:
@@ -78,25 +78,25 @@ def _counters(text: str) -> Iterator[tuple[int, int, str]]:
 _PLACES = (
     "a, b, data, dd, div, em, h1, h2, h3, h4, i, label, li, mark, output, p, small, span, strong, tbody, td, time, ul"
 )
-_WAITING = re.compile(
+_WAITING = pattern(
     r"\s*(?:[^\d<>]{0,4}0{1,2}(?:[.,:]0+)*\s*[^\d<>]{0,12}"
     r"|[^\w<>]{0,3}[-\u2013\u2014?]{1,3}(?:[.,:][-\u2013\u2014]{1,3})*(?:\s*[^\d\s<>]{1,5})?|n/a|tb[ad]"
     r"|[^<>]{1,50}(?:\.\.\.|\u2026|&hellip;)|(?:loading|fetching|please wait)[^<>]{0,40})\s*",
     re.IGNORECASE,
 )
-_VALUE = re.compile(r"0|[-\u2013\u2014]{2}|\b(?:n/a|tb[ad])\b", re.IGNORECASE)
+_VALUE = pattern(r"0|[-\u2013\u2014]{2}|\b(?:n/a|tb[ad])\b", re.IGNORECASE)
 # What sets the text of an element by an attribute of it: Knockout, Alpine.js, Vue.js, AngularJS
 _BOUND = '[data-bind*="text:"], [x-text], [v-text], [ng-bind]'
 _ELLIPSIS = "&hellip;"
 _SETTER = r"(?:\.(?:textContent|innerText|innerHTML)\s*\+?=(?!=)|\.(?:text|html)\(\s*[^)\s])"
 # By which a script finds elements whose text it sets soon after
-_SELECTED = re.compile(
+_SELECTED = pattern(
     r"""(?:querySelector(?:All)?|(ByClassName)|\$|jQuery)\(\s*(["'`])([^"'`$]{1,80})\2\s*\)(?=[\s\S]{0,400}?"""
     + _SETTER
     + ")"
 )
 # An element with an id is a variable, too
-_VARIABLE = re.compile(r"(?<![\w.$])([A-Za-z_]\w*)" + _SETTER)
+_VARIABLE = pattern(r"(?<![\w.$])([A-Za-z_]\w*)" + _SETTER)
 
 
 def leave_out_waiting_values(
@@ -155,16 +155,16 @@ _MODULE = "module"  # cannot write into the document
 _TYPES = frozenset({
     "", _MODULE, "text/javascript", "application/javascript", "text/ecmascript", "application/ecmascript",
 })  # fmt: skip
-_INERT = re.compile(r"<\s*/?\s*(?:script|iframe|object|embed|frame)\b", re.IGNORECASE)
-_SCRIPTS = re.compile(r"<script\b.*?</script", re.IGNORECASE | re.DOTALL)
-_MARKUP = re.compile(r"<[^>]*>")
+_INERT = pattern(r"<\s*/?\s*(?:script|iframe|object|embed|frame)\b", re.IGNORECASE)
+_SCRIPTS = pattern(r"<script\b.*?</script", re.IGNORECASE | re.DOTALL)
+_MARKUP = pattern(r"<[^>]*>")
 _BEFORE, _AFTER = r"(?:\s*(?:[-\u2013\u2014]|&[nm]dash;))?\s*", r"(?:\s*,)?"
 _BEFORE_YEAR, _AFTER_YEAR, _YEARS = (re.compile(each) for each in (_BEFORE + r"\Z", _AFTER, _BEFORE + YEAR + _AFTER))
 _YEAR_OF = "getFullYear()"
 _LONGEST_SIGN, _SHORTEST_PROSE, _LONGEST_OF_YEAR = 20, 60, 200
 # An attribute, or the class, by which sheets know a theme; others say that scripts run, which is not so
-_THEME = re.compile(r"theme|scheme|mode|skin", re.IGNORECASE)
-_COLOURS = re.compile(r"light|dark|day|night", re.IGNORECASE)
+_THEME = pattern(r"theme|scheme|mode|skin", re.IGNORECASE)
+_COLOURS = pattern(r"light|dark|day|night", re.IGNORECASE)
 
 
 def insert_literals(text: str, source_of: SourceOf) -> str:
@@ -333,7 +333,7 @@ def _dressed(tree: Document, tag: str, name: str, value: str) -> Iterator[Splice
 # The part itself follows as ``<div hidden id="S:0">``, and ``$RC("B:0","S:0")`` moves it. Pages that are rendered when
 # a site is built have such parts, too (Next.js).
 
-_MOVES = re.compile(r"""\$R[CRS]\(\s*["']([^"']+)["']\s*,\s*["']([^"']+)["']""")
+_MOVES = pattern(r"""\$R[CRS]\(\s*["']([^"']+)["']\s*,\s*["']([^"']+)["']""")
 _OPENING, _CLOSING = ("$", "$?", "$!", "$~"), "/$"
 
 
@@ -432,7 +432,7 @@ def _hiding(element: Element) -> Splice:
 
 # ---- Declarative shadow roots (WHATWG HTML, ``<template shadowrootmode>``), which a parser keeps apart from the page
 
-_TAG = re.compile(r"""<(?P<end>/?)template\b(?P<attributes>(?:[^>"']|"[^"]*"|'[^']*')*)>""", re.IGNORECASE)
+_TAG = pattern(r"""<(?P<end>/?)template\b(?P<attributes>(?:[^>"']|"[^"]*"|'[^']*')*)>""", re.IGNORECASE)
 
 
 def open_shadow_roots(text: str) -> str:
@@ -456,7 +456,7 @@ def open_shadow_roots(text: str) -> str:
 # ---- E-mail addresses that Cloudflare hides from robots: a key, and the address by exclusive or, in hexadecimal digits
 
 _HIDDEN_ADDRESSES = "data-cfemail", "/cdn-cgi/l/email-protection#"
-_HEX = re.compile(r"(?:[0-9a-f]{2}){2,400}", re.IGNORECASE)
+_HEX = pattern(r"(?:[0-9a-f]{2}){2,400}", re.IGNORECASE)
 
 
 def decode_addresses(text: str) -> str:

@@ -9,11 +9,11 @@ import re
 import tomllib
 from collections.abc import Iterable
 from functools import cache, lru_cache
-from importlib import resources
 from string import ascii_lowercase, ascii_uppercase
 from typing import TYPE_CHECKING
 
-from adaptc.core.values import dataclass
+from adaptc.core.fs import package_file
+from adaptc.core.values import dataclass, pattern
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -40,7 +40,7 @@ DROPS_NEWLINE = frozenset({"pre", "textarea", "listing"})
 # Sets of tokens (Infra, "strings": only these characters are white space, and only ASCII letters have a case)
 
 ASCII_SPACE = "\t\n\f\r "
-_TOKEN = re.compile(r"[^\t\n\f\r ]+")
+_TOKEN = pattern(r"[^\t\n\f\r ]+")
 _LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
@@ -104,12 +104,12 @@ def _reference_safe(text: str) -> str:
 
 # srcset (WHATWG HTML, "parsing a srcset attribute")
 
-_URL = re.compile(r"[^\t\n\f\r ,][^\t\n\f\r ]*")  # after spaces and stray commas
+_URL = pattern(r"[^\t\n\f\r ,][^\t\n\f\r ]*")  # after spaces and stray commas
 # One descriptor: characters up to a space, parentheses and their content included.
-_DESCRIPTOR = re.compile(r"(?:[^\t\n\f\r ,(]|\([^)]*\)?)+")
-_WIDTH = re.compile(r"\d+w")
-_HEIGHT = re.compile(r"\d+h")
-_DENSITY = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?x")
+_DESCRIPTOR = pattern(r"(?:[^\t\n\f\r ,(]|\([^)]*\)?)+")
+_WIDTH = pattern(r"\d+w")
+_HEIGHT = pattern(r"\d+h")
+_DENSITY = pattern(r"-?(?:\d+(?:\.\d+)?|\.\d+)(?:[eE][+-]?\d+)?x")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +176,12 @@ def _escaped(url: str) -> str:
 # The content of <meta http-equiv=refresh> (WHATWG HTML, "shared declarative refresh steps")
 
 _OPTIONAL_SPACE = r"[\t\n\f\r ]*"
-_REFRESH = re.compile(
+_REFRESH = pattern(
     rf"{_OPTIONAL_SPACE}(?P<seconds>\d+|(?=\.))[\d.]*"  # the time; what follows the first dot is ignored
     rf"(?:(?P<gap>{_OPTIONAL_SPACE}[;,]?{_OPTIONAL_SPACE})(?P<rest>.*))?",
     re.DOTALL,
 )
-_URL_PREFIX = re.compile(rf"[uU][rR][lL]{_OPTIONAL_SPACE}={_OPTIONAL_SPACE}")
+_URL_PREFIX = pattern(rf"[uU][rR][lL]{_OPTIONAL_SPACE}={_OPTIONAL_SPACE}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +223,7 @@ def _url_bounds(content: str, start: int) -> tuple[int, int]:
 
 # ---- the names that authors give elements: their classes, and the words of which classes and ids are made
 
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_WORD = pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
 def class_names(element: Element) -> list[str]:
@@ -249,4 +249,4 @@ def vocabulary(name: str) -> frozenset[str]:
 
 @cache
 def _vocabulary() -> dict[str, list[str]]:
-    return tomllib.loads(resources.files("adaptc.rules").joinpath("vocabulary.toml").read_text("utf-8"))
+    return tomllib.loads(package_file("adaptc.rules", "vocabulary.toml").read_text("utf-8"))

@@ -13,27 +13,28 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from adaptc.core.values import pattern
 from adaptc.formats.script.script import Script
 
 _SOURCE = r"(?:src|srcset|currentSrc)"
 # In ``Script.code``: an address of an image is written, removed or taken apart. frame.src = "javascript:",
 # String("java" + name + ":") is that of none; core-js opens such a frame.
-_CHANGES = re.compile(
+_CHANGES = pattern(
     rf'\.{_SOURCE}(?:\+?=(?!=|>|(?:String\()?"java(?:script:|"\+))|\.)|(?:[sg]etAttribute|removeA\w+|attr|prop)\("{_SOURCE}"'
     rf'|(?:attr|prop)\(\{{[^{{}}]*"?{_SOURCE}"?:|\["{_SOURCE}"\]'
 )
 # const s = document.createElement("script"), i = new Image: elements that the script creates
 _CREATION = r'(?>(?:[\w$]++\.)*)(?:createElement\("?\w+"?\)|new Image\b(?!\.))'
-_CREATED = re.compile(rf"(?<![\w$])([\w$]++)={_CREATION}")
+_CREATED = pattern(rf"(?<![\w$])([\w$]++)={_CREATION}")
 # Its address in the same run of statements, whatever the name means elsewhere
-_JUST_CREATED = re.compile(
+_JUST_CREATED = pattern(
     rf"((?:\b(?:var|let|const) |[;{{}}])([\w$]++)={_CREATION}(?:(?!(?<![\w$.])\2=(?!=))[^{{}}]){{0,400}}?(?<![\w$.])\2)"
     r"\.(?:src|href)\b"
 )
-_ASSIGNED = re.compile(r"(?<![\w$.])([\w$]+)=(?!=|>)")
+_ASSIGNED = pattern(r"(?<![\w$.])([\w$]+)=(?!=|>)")
 # $("<script>").attr(a).prop({src: b}), new Image(1, 1).src: elements without a name
 _IMAGE_MADE = r"new Image(?:\([^()]*\))?"
-_NEW = re.compile(
+_NEW = pattern(
     r'\("<\w+/?>"\)(?>(?:\.\w++\((?>(?:[^()]++|\([^()]*+\))*)\))*)'
     rf"|(?:{_IMAGE_MADE}|(?<![\w$])\({_IMAGE_MADE}\))\.src\b"
 )
@@ -47,7 +48,7 @@ def changes_images(script: Script) -> bool:
 
 # Chromium 156 counts the pixels of the file here, and not those of an image whose source set says another density
 _ARGUMENT = r"(?>(?:[^(),]|\((?>(?:[^()]|\([^()]{0,200}+\)){0,200})\)){0,200})"
-_DRAWS_PARTS = re.compile(
+_DRAWS_PARTS = pattern(
     rf"\bcreate(?:ImageBitmap|Pattern)\(|\bdrawImage(?:\.(?:apply|call)\(|\((?:\.\.\.|{_ARGUMENT},\.\.\.|(?:{_ARGUMENT},){{8}}))"
 )
 
@@ -64,7 +65,7 @@ def has_lazy_address(attributes: Mapping[str, Any]) -> bool:
 
 
 # img.src, img["src"], attr("src"), {src: a}, "[src]"; markup for new elements ("<img src=") affects no existing ones
-_ASKS = re.compile(rf'[.\["{{,]{_SOURCE}\b')
+_ASKS = pattern(rf'[.\["{{,]{_SOURCE}\b')
 
 
 def touches_addresses(script: Script) -> bool:

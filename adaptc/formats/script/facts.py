@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 
 from adaptc.core.facts import FactKind
 from adaptc.core.urls import NOWHERE, host_and_path, unquote_path
-from adaptc.core.values import dataclass, field
+from adaptc.core.values import dataclass, field, pattern
 from adaptc.formats.script.addresses import changes_images, draws_parts, touches_addresses
 from adaptc.formats.script.inert import Inertness, find_inertness
 from adaptc.formats.script.introspection import (
@@ -126,11 +126,11 @@ SCRIPT = FactKind("script", script_facts, ScriptFacts())
 # Where a script writes the base, nobody knows what addresses lead to; that of another document, which jQuery makes to
 # parse markup in, is none of the page
 _NEAR = 300  # characters
-_WRITES_BASE = re.compile(r"""<base\b|createElement\(\s*["'`]base["'`]""", re.IGNORECASE)
+_WRITES_BASE = pattern(r"""<base\b|createElement\(\s*["'`]base["'`]""", re.IGNORECASE)
 
 # style.backgroundImage = "...", css("background-image", "..."), {backgroundImage: "..."}, "background-image:url(...)"
-_BACKGROUND = re.compile(r"background-?[iI]mage")
-_SETS_BACKGROUND = re.compile(
+_BACKGROUND = pattern(r"background-?[iI]mage")
+_SETS_BACKGROUND = pattern(
     r"\.backgroundImage=(?!=)|background-image:"
     r'|(?:css|setProperty)\("background-?[iI]mage",(?!function\b)|[{,]"?background-?[iI]mage"?:(?!function\b)'
 )
@@ -141,19 +141,19 @@ def _reads_backgrounds(script: Script) -> bool:
     return len(_BACKGROUND.findall(script.code)) > len(_SETS_BACKGROUND.findall(script.code))
 
 
-_FILE = re.compile(r"[^<>\s{}]{1,300}\.(?:[cm]?js|json|html?)(?:[?#]\S*)?", re.IGNORECASE)
-_RUN = re.compile(r"[\w.~%+@-]+")
+_FILE = pattern(r"[^<>\s{}]{1,300}\.(?:[cm]?js|json|html?)(?:[?#]\S*)?", re.IGNORECASE)
+_RUN = pattern(r"[\w.~%+@-]+")
 # A URL with its host, as far as the path is written; in a string with JSON its slashes may be escaped
-_URL = re.compile(
+_URL = pattern(
     r"(?:\bhttps?:|(?<![\w.~%+@:/-]))//((?>(?:[\w-]++\.)+)[^\W\d_][\w-]++)(?::\d++)?(/[\w.~%+@:!*/-]*+)?(?![\w.@:])",
     re.IGNORECASE,
 )
 # "app", 'app', `app`, #app; one may begin where another ends
-_QUOTED = re.compile(r"""(["'`])(?=([^"'`\s]{1,99})\1)|#([\w-]+)""")
+_QUOTED = pattern(r"""(["'`])(?=([^"'`\s]{1,99})\1)|#([\w-]+)""")
 
 
 # Parts of the name of a chunk: "12.4f5a9c01.chunk.js", "about-BhX5jokk.js", "main~ab12cd34.js"
-_PARTS = re.compile(r"[.~]|-(?=[\w-]+\.[a-z]+\Z)")
+_PARTS = pattern(r"[.~]|-(?=[\w-]+\.[a-z]+\Z)")
 _SHORTEST = 6  # characters of a digest
 
 

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 from adaptc.formats.script.script import Script
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ MARKS: tuple[Mark, ...] = (
 
 
 # s = d.getElementsByTagName("script")[0]; s.parentNode.insertBefore(other, s): any script element will do for that
-_INSERTION_POINT = re.compile(
+_INSERTION_POINT = pattern(
     r'(?<![\w$])([\w$]++)=[\w$.]*getElementsByTagName\((?:"(?i:script)"|[\w$.]+)\)\[0\](?=[;,])'
     r"((?:(?!(?<![\w$.])\1(?![\w$]))[\s\S]){0,800}?)(?<![\w$.])\1\.parentNode\.insertBefore\([^(),]+,\1\)"
     r"(?![\s\S]{0,200}?(?<![\w$.])\1\.(?!parentNode))"
@@ -159,7 +159,7 @@ def may_load_chunks(source: str | bytes) -> bool:
 
 
 # A script that looks for itself stays in its file. One that selects scripts by their addresses may look for others.
-_OTHERS = re.compile(rf"{_SELECTS}[^)]*script[^)]*\[\s*src")
+_OTHERS = pattern(rf"{_SELECTS}[^)]*script[^)]*\[\s*src")
 
 
 def selects_other_scripts(script: Script) -> bool:
@@ -168,7 +168,7 @@ def selects_other_scripts(script: Script) -> bool:
 
 
 # write() without text, or with the beginning of a document, is how jQuery opens a frame of its own.
-_WRITES = re.compile(rf'(?:{_MEMBER}|\?\.)write(?:ln)?\b(?!\(\)|\([^;]{{0,80}}<html><body>"\))')
+_WRITES = pattern(rf'(?:{_MEMBER}|\?\.)write(?:ln)?\b(?!\(\)|\([^;]{{0,80}}<html><body>"\))')
 
 
 def writes_document(script: Script) -> bool:
@@ -199,7 +199,7 @@ def _composed(code: str) -> str:
     return _JOINT.sub("", code)
 
 
-_JOINT = re.compile(r'"(?:\+|\.concat\()"')
+_JOINT = pattern(r'"(?:\+|\.concat\()"')
 
 
 def reads_text(script: Script) -> bool:
@@ -224,26 +224,26 @@ def looks_for_style_sheets(script: Script) -> bool:
     return any(_reasons(code, frozenset({_SHEETS, _COMPUTED})))
 
 
-_RULE_INSERTION = re.compile(
+_RULE_INSERTION = pattern(
     r"\bstyleSheets\b(?=(?:(?!\.(?:cssText|deleteRule|disabled|href|media|ownerNode|selectorText|title)\b|[rR]ules\[)"
     r"[\s\S]){0,800}?\.(?:insert|add)Rule\()"
 )
 # Lookups that need no sheet in a file: $("head link[rel='stylesheet']").attr("rel", "stylesheet"), as jQuery Mobile
 # writes it, and those for a certain link by what a variable says of it, which is an attribute: such a link keeps it.
-_CERTAIN_LINK = re.compile(
+_CERTAIN_LINK = pattern(
     r"""link\[rel='?stylesheet'?\]"(?:\+|\)(?:\.attr\("rel","alternate stylesheet"\))?\.attr\("rel","stylesheet"\))"""
 )
-_RESOURCES = re.compile(
+_RESOURCES = pattern(
     r'"(?:(?:link|style)(?:\[rel="stylesheet"\])?\[data-precedence\],?)+"|"style\[data-href~=""|"link\[rel="stylesheet"\]\["\+'
 )
-_CHUNK_LOADER = re.compile(
+_CHUNK_LOADER = pattern(
     r'document\.(?:getElementsByTagName\("link"\)|querySelector\(`?"?link\[href="\$\{)|\?"\[rel="stylesheet"\]":""'
 )
 
 
 def _reasons(code: str, wanted: frozenset[str] = _ALL_REASONS) -> Iterator[str]:
-    for mark, pattern, also in _compiled():
-        is_found = mark.reason in wanted and mark.is_possible(code) and pattern.search(code)
+    for mark, main, also in _compiled():
+        is_found = mark.reason in wanted and mark.is_possible(code) and main.search(code)
         if is_found and (also is None or also.search(code)):
             yield mark.reason
 

@@ -18,6 +18,8 @@ from functools import cache
 from itertools import accumulate, compress, repeat
 from typing import NamedTuple
 
+from adaptc.core.values import pattern
+
 __all__ = ["OPERATOR_WORDS", "STATEMENT_WORDS", "Kind", "Token", "kind_of", "scan", "tokenize", "unescape"]
 
 # ---- The kinds of lexical elements, known by how the text of one begins (ECMA-262, chapter 12)
@@ -142,11 +144,11 @@ def _pattern(braces: str) -> re.Pattern[str]:
     return re.compile(rf"({'|'.join(tokens)})|(?s:.+)")
 
 
-_HASHBANG = re.compile(rf"#![^{_END}]*")
-_AT_LINE_START = re.compile(rf"-->[^{_END}]*")
-_TEMPLATE_PIECE = re.compile(r"[`}](?>(?:[^`\\$]|\\[\s\S]|\$(?!\{))*)(?:`|\$\{)")
-_REGEX_LITERAL = re.compile(_REGEX)
-_DIVISION = re.compile(r"/(?!\*)=?")
+_HASHBANG = pattern(rf"#![^{_END}]*")
+_AT_LINE_START = pattern(rf"-->[^{_END}]*")
+_TEMPLATE_PIECE = pattern(r"[`}](?>(?:[^`\\$]|\\[\s\S]|\$(?!\{))*)(?:`|\$\{)")
+_REGEX_LITERAL = pattern(_REGEX)
+_DIVISION = pattern(r"/(?!\*)=?")
 
 _CONDITION_WORDS = frozenset(["if", "while", "for", "with"])
 # Roles of brackets: 0 opens, others close the bracket that they name
@@ -349,7 +351,7 @@ def _kinds(pieces: list[str]) -> list[Kind | None]:
 
 # ---- Escapes in string literals and names (ECMA-262, sections 12.7 and 12.9.4)
 
-_ESCAPE = re.compile(r"\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|u\{([\da-fA-F]{1,6})\}|([0-3]?[0-7]{1,2})|(\r\n|[\s\S]))")
+_ESCAPE = pattern(r"\\(?:x([\da-fA-F]{2})|u([\da-fA-F]{4})|u\{([\da-fA-F]{1,6})\}|([0-3]?[0-7]{1,2})|(\r\n|[\s\S]))")
 _SINGLE = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v"}
 _CONTINUED = frozenset(["\n", "\r", "\r\n", "\u2028", "\u2029"])
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from adaptc.core.values import dataclass, fields
+from adaptc.core.values import dataclass, fields, pattern
 from adaptc.formats.script.lexer import Kind, unescape
 from adaptc.formats.script.script import Script, string_content
 
@@ -15,8 +15,8 @@ __all__ = [
     "selects_file", "union_of",
 ]  # fmt: skip
 
-_WORD = re.compile(r"[\w-]+")
-_ADDRESS = re.compile(
+_WORD = pattern(r"[\w-]+")
+_ADDRESS = pattern(
     r"""\.(?:src|href|sheet|media|onload|attributes|outerHTML)\b|["'](?:src|href|media|load|onload)["']"""
 )
 
@@ -39,12 +39,12 @@ def lookup_names(script: Script) -> frozenset[str]:
 
 # ---- The handles by which a script may take hold of elements of its page: ids, classes and attributes in selectors
 
-_NAME = re.compile(r"[A-Za-z_][\w-]*\Z")
-_MARKED = re.compile(r"([#.\[])([A-Za-z_][\w-]*)")
-_CLASS_NAMES = re.compile(r'getElementsByClassName\("([^"]*)"\)')
+_NAME = pattern(r"[A-Za-z_][\w-]*\Z")
+_MARKED = pattern(r"([#.\[])([A-Za-z_][\w-]*)")
+_CLASS_NAMES = pattern(r'getElementsByClassName\("([^"]*)"\)')
 # $("img"), list.find(".gallery > img:first"), on("click", "img[alt]", f)
-_IMAGES = re.compile(r'(?:(?<!createElement)\(|,)"((?:[^"<]*[\s>,])?img(?:[.:\[#,\s][^"<]*)?)"')
-_ALL_IMAGES = re.compile(r"\bdocument\.images\b")
+_IMAGES = pattern(r'(?:(?<!createElement)\(|,)"((?:[^"<]*[\s>,])?img(?:[.:\[#,\s][^"<]*)?)"')
+_ALL_IMAGES = pattern(r"\bdocument\.images\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def find_handles(script: Script) -> Handles:
 
 
 # hero.src, window.hero.src; not this.hero.src
-_VARIABLE = re.compile(r"(?<![\w$.])(?:(?:document|self|window)\.)?([A-Za-z_]\w*+)\.(?=[A-Za-z])")
+_VARIABLE = pattern(r"(?<![\w$.])(?:(?:document|self|window)\.)?([A-Za-z_]\w*+)\.(?=[A-Za-z])")
 
 
 def union_of(parts: Sequence[Handles]) -> Handles:
@@ -112,7 +112,7 @@ def union_of(parts: Sequence[Handles]) -> Handles:
 # An element without a file is not found that way. Selectors with the name of another element (``a[href="…"]``) do not
 # count, and those that name no file are of links to pages, as a rule.
 
-_SELECTOR = re.compile(
+_SELECTOR = pattern(
     r"""(?<![\w.#:-])([\w-]*+)(?>(?:[.#:]++[\w-]*+)*)\[\s*+(href|src)\s*+([~*^|$]?=)\s*+["']?([^"'\]]{0,300})(["'\]])?"""
 )
 _ELEMENTS = frozenset({"", "link", "script"})
@@ -163,7 +163,7 @@ def selects_file(selectors: Iterable[str], name: str, address: str) -> bool:
     return False
 
 
-_PARTS = re.compile(r"(href|src)([~*^|$]?=)([\s\S]+)")
+_PARTS = pattern(r"(href|src)([~*^|$]?=)([\s\S]+)")
 
 
 # ---- The names (of classes, ids, attributes, elements) that a page's scripts are likely to bring into it as it loads
@@ -173,9 +173,9 @@ _PARTS = re.compile(r"(href|src)([~*^|$]?=)([\s\S]+)")
 
 WORD = re.compile(r"[A-Za-z_][\w-]*+")
 # What a selector looks up is there already
-_LOOKUP = re.compile(r"[.#][A-Za-z_][\w-]*+")
-_PROPERTY = re.compile(r"[{,]([A-Za-z_]\w*+):|\.([A-Za-z_]\w*+)=(?!=)")
-_DATASET = re.compile(r'\bdataset(?:\.|\[")([\w$-]++)')
+_LOOKUP = pattern(r"[.#][A-Za-z_][\w-]*+")
+_PROPERTY = pattern(r"[{,]([A-Za-z_]\w*+):|\.([A-Za-z_]\w*+)=(?!=)")
+_DATASET = pattern(r'\bdataset(?:\.|\[")([\w$-]++)')
 
 
 class LikelyNames:

@@ -16,14 +16,15 @@ from functools import cache
 from itertools import accumulate
 
 from adaptc.core.quantities import sent_size
+from adaptc.core.values import pattern
 from adaptc.formats.script.lexer import OPERATOR_WORDS, STATEMENT_WORDS, Kind, unescape
 from adaptc.formats.script.local_names import with_short_names
 from adaptc.formats.script.script import Script
 
 _MODULE_WORDS = frozenset(["import", "export"])
 _AFTER_MODULE_WORD = frozenset([".", "{", "*"])
-_PRESERVED_COMMENT = re.compile(r"\A/\*!|@license|@preserve")
-_LICENCE = re.compile(r"@licen[cs]e|copyright|\(c\)\s|licen[cs]ed\s+under|SPDX-License", re.IGNORECASE)
+_PRESERVED_COMMENT = pattern(r"\A/\*!|@license|@preserve")
+_LICENCE = pattern(r"@licen[cs]e|copyright|\(c\)\s|licen[cs]ed\s+under|SPDX-License", re.IGNORECASE)
 
 
 def minify_script(text: str, *, short_names: bool = False) -> str | None:
@@ -74,7 +75,7 @@ def _is_minified(text: str, shorter: str | None) -> bool:
 
 
 # What minifiers that keep names leave: of most functions the first parameter has more than three letters
-_PARAMETER = re.compile(r"\bfunction\b[ \w$]*\([ \n]*([\w$]+)")
+_PARAMETER = pattern(r"\bfunction\b[ \w$]*\([ \n]*([\w$]+)")
 
 
 def _has_long_names(text: str) -> bool:
@@ -82,12 +83,12 @@ def _has_long_names(text: str) -> bool:
     return 2 * sum(length > 3 for length in lengths) > len(lengths)
 
 
-_NOT_OF_MODULES = re.compile(r"<!--|-->|\bawait\s*/")
+_NOT_OF_MODULES = pattern(r"<!--|-->|\bawait\s*/")
 
 
 # Between these characters space keeps two tokens, and a comment of HTML, apart; a line end does nothing after or before
 # those of the last two
-_TOUCHING = re.compile(r"(?:[\w$\\#@.]|[^\x00-\x7f]){2}|[+\-/<>!]{2}|/\w", re.ASCII)
+_TOUCHING = pattern(r"(?:[\w$\\#@.]|[^\x00-\x7f]){2}|[+\-/<>!]{2}|/\w", re.ASCII)
 _BEFORE_LINE_END = frozenset("{;,([?:=&|")
 _AFTER_LINE_END = frozenset("}),];")
 
@@ -164,10 +165,10 @@ def _prepend_licences(source: Script, body: str) -> str:
 
 
 # What the text of a licence says, and a mere notice does not
-_TERMS = re.compile(
+_TERMS = pattern(
     r"\bpermission|redistribut|\bwarrant|\bliab|\bas is\b|following conditions|general public|apache", re.I
 )
-_MARGIN = re.compile(r"^[ \t]*\*?[ \t]*", re.MULTILINE)
+_MARGIN = pattern(r"^[ \t]*\*?[ \t]*", re.MULTILINE)
 
 
 def _notice(comment: str) -> str:
@@ -179,9 +180,9 @@ def _notice(comment: str) -> str:
     return f"/* {notice} */" if notice and len(notice) + 6 < len(comment) else comment
 
 
-_NAME = re.compile(r"[^\W\d][\w$]*|[$_][\w$]*")
-_LEGACY_OCTAL = re.compile(r"0\d")
-_LINE_END = re.compile("[\n\r\u2028\u2029]")
+_NAME = pattern(r"[^\W\d][\w$]*|[$_][\w$]*")
+_LEGACY_OCTAL = pattern(r"0\d")
+_LINE_END = pattern("[\n\r\u2028\u2029]")
 _GROUPING = frozenset(";(){}[].")
 _CLOSING = frozenset(")}]")
 
@@ -232,7 +233,7 @@ def _number(digits: str) -> float | str:
         return digits
 
 
-_STRING_OR_SPACE = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\n\r]+', re.DOTALL)
+_STRING_OR_SPACE = pattern(r'("(?:[^"\\]|\\.)*")|[ \t\n\r]+', re.DOTALL)
 
 
 def minify_json(text: str) -> str | None:
@@ -248,8 +249,8 @@ def minify_json(text: str) -> str | None:
     return smaller if value is not None and _parse_exactly(smaller) == value else None
 
 
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_BRACKET = re.compile(r"[\[\]{}]")
+_STRING = pattern(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_BRACKET = pattern(r"[\[\]{}]")
 _MAX_DEPTH = 100  # values are compared by recursion
 
 

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from adaptc.core.values import dataclass, field
+from adaptc.core.values import dataclass, field, pattern
 
 # What a page loads, by the name of the filter option; kinds that a build never sees match nothing
 KINDS = frozenset({
@@ -21,13 +21,13 @@ KINDS = frozenset({
 })  # fmt: skip
 _PARTIES = {"third-party": True, "3p": True, "first-party": False, "1p": False}
 _IGNORED = frozenset({"match-case", "important"})
-_SPECIAL = re.compile(r"#(?:\?|\$|%|@\?|@\$|@%)#|\$\$|##\+js|##\^|#@#\+js")
-_HIDING = re.compile(r"^([^#]*)(##|#@#)(.+)$")
-_WORD = re.compile(r"[a-z0-9%]{3,}")
+_SPECIAL = pattern(r"#(?:\?|\$|%|@\?|@\$|@%)#|\$\$|##\+js|##\^|#@#\+js")
+_HIDING = pattern(r"^([^#]*)(##|#@#)(.+)$")
+_WORD = pattern(r"[a-z0-9%]{3,}")
 # A word of a pattern that every matching URL contains as a whole word
-_WHOLE = re.compile(r"(?<![a-z0-9%*])[a-z0-9%]{3,}(?![a-z0-9%*])")
-_NAME = re.compile(r"[.#]([A-Za-z0-9_-]+)")
-_LITERAL = re.compile(r"[A-Za-z0-9_-]{3,}")
+_WHOLE = pattern(r"(?<![a-z0-9%*])[a-z0-9%]{3,}(?![a-z0-9%*])")
+_NAME = pattern(r"[.#]([A-Za-z0-9_-]+)")
+_LITERAL = pattern(r"[A-Za-z0-9_-]{3,}")
 
 
 @dataclass(frozen=True, slots=True)

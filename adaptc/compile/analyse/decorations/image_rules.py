@@ -13,7 +13,7 @@ from typing import Any
 import tinycss2
 
 from adaptc.core.model import Role
-from adaptc.core.values import dataclass
+from adaptc.core.values import dataclass, pattern
 from adaptc.formats.css.references import IMAGE_SETS, css_references, may_have_references
 from adaptc.formats.css.sheet_text import beyond_limits, split_rules
 from adaptc.formats.css.visibility import is_of_state, may_match_screen, widths_of
@@ -22,10 +22,10 @@ from adaptc.formats.css.visibility import is_of_state, may_match_screen, widths_
 _GROUPS = frozenset({"media", "supports", "layer", "container", "scope", "starting-style", "-moz-document", "document"})
 _MATCHING_PSEUDO = frozenset({"is", "where", "-webkit-any", "-moz-any", "matches"})
 _COMBINATORS = frozenset({">", "+", "~"})
-_AWAY = re.compile(r"\s*(?:-\d{3,}[a-z]*|-\d{2}r?em|-?[1-9]\d{2,}%)(?:\s*!important)?\s*", re.IGNORECASE)
-_INDENT = re.compile(r"text-indent\s*:\s*-?\d{2}", re.IGNORECASE)  # all of the above begin like this
-_NOTHING = re.compile(r"\s*0(?:px|em|rem)?(?:/0|/1)?(?:\s*!important)?\s*", re.IGNORECASE)
-_PIXELS = re.compile(r"\s*(\d+(?:\.\d+)?)px\s*")
+_AWAY = pattern(r"\s*(?:-\d{3,}[a-z]*|-\d{2}r?em|-?[1-9]\d{2,}%)(?:\s*!important)?\s*", re.IGNORECASE)
+_INDENT = pattern(r"text-indent\s*:\s*-?\d{2}", re.IGNORECASE)  # all of the above begin like this
+_NOTHING = pattern(r"\s*0(?:px|em|rem)?(?:/0|/1)?(?:\s*!important)?\s*", re.IGNORECASE)
+_PIXELS = pattern(r"\s*(\d+(?:\.\d+)?)px\s*")
 # CSS pixels of the window of a laptop, as in ``adaptc.browser.evidence.WIDTHS``
 WINDOW_WIDTH = 1280
 # Characters of a nested selector: each "&" writes the selector around it again, so that it may grow exponentially
@@ -201,11 +201,11 @@ def _declared(nodes: list[Any], selector: str, *, pseudo: bool, is_loaded: bool)
             yield ImageRule(selector, url, name, *shared, is_loaded=url in loaded, layer=loaded.get(url, 0))
 
 
-_REPEAT = re.compile(r"\b(?:no-repeat|repeat-[xy]|repeat|space|round)\b")
-_SIZE = re.compile(r"\b(?:cover|contain)\b")
+_REPEAT = pattern(r"\b(?:no-repeat|repeat-[xy]|repeat|space|round)\b")
+_SIZE = pattern(r"\b(?:cover|contain)\b")
 # The properties whose images browsers load when an element has them
-_LOADING = re.compile(r"(?:-webkit-)?(?:background|border-image|content|cursor|list-style|mask)")
-_DENSE = re.compile(r"\b(?!1(?:\.0+)?(?:x|dppx))[\d.]+(?:x|dppx)\b", re.IGNORECASE)
+_LOADING = pattern(r"(?:-webkit-)?(?:background|border-image|content|cursor|list-style|mask)")
+_DENSE = pattern(r"\b(?!1(?:\.0+)?(?:x|dppx))[\d.]+(?:x|dppx)\b", re.IGNORECASE)
 
 
 def _loaded(value: list[Any], name: str) -> dict[str, int]:

@@ -11,7 +11,6 @@ import tomllib
 from collections import Counter
 from collections.abc import Container, Iterator, Set
 from functools import cache, lru_cache
-from importlib import resources
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from turbohtml import Document, Element, Text
 
 from adaptc.compile.passes.composed.flow import language_attributes
 from adaptc.compile.passes.composed.witnesses import page_title
+from adaptc.core.fs import package_file
 from adaptc.core.values import dataclass
 from adaptc.formats.html.document import is_forced_quirks, is_quirks, parse_bare
 from adaptc.formats.html.encoding import sniff_encoding
@@ -117,7 +117,7 @@ def words_for(language: str) -> dict[str, str]:
 
 @cache
 def _known_words() -> dict[str, dict[str, str]]:
-    return tomllib.loads(resources.files("adaptc.rules").joinpath("words.toml").read_text("utf-8"))
+    return tomllib.loads(package_file("adaptc.rules", "words.toml").read_text("utf-8"))
 
 
 def notice_for(setting: str, full: str, url_path: str, words: dict[str, str]) -> Notice:
@@ -146,7 +146,7 @@ def _compiled(text: str) -> Template:
 
 @cache
 def _shipped(name: str) -> str:
-    return resources.files("adaptc.templates").joinpath(name).read_text("utf-8")
+    return package_file("adaptc.templates", name).read_text("utf-8")
 
 
 # ---- the sheet
