@@ -59,8 +59,7 @@ class Reference(NamedTuple):
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Resource:
+class Resource(NamedTuple):
     """A file of the docroot: size in bytes, mtime in nanoseconds, whether its owner may run it.
 
     ``alias_of`` is the path of the file that a symbolic link inside the docroot points to.

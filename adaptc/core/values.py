@@ -126,7 +126,8 @@ def _refuse(self: Any, name: str, *_value: object) -> None:
 class _FirstUse:
     """A regular expression with the arguments of ``re.compile``, for a name of a module.
 
-    Once it is compiled, the name holds what ``re.compile`` returned, so that later uses cost nothing more.
+    Once it is compiled, the name holds what ``re.compile`` returned, so that later uses cost nothing more. It has the
+    methods of a pattern; functions of ``re`` do not take it.
     """
 
     def __init__(self, source: str | bytes, flags: int = 0) -> None:

@@ -14,7 +14,8 @@ import os
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import attrgetter
+from itertools import repeat
+from operator import add
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,14 +29,34 @@ from adaptc.core.model import CODINGS, FORMATS, IDENTITY, Action, is_dictionary_
 from adaptc.core.values import astuple, dataclass
 from adaptc.report.figures import CodingFigures, PageFigures, TypeFigures
 
-SCHEMA = 2
+SCHEMA = 3
 
 _CODINGS = (IDENTITY, *CODINGS, *FORMATS)
 _SIZES = ", ".join(f'"{coding}"' for coding in _CODINGS)
+# What the files of a level and a group come to: by column, what a row adds to it
+_TOTALS = {
+    "files": "1",
+    **{name: f"{{row}}.{name}" for name in ("source", "identity", "transfer")},
+    **{f"{coding}_files": f'{{row}}."{coding}" IS NOT NULL' for coding in _CODINGS},
+    **{f"{coding}_bytes": f'IFNULL({{row}}."{coding}", 0)' for coding in _CODINGS},
+}
+
+
+def _totalling(event: str, row: str, sign: str) -> str:
+    sums = ", ".join(f"{name} = {name} {sign} ({value.format(row=row)})" for name, value in _TOTALS.items())
+    return f"""
+CREATE TRIGGER totals_{event} AFTER {event} ON files BEGIN
+    INSERT OR IGNORE INTO totals VALUES ({row}.level, {row}.kind{", 0" * len(_TOTALS)});
+    UPDATE totals SET {sums} WHERE level = {row}.level AND kind = {row}.kind;
+END;"""
+
+
 _TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
 CREATE TABLE files (path BLOB, level TEXT, kind TEXT, source INTEGER, identity INTEGER, transfer INTEGER, {_SIZES},
                     PRIMARY KEY (path, level)) WITHOUT ROWID;
+CREATE TABLE totals (level TEXT, kind TEXT, {", ".join(_TOTALS)}, PRIMARY KEY (level, kind)) WITHOUT ROWID;
+{_totalling("insert", "NEW", "+")} {_totalling("delete", "OLD", "-")}
 CREATE TABLE extras (path BLOB, level TEXT, media_type TEXT, outputs TEXT, PRIMARY KEY (path, level)) WITHOUT ROWID;
 CREATE TABLE pages (path BLOB, level TEXT, is_built INTEGER, requests INTEGER, identity INTEGER, transfer INTEGER,
                     own INTEGER, own_transfer INTEGER, actions INTEGER, demoted INTEGER, views INTEGER, objects INTEGER,
@@ -47,6 +68,7 @@ _COSTS = "requests, identity, transfer, own, own_transfer"
 _TYPES = {
     "files": "path path, level level, kind text, source integer, identity integer, transfer integer, "
     + ", ".join(f"{coding} integer?" for coding in _CODINGS),
+    "totals": "level level, kind text, " + ", ".join(f"{name} integer" for name in _TOTALS),
     "extras": "path path, level level, media_type text, outputs text",
     "pages": "path path, level level, is_built integer, requests integer, identity integer, transfer integer, "
     "own integer, own_transfer integer, actions integer, demoted integer, views integer, objects integer",
@@ -128,7 +150,8 @@ class Ledger:
         """Add a file of a level: the group of its media type, and the size of its source in bytes."""
         sizes = {output.coding: output.size for output in outputs}
         row = (os.fsencode(path), level, kind, source, *weight, *(sizes.get(coding) for coding in _CODINGS))
-        self.db.execute(f"INSERT OR REPLACE INTO files VALUES ({_places(row)})", row)
+        self.db.execute("DELETE FROM files WHERE path = ? AND level = ?", row[:2])  # REPLACE would tell no trigger
+        self.db.execute(f"INSERT INTO files VALUES ({_places(row)})", row)
 
     def add_extra(self, level: str, extra: Extra, kind: str, weight: Weight) -> None:
         """Add a file that comes of no file of the docroot; several units may refer to it."""
@@ -186,16 +209,14 @@ class Ledger:
 
     def sums(self, weighs_views: bool) -> dict[str, LevelSums]:
         """Return the sums of each level; with ``weighs_views`` a page counts as often as it was viewed."""
-        kinds: dict[str, dict[str, TypeFigures]] = {}
-        query = (
-            "SELECT level, kind, COUNT(*), SUM(source), SUM(identity), SUM(transfer) FROM files GROUP BY level, kind"
-        )
-        for level, kind, *amounts in self.db.execute(query):
-            kinds.setdefault(level, {})[kind] = TypeFigures(kind, *amounts)
+        kinds, codings = dict[str, dict[str, TypeFigures]](), dict[str, list[int]]()
+        for level, kind, *amounts in self.db.execute("SELECT * FROM totals WHERE files"):
+            kinds.setdefault(level, {})[kind] = TypeFigures(kind, *amounts[:4])
+            codings[level] = list(map(add, codings.get(level, repeat(0)), amounts[4:]))
         pages = self._page_sums("views" if weighs_views else "1")
-        codings = self._coding_figures()
+        counts = {level: sum(kind.files for kind in groups.values()) for level, groups in kinds.items()}
         return {
-            level: LevelSums(sum(kind.files for kind in groups.values()), codings[level], groups, *pages.get(level, ()))
+            level: LevelSums(counts[level], _coding_figures(codings[level]), groups, *pages.get(level, ()))
             for level, groups in kinds.items()
         }
 
@@ -203,11 +224,6 @@ class Ledger:
         sums = ", ".join(f"SUM({amount} * {times})" for amount in ("requests", "identity", "transfer", "own_transfer"))
         query = f"SELECT level, SUM(is_built), {sums} FROM pages GROUP BY level"
         return {level: amounts for level, *amounts in self.db.execute(query)}
-
-    def _coding_figures(self) -> dict[str, tuple[CodingFigures, ...]]:
-        sums = ", ".join(f'COUNT("{coding}"), SUM("{coding}")' for coding in _CODINGS)
-        rows = self.db.execute(f"SELECT level, {sums} FROM files GROUP BY level")
-        return {level: tuple(sorted(_codings_of(amounts), key=attrgetter("coding"))) for level, *amounts in rows}
 
     def embedding(self, *, weighs_views: bool) -> Iterator[tuple[str, tuple[str, ...], int]]:
         """Yield a level, files that pages of it embed, and how many pages or views of them embed just these."""
@@ -311,10 +327,10 @@ def _places(row: Sequence[Any]) -> str:
     return ", ".join("?" * len(row))
 
 
-def _codings_of(amounts: Sequence[int]) -> Iterator[CodingFigures]:
-    for coding, count, total in zip(_CODINGS, amounts[::2], amounts[1::2], strict=True):
-        if count:
-            yield CodingFigures(coding, count, total)
+def _coding_figures(amounts: Sequence[int]) -> tuple[CodingFigures, ...]:
+    counts, sizes = amounts[: len(_CODINGS)], amounts[len(_CODINGS) :]
+    rows = zip(_CODINGS, counts, sizes, strict=True)
+    return tuple(CodingFigures(coding, count, size) for coding, count, size in sorted(rows) if count)
 
 
 def _open(path: Path) -> sqlite3.Connection | None:

@@ -189,7 +189,7 @@ _FRAMEWORKS = {
 }
 # Any other: what React, Vue, Svelte, Solid, Lit and Qwik leave in pages that they rendered, to find their parts again,
 # the id of what they rendered, or of its state ("__next", "vike_pageContext"), and that of Inertia, TanStack and Waku
-_HYDRATABLE = pattern(
+_HYDRATABLE = re.compile(
     r"""<!--(?:\[[!-]?|\$\??|lit-part\b[^>]*)-->|\s(?:data-hk|data-reactroot|data-ssr-id)\b|\sq:container="""
     r"""|<(?:div|script)\b[^>]*\sid=["']?(?:__\w|vike_)|\sdata-page=["']?\{|\$_TSR\b|\b__WAKU_"""
 )

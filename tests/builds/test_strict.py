@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import threading
 import time
@@ -215,7 +214,7 @@ def test_a_source_that_may_change_unseen_has_no_time(tmp_path: Path) -> None:
     one = Resource("a/b.html", 1, 1_600_000_000_123_456_789, 1, "text/html")
     times.record([one])
     assert os.stat(tmp_path / "times/a/b.html").st_mtime_ns == one.mtime_ns
-    times.record([dataclasses.replace(one, mtime_ns=-1)])
+    times.record([one._replace(mtime_ns=-1)])
     assert not (tmp_path / "times/a").exists()
 
 
@@ -223,8 +222,8 @@ def test_a_source_that_may_change_unseen_has_no_time(tmp_path: Path) -> None:
 def test_a_name_that_cannot_be_has_no_time(tmp_path: Path, path: str) -> None:
     times = SourceTimes(tmp_path)
     resource = Resource("a", 1, 1, 1, "text/html")
-    times.record([resource, dataclasses.replace(resource, path="c/d")])
-    times.record([dataclasses.replace(resource, path=path, mtime_ns=2 * 10**9)])
+    times.record([resource, resource._replace(path="c/d")])
+    times.record([resource._replace(path=path, mtime_ns=2 * 10**9)])
     assert list(files_below(tmp_path / "times")) == ["a", "c/d"]
 
 

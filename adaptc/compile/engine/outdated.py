@@ -5,7 +5,6 @@ A reason is a value that can be counted, compared and printed (``--explain``).
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping
@@ -266,7 +265,7 @@ def racily_clean(resource: Resource, started: int) -> Resource:
     A file that was written after the build ``started`` may be written again within the same tick of the file system's
     clock, with the same size and time. It is recorded with a time that no file has, so that the next build reads it.
     """
-    return dataclasses.replace(resource, mtime_ns=-1) if is_recent(resource.mtime_ns, started) else resource
+    return resource._replace(mtime_ns=-1) if is_recent(resource.mtime_ns, started) else resource
 
 
 def is_recent(mtime_ns: int, started: int) -> bool:

@@ -172,7 +172,7 @@ class Session:
     def _alias_of(self, alias: str, resource: Resource) -> Resource:
         """Return the link ``alias`` with the current size and time of the file that it leads to."""
         media_type = self.known[alias][0].media_type
-        return dataclasses.replace(resource, path=alias, alias_of=resource.path, media_type=media_type)
+        return resource._replace(path=alias, alias_of=resource.path, media_type=media_type)
 
     def _read(
         self, now: Mapping[str, Resource], appeared_or_gone: frozenset[str], sources: dict[str, Source]

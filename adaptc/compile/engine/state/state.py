@@ -10,11 +10,11 @@ import contextlib
 import json
 import os
 import sqlite3
+import sys
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from sys import intern
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adaptc.compile.engine.state.damage import discard, discard_foreign, is_as_left, leave, reason_of_damage
@@ -176,11 +176,11 @@ class State:
 
     def resources(self) -> dict[str, tuple[Resource, str]]:
         """Return every source of the last build with its digest."""
+        resources, naming = {}, (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
         rows = self.db.execute("SELECT * FROM sources ORDER BY path")
-        resources = {}
-        for path, size, mtime_ns, inode, media_type, alias_of, is_executable, digest in rows:
-            name, alias = os.fsdecode(path), None if alias_of is None else os.fsdecode(alias_of)
-            resource = Resource(name, size, mtime_ns, inode, intern(media_type), alias, is_executable == 1)
+        for path, size, mtime_ns, inode, kind, alias_of, is_executable, digest in rows:
+            name, alias = path.decode(*naming), None if alias_of is None else os.fsdecode(alias_of)
+            resource = Resource(name, size, mtime_ns, inode, sys.intern(kind), alias, is_executable == 1)
             resources[name] = (resource, digest)
         return resources
 
@@ -275,7 +275,7 @@ class State:
     def recipes(self) -> dict[Unit, str]:
         """Return every stored unit with the recipe that it was built by."""
         rows = self.db.execute("SELECT level, path, recipe FROM units")
-        return {(intern(level), os.fsdecode(path)): intern(recipe) for level, path, recipe in rows}
+        return {(sys.intern(level), os.fsdecode(path)): sys.intern(recipe) for level, path, recipe in rows}
 
     def has_just(self, recipes: Mapping[str, str]) -> bool:
         """Whether each source has a unit at each level, by its recipe of ``recipes``, and there are no others."""
