@@ -69,7 +69,7 @@ class _Hints:
             return "it is for the next page"
         if rel and rel <= _EARLY | _NEXT_PAGE and "onload" not in link.attrs:
             path = self.view.follow(self.page.base, url).target.path
-            is_needless = path in self._before and path not in self._after
+            is_needless = path not in self._after and path in self._before
             return "the page does not load it any more" if is_needless else None
         if self.is_crowd and rel and rel <= CONNECTIONS and not self._may_connect(url):
             return "nothing is loaded from there"
