@@ -144,8 +144,8 @@ def choose_levels(names: Iterable[str], levels: Mapping[str, Level]) -> tuple[Le
 def shipped_sources() -> tuple[TomlSource, ...]:
     """Return the level files of the package: those with a ``[level]`` table, sorted by file name."""
     files = sorted(package_file("adaptc.rules", "").glob("*.toml"))
-    sources = [parse_toml(file.read_text("utf-8"), f"rules/{file.name}") for file in files]
-    return tuple(source for source in sources if "level" in source.values)
+    texts = {f"rules/{file.name}": file.read_text("utf-8") for file in files}
+    return tuple(parse_toml(text, name) for name, text in texts.items() if "\n[level]\n" in f"\n{text}")
 
 
 @dataclass(slots=True)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import chain
 from typing import Any, NamedTuple
 
 import tinycss2
 
+from adaptc.core.values import pattern
 from adaptc.formats.css.plain import PARENTHESES, STRING, PlainRule, parse_plain, split_declarations
 from adaptc.formats.css.scanner import SPACE, skip_gap
 from adaptc.formats.css.selector_forms import Selector, is_safe_to_join, selectors, simple_selectors
@@ -148,29 +149,20 @@ def _read_prelude(prelude: str) -> StyleRule | AtRule | None:
 _RUN = rf"[^\s,/()\[\]{{}}\"'\\!;:@<>]++(?>(?:{PARENTHESES})?)"
 
 
-# Compiled at first use: it takes 10 to 17 ms each, a tenth of all regular expressions of a build
-
-
-@cache
-def _words() -> re.Pattern[str]:
-    return re.compile(rf"{_RUN}|{PARENTHESES}|{STRING}|[,/]", re.ASCII)
-
-
-@cache
-def _declaration() -> re.Pattern[str]:
-    """A declaration without comments and escapes; the value of a custom property (group 3) has no strings and URLs."""
-    return re.compile(
-        rf"{SPACE}*+(?:(-?[A-Za-z_][-\w]*+){SPACE}*+:((?>(?:{SPACE}++|{_RUN}|{PARENTHESES}|{STRING}|,|/(?!\*))*))"
-        rf"|(--[-\w]++){SPACE}*+:([-\w \t\n\r\f,.#%+*()]*+))"
-        rf"(?>(!{SPACE}*+(?i:important){SPACE}*+)?)",
-        re.ASCII,
-    )
+_WORDS = pattern(rf"{_RUN}|{PARENTHESES}|{STRING}|[,/]", re.ASCII)
+# A declaration without comments and escapes; the value of a custom property (group 3) has no strings and URLs
+_DECLARATION = pattern(
+    rf"{SPACE}*+(?:(-?[A-Za-z_][-\w]*+){SPACE}*+:((?>(?:{SPACE}++|{_RUN}|{PARENTHESES}|{STRING}|,|/(?!\*))*))"
+    rf"|(--[-\w]++){SPACE}*+:([-\w \t\n\r\f,.#%+*()]*+))"
+    rf"(?>(!{SPACE}*+(?i:important){SPACE}*+)?)",
+    re.ASCII,
+)
 
 
 @lru_cache(maxsize=1 << 14)
 def _declarations(piece: str) -> tuple[Declaration, ...] | None:
     """Return the declarations of a text between two semicolons, ``None`` if it has something else."""
-    match = _declaration().fullmatch(piece)
+    match = _DECLARATION.fullmatch(piece)
     if match is None:
         return _read_declaration(piece)
     if match[3]:
@@ -180,7 +172,7 @@ def _declarations(piece: str) -> tuple[Declaration, ...] | None:
 
 @lru_cache(maxsize=1 << 13)
 def _declare(name: str, value: str, important: bool) -> tuple[Declaration, ...]:
-    return tuple(declare(name, canonical_words(_words().findall(value), name), important))
+    return tuple(declare(name, canonical_words(_WORDS.findall(value), name), important))
 
 
 def _read_declaration(piece: str) -> tuple[Declaration, ...] | None:

@@ -7,9 +7,7 @@ deep, URLs without quotes have no marks, and no escape is in the name of a funct
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from adaptc.core.values import pattern
@@ -44,25 +42,12 @@ _COMMENT_OR_TEXT = pattern(rf"({_COMMENT})|{STRING}|\\.")
 _MARKS = pattern(r"[(\[\"'/\\]")
 
 
-# These are compiled at first use, which takes some milliseconds each: most commands read no sheet
-
-
-@cache
-def plain_step() -> re.Pattern[str]:
-    """The prelude of a rule, with what is before it, and its block if that has no braces; or the end of a group."""
-    return re.compile(rf"({_FLAT})(?:\{{(?>(?:({_FLAT})\}})?)|(\}}))")
-
-
-@cache
-def plain_declaration() -> re.Pattern[str]:
-    """A declaration in a flat block, with what is before it: its property, its value, and the semicolon if any."""
-    return re.compile(rf"{GAP}((?:--|-?[A-Za-z_])[-0-9A-Za-z_]*+){GAP}:((?>{_VALUE}*));?+")
-
-
-@cache
-def plain_text() -> re.Pattern[str]:
-    """The text up to the next semicolon of a flat block."""
-    return re.compile(f"(?>{_VALUE}+)")
+# The prelude of a rule, with what is before it, and its block if that has no braces; or the end of a group
+PLAIN_STEP = pattern(rf"({_FLAT})(?:\{{(?>(?:({_FLAT})\}})?)|(\}}))")
+# A declaration in a flat block, with what is before it: its property, its value, and the semicolon if any
+PLAIN_DECLARATION = pattern(rf"{GAP}((?:--|-?[A-Za-z_])[-0-9A-Za-z_]*+){GAP}:((?>{_VALUE}*));?+")
+# The text up to the next semicolon of a flat block
+PLAIN_TEXT = pattern(f"(?>{_VALUE}+)")
 
 
 class PlainRule(NamedTuple):
@@ -75,7 +60,7 @@ class PlainRule(NamedTuple):
 
 def plain_rule_end(text: str, position: int) -> int:
     """Return where the rule ends that starts at ``position``, with what is before it; -1 if it is not plain."""
-    depth, next_step = 0, plain_step().match
+    depth, next_step = 0, PLAIN_STEP.match
     while depth <= MOST_NESTED and (match := next_step(text, position)):
         position = match.end()
         depth += _DEPTH[match.lastindex or 0]
@@ -92,7 +77,7 @@ def is_plain(rule: str) -> bool:
 def parse_plain(rule: str) -> PlainRule | None:
     """Return one of ``sheet_text.split_rules`` with the rules in it, ``None`` if it is not plain."""
     around: list[tuple[str, list[PlainRule]]] = [("", [])]
-    position, next_step = 0, plain_step().match
+    position, next_step = 0, PLAIN_STEP.match
     while len(around) <= MOST_NESTED and (match := next_step(rule, position)):
         position = match.end()
         if match.lastindex == IS_WHOLE:
@@ -116,4 +101,4 @@ def plain_comments(rule: str) -> Iterator[tuple[int, int]]:
 
 def split_declarations(body: str) -> list[str]:
     """Split the block of a plain rule at its semicolons."""
-    return plain_text().findall(body) if _MARKS.search(body) else body.split(";")
+    return PLAIN_TEXT.findall(body) if _MARKS.search(body) else body.split(";")

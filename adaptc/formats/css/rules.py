@@ -18,10 +18,10 @@ from adaptc.formats.css.plain import (
     IS_WHOLE,
     MOST_NESTED,
     OPENS,
-    plain_declaration,
+    PLAIN_DECLARATION,
+    PLAIN_STEP,
+    PLAIN_TEXT,
     plain_rule_end,
-    plain_step,
-    plain_text,
 )
 from adaptc.formats.css.scanner import (
     CLOSERS,
@@ -109,7 +109,7 @@ def declaration_items(text: str) -> tuple[Item, ...]:
 def _plain_rule(text: str, gap: int, depth: int = 0) -> Item | None:
     """Return the rule after ``gap``, ``None`` if it is not plain or has rules in a style rule."""
     start = skip_between_rules(text, gap)
-    match = plain_step().match(text, start)
+    match = PLAIN_STEP.match(text, start)
     if match is None or match.lastindex not in (OPENS, IS_WHOLE):
         return None
     if text[start] == "@":
@@ -149,7 +149,7 @@ def _plain_rules(text: str, position: int, depth: int) -> list[Item] | None:
 
 def _plain_declarations(text: str, position: int, stop: int) -> Iterator[Item]:
     """Yield the items of the block of a plain rule that has no rules in it."""
-    next_declaration = plain_declaration().match
+    next_declaration = PLAIN_DECLARATION.match
     while position < stop:
         if match := next_declaration(text, position, stop):
             name, start = match[1], match.start(1)
@@ -158,7 +158,7 @@ def _plain_declarations(text: str, position: int, stop: int) -> Iterator[Item]:
             yield Item(name, position, start, body - 1, body, close, match.end())
             position = match.end()
         elif (start := skip_between_rules(text, position)) < stop:
-            match = plain_text().match(text, start, stop)
+            match = PLAIN_TEXT.match(text, start, stop)
             close = match.end() if match else start
             yield _statement(text, position, start, close, min(close + 1, stop))
             position = min(close + 1, stop)
