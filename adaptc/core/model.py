@@ -99,7 +99,7 @@ OWN_DIRECTORY = "_adaptc/"
 # The type of scripts that wait for a visitor, and the event of a window by which a proof wakes them
 HELD_TYPE = "adaptc-later"
 
-# The type of script elements whose script is in the page: they are there for who looks for their address
+# The type of script elements whose script is in the page: they stay for scripts that look for their address
 MOVED_TYPE = "adaptc-moved"
 
 # The directory of an output that no server sends: the state, the cache, the locks

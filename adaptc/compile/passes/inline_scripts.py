@@ -112,7 +112,7 @@ class _Moves:
     @property
     def may_grow(self) -> bool:
         """Whether modules and chunks may move; with the budget 0 not, as the page would be larger than above."""
-        return bool(self.options.get("budget", 1) != 0)
+        return bool(self.options.get("budget", 1))
 
     def consider(self, element: Element, path: str) -> None:
         """Move one script into the page if nothing is against it."""
@@ -171,7 +171,7 @@ class _Moves:
         """Add the chunks that a browser saw this page load; the loader, which runs later, finds them there."""
         evidence = self.page.evidence
         if evidence is None or evidence.document is None or self.page.has_policy or self._has_early_loader:
-            return  # pages of one template load others
+            return  # without a document, the evidence is that of other pages of the template, which load other chunks
         apart = {*self.moved.values(), *evidence.hinted}
         loaded = [each for each in evidence.loaded if each not in apart and self.view.media_type(each) == media.JS]
         for path in filter(self._may_carry, loaded):
@@ -184,8 +184,8 @@ class _Moves:
 
     def _may_carry(self, path: str) -> bool:
         is_free = path not in self.page.preloaded and self.view.pinned(path) is None
-        is_named = b"currentScript" not in self.view.artifact(path)  # by a number, in place of its address
-        if not (is_free and is_named and self.is_chunk(path) and should_inline(path, self.view, self.options)):
+        has_number = b"currentScript" not in self.view.artifact(path)  # the loader does not know it by its address
+        if not (is_free and has_number and self.is_chunk(path) and should_inline(path, self.view, self.options)):
             return False
         loaders = [each for each in self.editor.tree.iter_elements("script") if self._loads(each, path)]
         return bool(loaders) and all(each in self.moved or "defer" in each.attrs for each in loaders)

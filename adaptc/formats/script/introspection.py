@@ -133,10 +133,13 @@ def with_own_address(text: str, address: str) -> str | None:
     return None if re.search(r"\bcurrentScript\b", text) else text
 
 
-_CHUNK = re.compile(
+# What chunks are handed to
+_GLOBALS = "webpackChunk|webpackJsonp|TURBOPACK"
+_CHUNK = pattern(
     r'(?:\(\(\)=>\{)?(?:"use strict";)?\((?:self|window|globalThis|this)(?:\.|\[")'
-    r"(?:webpackChunk|webpackJsonp|TURBOPACK)[\s\S]{0,200}?\)\.push\(\["
+    rf"(?:{_GLOBALS})[^;{{}}]{{0,200}}?\)\.push\(\["
 )
+_LOADER = pattern(rf"(?![^{{}}]{{0,300}}?\)\.push\()[\s\S]*?(?:{_GLOBALS})")
 
 
 def is_chunk(script: Script) -> bool:
@@ -144,18 +147,17 @@ def is_chunk(script: Script) -> bool:
 
     What it hands over is there before the loader is, or after, so that it may run at any time, and once more.
     """
-    found = _CHUNK.match(script.code)
-    return found is not None and re.search(r"\]\)[;})(]*\Z", script.code) is not None and script.lexes
-
-
-_NAMES_LOADER = re.compile(r"webpackChunk|webpackJsonp|TURBOPACK")
-_HANDS_OVER = re.compile(r"[^{}]{0,300}?\)\.push\(")
+    if not script.lexes or _CHUNK.match(script.code) is None:
+        return False
+    opening = next(place + 1 for place in script.places(["push"]) if script.token(place + 1) == "(")
+    end = script.pairs.get(opening)
+    return end is not None and {")", "}", "(", ";"}.issuperset(script.tokens[end + 1 :])
 
 
 def may_load_chunks(source: str | bytes) -> bool:
-    """Whether a script may be a loader of chunks: it names what chunks are handed to, and does not begin with that."""
+    """Whether a script may be a loader of chunks: it names what they are handed to, and does not begin as they do."""
     text = source if isinstance(source, str) else source.decode("utf-8", "replace")
-    return _NAMES_LOADER.search(text) is not None and _HANDS_OVER.match(text) is None
+    return _LOADER.match(text) is not None
 
 
 # A script that looks for itself stays in its file. One that selects scripts by their addresses may look for others.

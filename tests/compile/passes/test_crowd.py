@@ -118,10 +118,9 @@ document.title+=" "+document.readyState}();"""
 LOADER = "<script src=r.js defer></script><script src=chunk.0123abcd.js defer></script>"
 
 
-def chunked(body: str = LOADER, **files: str) -> str:
-    return rewritten(
-        f"{body}<p>text", "inline-scripts", CROWD, **{"r_js": RUNTIME, "chunk_0123abcd_js": CHUNK, **files}
-    )
+def chunked(body: str = LOADER, options: Mapping[str, object] = CROWD, **files: str) -> str:
+    scripts = {"r_js": RUNTIME, "chunk_0123abcd_js": CHUNK, **files}
+    return rewritten(f"{body}<p>text", "inline-scripts", options, **scripts)
 
 
 def test_chunks_come_after_what_is_shown_and_leave_the_elements_that_their_loader_looks_for() -> None:
@@ -139,8 +138,14 @@ def test_a_chunk_stays_deferred_where_its_loader_does_not_wait_for_the_page() ->
     assert parse(result).select("script")[-1].attr("defer") is not None
 
 
+def test_a_page_that_would_be_larger_keeps_the_files_of_its_loader() -> None:
+    result = chunked(options={**CROWD, "budget": 0})
+    assert "src=r.js defer" in result and "src=chunk.0123abcd.js defer" in result
+
+
 def test_a_chunk_that_does_something_else_as_well_stays_a_file_where_a_loader_names_it() -> None:
-    assert "src=chunk.0123abcd.js defer" in chunked(chunk_0123abcd_js=f"{CHUNK}document.title='x'")
+    for more in ("document.title='x'", "document.title='x';titles.push([1])"):
+        assert "src=chunk.0123abcd.js defer" in chunked(chunk_0123abcd_js=CHUNK + more)
 
 
 @pytest.mark.chromium
