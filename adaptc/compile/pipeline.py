@@ -286,7 +286,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("page-fonts", 7, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 7, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 6, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
-    EditPass("prerendered", 35, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
+    EditPass("prerendered", 36, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
         29,
@@ -309,7 +309,7 @@ PASSES: tuple[Pass, ...] = (
         smaller_budgets=_SMALLER_BUDGETS,
     ),
     EditPass("inline-styles", 18, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 21, _HTML, "inline_scripts:inline_scripts", _READERS, smaller_budgets=(0,)),
+    EditPass("inline-scripts", 22, _HTML, "inline_scripts:inline_scripts", _READERS, smaller_budgets=(0,)),
     EditPass("inline-images", 10, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",
@@ -359,7 +359,7 @@ PASSES: tuple[Pass, ...] = (
         libraries=_COMPOSING,
         smaller_budgets=_SMALLER_BUDGETS,
     ),
-    TextPass("markup", 8, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS, "doctype": _DOCTYPE}),
+    TextPass("markup", 9, _HTML, "embedded:shorten_markup", {"comments": _COMMENTS, "doctype": _DOCTYPE}),
 )
 
 LIBRARIES = EVERY_PASS.union(_IMAGES, codings.LIBRARIES, *(each.libraries for each in PASSES))

@@ -279,8 +279,9 @@ class Verifier:
     def _fetched_again(self, draft: Draft, embeds: frozenset[str]) -> Iterator[str]:
         if any(report.is_scriptless or report.is_composed for report in draft.reports.values()):
             return
+        late = frozenset[str]().union(*(report.late for report in draft.reports.values()))
         source_embeds = embedded_files(self.tree, self.context.base, self.view)
-        for path in (path for path in source_embeds if path not in embeds):
+        for path in (path for path in source_embeds if path not in embeds and path not in late):
             content = self.view.artifact(path) if self.view.media_type(path) == media.JS else None
             if self._is_named(path, content):
                 yield path

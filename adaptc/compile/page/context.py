@@ -38,7 +38,7 @@ class Report:
     be edited. ``refusal`` is why a page cannot be composed. ``absorbed`` is the size in bytes of what browsers do not
     load any more and no reference of the markup leads to: fonts that are now part of the page, and what images of its
     CSS have less; and of markup that is there for time. ``held`` are the files that are not loaded with the page,
-    though its markup or scripts name them.
+    though its markup or scripts name them; ``late`` are those that no script names but such as wait for a visitor.
     """
 
     actions: list[Action] = field(default_factory=list)
@@ -48,6 +48,7 @@ class Report:
     refusal: str = ""
     absorbed: int = 0
     held: frozenset[str] = frozenset()
+    late: frozenset[str] = frozenset()
 
     @property
     def has_changes(self) -> bool:

@@ -4,7 +4,8 @@ A browser finds modules one after the other: each is a request, and each level o
 are in one inert element. A script makes ``blob:`` URLs of them and an import map from the addresses of the files to
 these, so that the browser's own rules say what is evaluated, when, and once: any import of such an address, now or
 later, from the page or from a file, is that module. A browser without import maps loads the files. What a module asks
-of its address (its specifiers, ``import.meta.url``) is written into it (``adaptc.formats.script.modules``).
+of its address is written into it (``adaptc.formats.script.modules``): ``import.meta.url``, and in the place of its
+specifiers numbers, which the map has as well.
 """
 
 from __future__ import annotations
@@ -37,13 +38,17 @@ __all__ = ["inline_modules"]
 
 NAME = "inline-scripts"
 _TYPE = "modules"
-# Between the texts, and what stands for an address in one of them; a module with either of these stays a file
+# Between the texts, and what stands for a module's own address in its text; a module with either of these stays a file
 _MARK = "\n@@\n"
-_PLACE = re.compile(r'"@\d+"')
-# Scripts that make elements for modules
-_MAKES_MODULES = re.compile(rb"""(?:\.type\s*=\s*|\btype["'`]?\s*:\s*|["'`]type["'`]\s*,\s*)["'`]module["'`]""")
+_OWN = '"@@"'
+# Scripts that make elements for modules with an address; React makes some if it is told to, by its users or its server
+_MAKES_MODULES = re.compile(
+    rb"""(?<!\{src:\w,async:!0,)(?<!dangerouslySetInnerHTML:\{__html:\w\},)(?:\.type\s*=\s*|\btype["'`]?\s*:\s*|["'`]type["'`]\s*,\s*)["'`]module["'`]"""
+    rb"""|\.preinitModule\(|\bcreateFrom(?:ReadableStream|Fetch)\b"""
+)
 _MEANT = frozenset({"src", "async", "defer"})
-_LOADER_OF_HINTS = "modulepreload"
+# Vite's loader, which fetches a module early unless the page has a link to it; others make links that cost nothing here
+_LOADER_OF_HINTS = re.compile(r"""=\s*["'`]modulepreload""")
 # Islands of Astro that do not wait for anything
 _AT_ONCE = frozenset({"load", "only"})
 # Characters of a body that shows nothing before its scripts run
@@ -226,7 +231,7 @@ class _Graph:
         except UnicodeDecodeError:
             return None
         safe = escape_for_script_element(text)
-        return None if safe is None or _MARK in safe or _PLACE.search(safe) else safe
+        return None if safe is None or _MARK in safe or _OWN in safe else safe
 
 
 def _is_map(script: Element) -> bool:
@@ -239,11 +244,10 @@ def _is_map(script: Element) -> bool:
 def _markup(graph: _Graph, own: Sequence[str]) -> str | None:
     """Return the element with the modules ``own``, and the script that reads it."""
     assert graph.anchor is not None
-    address, origin = graph.anchor
     places: dict[str, int] = {path: place for place, path in enumerate(own)}
 
     def mark(path: str) -> str:
-        return f'"@{places.setdefault(path, len(places))}"'
+        return f'"{places.setdefault(path, len(places))}"'
 
     texts = []
     for path in own:
@@ -253,29 +257,45 @@ def _markup(graph: _Graph, own: Sequence[str]) -> str | None:
         for each in facts.specifiers(STATIC, DYNAMIC):
             target = graph.target(path, each)
             names[each] = mark(target) if target is not None else json.dumps(each)
-        texts.append(rehomed(text, facts, mark(path), names.__getitem__))
+        texts.append(rehomed(text, facts, _OWN, names.__getitem__))
     mapped = {name: graph._add_anchor(url) for name, url in graph.names.items()}
-    if any(path is None for path in mapped.values()):
+    if None in mapped.values() or any(map(str.isdigit, mapped)):
         return None
     numbers = {name: places.setdefault(path, len(places)) for name, path in mapped.items() if path is not None}
-    urls = [relative_url(origin, path) for path in places]
-    head = json.dumps([address, urls, *([numbers] if numbers else [])], separators=(",", ":"))
+    urls = [_address(*graph.anchor, path) for path in places]
+    head = json.dumps([urls, numbers] if numbers else urls, separators=(",", ":"))
     content = _MARK.join([head.replace("</", "<\\/").replace("<!--", "<\\u0021--"), *texts])
-    loader = _loader(has_hints=any(_LOADER_OF_HINTS in text for text in texts), has_names=bool(numbers))
-    return f"<script type={_TYPE}>{content}</script><script>{loader}</script>"
+    asked = {"HINTED": any(map(_LOADER_OF_HINTS.search, texts)), "TEXT": any(_OWN in text for text in texts)}
+    return f"<script type={_TYPE}>{content}</script><script>{_loader(NAMED=bool(numbers), **asked)}</script>"
 
 
-# What the script does more: an empty link keeps Vite's loader from fetching a module early, names of the page's own map
-_HINTED = "d.head.appendChild(d.createElement('link')).href = new URL(urls[number]).pathname"
-_NAMED = "for (let n in head[2]) imports[n] = imports[urls[head[2][n]]] || urls[head[2][n]]"
+def _address(anchor: str, origin: str, path: str) -> str:
+    """Return the address by which the page finds the file at ``path``; by ``anchor`` it finds the one at ``origin``."""
+    folder, slash, _ = anchor.rpartition("/")
+    return f"{folder}{slash}{relative_url(origin, path)}" if slash else f"./{relative_url(origin, path)}"
+
+
+# What the script does more: an empty link keeps Vite's loader from fetching a module early, names of the page's own
+# map, and the address of its file in a module that asks for it
+_MORE = {
+    "HINTED": "d.head.appendChild(d.createElement('link')).href = new URL(url, d.baseURI).pathname, ",
+    "NAMED": "for (let name in head[1]) map[name] = map[head[1][name]]",
+    "TEXT": f"texts[number].replaceAll('{_OWN}', () => JSON.stringify(new URL(url, d.baseURI)))",
+}
 
 
 @cache
-def _loader(*, has_hints: bool, has_names: bool) -> str:
-    values = {"MARK": json.dumps(_MARK)[1:-1], "HINTED": _HINTED * has_hints, "NAMED": _NAMED * has_names}
+def _loader(**asked: bool) -> str:
+    values = {"TEXT": "texts[number]", "HINTED": "", "NAMED": "", "MARK": json.dumps(_MARK)[1:-1]}
+    values.update((name, text) for name, text in _MORE.items() if asked[name])
+    values["HEAD"], values["URLS"] = _HEADS[asked["NAMED"]]
     source = package_file(__package__, "modules.js").read_text("utf-8")
-    filled = re.sub(r"\b(?:MARK|HINTED|NAMED)\b", lambda match: values[match[0]], source)
+    filled = re.sub(r"\b(?:MARK|HEAD|URLS|HINTED|NAMED|TEXT)\b", lambda match: values[match[0]], source)
     return minify_script(filled, short_names=True) or filled
+
+
+# The addresses are all that the first text has, but for names of the page's own map
+_HEADS = (("", "JSON.parse(texts.shift())"), ("let head = JSON.parse(texts.shift())", "head[0]"))
 
 
 def _entry(script: Element, graph: _Graph, own: Collection[str]) -> str | None:

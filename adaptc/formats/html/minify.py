@@ -21,6 +21,7 @@ from adaptc.formats.html.document import (
     scripting_modes,
 )
 from adaptc.formats.html.mutate import merge_texts
+from adaptc.formats.html.syntax import attribute_markup, resolve_references
 
 _LAYOUT = {
     omits: Html(
@@ -92,11 +93,12 @@ def minify_markup(
     if _OF_WHOLE_PAGES.search(text) is None:
         end = _end_of(expected.tree(scripting=modes[-1]))
         closed, serialised = (each if each.endswith(end) else each + end for each in (closed, serialised))
+    requoted = _requoted(closed)  # verified like the others: a script may have what looks like a tag
     if declared:
-        closed = closed.replace("&nbsp;", "\xa0")
+        requoted, closed = (each.replace("&nbsp;", "\xa0") for each in (requoted, closed))
     else:
-        closed, serialised = map(_in_ascii, (closed, serialised))
-    for minified in (closed, serialised):
+        requoted, closed, serialised = map(_in_ascii, (requoted, closed, serialised))
+    for minified in dict.fromkeys((requoted, closed, serialised)):
         if len(minified) < len(text) and (parsed := _parse_verified(minified, expected, modes)) is not None:
             return (None if keep_doctype else _with_short_doctype(minified, parsed)) or MinifiedMarkup(minified, parsed)
     return None
@@ -199,6 +201,20 @@ def _serialise_short(tree: Document, text: str, layout: Html) -> tuple[str, str]
     for element in empty:
         element.clear()
     return _close_empty(marked, mark), marked.replace(mark, "")
+
+
+# As the serialiser writes them: a tag with references in a value in quotes, which has none of these characters itself
+_ESCAPED_TAG = re.compile(r"<[a-zA-Z][^<>]*&[a-z]+;[^<>]*>")
+_QUOTED = re.compile(r'([^\s"=]+)="([^"]*)"(?=(.))', re.DOTALL)
+
+
+def _requoted(markup: str) -> str:
+    """Return serialised markup with attributes as short as they can be: references where needed, the better quotes."""
+    return _ESCAPED_TAG.sub(lambda tag: _QUOTED.sub(_short_attribute, tag[0]), markup)
+
+
+def _short_attribute(quoted: re.Match[str]) -> str:
+    return attribute_markup(quoted[1], resolve_references(quoted[2]), quoted[3])
 
 
 def _close_empty(marked: str, mark: str) -> str:

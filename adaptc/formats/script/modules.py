@@ -7,6 +7,7 @@ way is not portable.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable, Iterator
 
@@ -158,26 +159,33 @@ def _literal(kind: str, token: Token) -> _Part:
     return kind, token.start, token.end, unescape(token.text[1:-1])
 
 
-# An argument that begins as an address is one from the module's file; any other is as it is
-_FROM_FILE = "(s=>/^[./]/.test(s+='')?new URL(s,{own}).href:s)"
-_RESOLVED = f"(import.meta.resolve&&(s=>import.meta.resolve({_FROM_FILE}(s))))"
-
-
 def rehomed(text: str, facts: ModuleFacts, own: str, mark: Callable[[str], str]) -> str:
     """Return a portable module with expressions and specifiers in the place of what depends on its address.
 
     ``own`` is a string literal for its address, and ``mark`` returns the literal for a specifier.
     """
+    from_file, declared = _from_file(text, facts, own)
     pieces, position = list[str](), 0
     for kind, start, end, specifier in facts.parts:
-        pieces += [text[position:start], _written(kind, specifier, own, mark)]
+        pieces.append(text[position:start])
+        if kind == _ARGUMENT:
+            pieces.append(f"{from_file}(" if specifier == "(" else ")")
+        elif kind == _RESOLVE:
+            pieces.append(f"(import.meta.resolve&&(s=>import.meta.resolve({from_file}(s))))")
+        else:
+            pieces.append(own if kind == _URL else mark(specifier))
         position = end
-    return "".join([*pieces, text[position:]])
+    return "".join([*pieces, text[position:], declared])
 
 
-def _written(kind: str, specifier: str, own: str, mark: Callable[[str], str]) -> str:
-    if kind == _ARGUMENT:
-        return _FROM_FILE.replace("{own}", own) + "(" if specifier == "(" else ")"
-    if kind in (_URL, _RESOLVE):
-        return own if kind == _URL else _RESOLVED.replace("{own}", own)
-    return mark(specifier)
+def _from_file(text: str, facts: ModuleFacts, own: str) -> tuple[str, str]:
+    """Return a function of what ``import()`` is called with, and its declaration if a module has it once for all calls.
+
+    An argument that begins as an address is one from the module's file; any other is as it is.
+    """
+    value = f"/^[./]/.test(s)?new URL(s,{own})+'':s"
+    uses = sum(kind == _RESOLVE or specifier == "(" for kind, _, _, specifier in facts.parts)
+    if uses < 2:
+        return f"(s=>{value})", ""
+    name = next(name for count in itertools.count() if (name := f"$_{count}") not in text)
+    return name, f"\nfunction {name}(s){{return {value}}}"

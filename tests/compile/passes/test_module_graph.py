@@ -189,6 +189,11 @@ def test_few_small_modules_stay_files() -> None:
         ("a.import('x');b={import:1,export:2};c?.export", "a.import('x');b={import:1,export:2};c?.export"),
         ("export{x as import};import{default as y}from'z'", "export{x as import};import{default as y}from<z>"),
         ("`${import.meta.url}`", "`${OWN}`"),
+        ("import(a)", "import((s=>/^[./]/.test(s)?new URL(s,OWN)+'':s)(a))"),
+        (
+            "import(a),import($_0)",
+            "import($_1(a)),import($_1($_0))\nfunction $_1(s){return /^[./]/.test(s)?new URL(s,OWN)+'':s}",
+        ),
     ],
 )
 def test_specifiers(text: str, written: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.samples.drawn import photo_file
 from tests.samples.material import BUNDLE, BUNDLE_PATH, material_page
 from tests.samples.prerendered import ARTICLE, FILES, PAGES, page, prerendered
 from tests.sites.small import SmallSite
@@ -693,3 +694,17 @@ def test_what_only_held_scripts_load_is_named() -> None:
     text = prerendered("Docusaurus").replace("</body>", "<script>import('/assets/js/b.12345678.js')</script></body>")
     made = SmallSite({"index.html": text, **files}, evidence={"index.html": seen}).rewrite(steps=DROP, promise="words")
     assert "assets/js/a.12345678.js" in [each.subject for each in made.actions if each.verb == "held"]
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_an_image_that_has_a_copy_counts_once_more_where_a_script_that_runs_names_it(waits: bool) -> None:
+    named, bundle = "const a='/i/a.jpg';", "assets/js/main.75c38abc.js"
+    text = prerendered("Docusaurus", f"{ARTICLE}<img src=/i/a.jpg>")
+    if not waits:
+        text = text.replace("</body>", f"<script>{named}</script></body>")
+    site = SmallSite({"index.html": text, **FILES, "i/a.jpg": photo_file(), bundle: named + FILES[bundle]})
+    halved = BY_NAME["half-images"]
+    options = {**{key: option.default for key, option in halved.options.items()}, "budget": 9999, "largest": 9999}
+    loads = site.rewrite(steps=(*DROP, Step(halved, options)), promise="words").embeds
+    assert loads is not None
+    assert ("i/a.jpg" in loads) is not waits

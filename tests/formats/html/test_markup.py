@@ -37,6 +37,13 @@ def _minified(text: str, *, keep_comments: bool, declared: bool = True) -> str |
         ("<!DOCTYPE html><head><noscript><img src='a'></noscript></head><p>b</p>",
          "<!DOCTYPE html><noscript><img src='a'></noscript><p>b"),
         ("<!DOCTYPE html><pre>\n\na</pre><p>b</p>", "<!DOCTYPE html><pre>\n\na</pre><p>b"),
+        ("""<!DOCTYPE html><p title='{"a": "b &amp; <c>"}'>d</p>""",
+         """<!DOCTYPE html><p title='{"a": "b & <c>"}'>d"""),
+        ("""<!DOCTYPE html><p title='"it&#39;s&quot;'>d</p>""", """<!DOCTYPE html><p title='"it&#39;s"'>d"""),
+        ("<!DOCTYPE html><p title='&amp;lt;'>&lt;a b=&quot;&lt;&quot;&gt;</p>",
+         '<!DOCTYPE html><p title=&amp;lt;>&lt;a b="&lt;"&gt;'),
+        ("""<!DOCTYPE html><p title='a"b' class="c" id="d" lang="e">f</p><script>'<i a="&quot;">'</script>""",
+         """<!DOCTYPE html><p title="a&quot;b" class=c id=d lang=e>f</p><script>'<i a="&quot;">'</script>"""),
         ("<!DOCTYPE html><p>a", None),
     ],
 )  # fmt: skip

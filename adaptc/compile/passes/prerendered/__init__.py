@@ -24,6 +24,7 @@ from adaptc.compile.passes.prerendered.dependence import (
     held_facts,
     held_imports,
     let_followers_run,
+    not_asked_for,
     styling_reason,
 )
 from adaptc.compile.passes.prerendered.hydration import ANY, MATERIAL, Framework, Hydration, find_framework
@@ -39,7 +40,7 @@ from adaptc.compile.passes.prerendered.vitepress import (
 )
 from adaptc.compile.view import REQUEST_BYTES, Options, View
 from adaptc.core.fs import package_file
-from adaptc.core.model import HELD_TYPE, Action
+from adaptc.core.model import HELD_TYPE, Action, Role
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.references import embedded_references
@@ -97,7 +98,9 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     imports = [path for path in held_imports(hydration, page, view) if path not in marked]
     actions += [Action(NAME, "held", path, "only scripts that wait load it") for path in imports]
     absorbed = sum(REQUEST_BYTES + transfer_size(path, view) for path in imports)
-    return Report([held, *actions], absorbed=absorbed, held=files)
+    images = {view.follow(page.base, each.url).path for each in references if each.role is Role.IMAGE} - {None}
+    late = frozenset(not_asked_for(filter(None, images), hydration, page, view))
+    return Report([held, *actions], absorbed=absorbed, held=files, late=late)
 
 
 def _reason_to_run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import PageContext, preloads_script, script_source
@@ -20,7 +20,7 @@ from adaptc.formats.html.forms import control_type, find_forms
 from adaptc.formats.html.landmarks import find_landmarks
 from adaptc.formats.html.visible_text import content_length, fold_space
 from adaptc.formats.script import is_module_type
-from adaptc.formats.script.facts import SCRIPT, ScriptFacts
+from adaptc.formats.script.facts import SCRIPT
 from adaptc.formats.script.script import Script
 
 if TYPE_CHECKING:
@@ -163,15 +163,20 @@ def held_imports(hydration: Hydration, page: PageContext, view: View) -> list[st
     """Return what a browser saw the page load by its scripts, without what runs in any case, or that this loads."""
     if page.evidence is None:
         return []
-    running, own = list[ScriptFacts](), set[str | None]()
+    own = set[str | None]()
     for script in hydration.others:
         path = view.follow(page.base, script.attr("src") or "").path if "src" in script.attrs else None
         if source := script_source(script, page.base, view):
-            running.append(view.facts(SCRIPT, source))
             base = page.base if path is None else view.url_of(path)
             own.update((path, *_imported_modules(view.facts(_MODULE, source), base, view)))
-    loaded = (path for path in page.evidence.loaded if path not in own)
-    return [path for path in loaded if not any(facts.names_file(path, page.root) for facts in running)]
+    return not_asked_for((path for path in page.evidence.loaded if path not in own), hydration, page, view)
+
+
+def not_asked_for(paths: Iterable[str], hydration: Hydration, page: PageContext, view: View) -> list[str]:
+    """Return those of ``paths`` that no script asks for by name which runs before a visitor uses the page."""
+    sources = (script_source(script, page.base, view) for script in hydration.others)
+    running = [view.facts(SCRIPT, source) for source in sources if source]
+    return [path for path in paths if not any(facts.names_file(path, page.root) for facts in running)]
 
 
 # ---- Modules that say where a visitor is: a custom element that writes the heading which he reads, as he scrolls
