@@ -1,5 +1,5 @@
 // Returns what a page shows: its text and where it stands, its images, links and forms, and what covers its content.
-(_, { NO_TEXT, LABELLED, HINT, isVisible, isOpaque }) => {
+(_, { NO_TEXT, LABELLED, HINT, isVisible, isOpaque, withoutHints }) => {
   const TEXTS = 3000, SAMPLES = 40
   const APART = 'nav,aside,dialog,[role=navigation],[role=complementary],[role=banner],[role=contentinfo],[role=dialog],' +
     '[role=search],[aria-modal=true]'
@@ -32,14 +32,15 @@
     return found
   }
   const nodes = shownTexts()
-  const seen = new Set()
-  const texts = []
-  for (const node of nodes) {
-    if (seen.has(node.parentElement) || texts.length === TEXTS) continue
-    seen.add(node.parentElement)
-    const box = firstBox(node)
-    const start = node.data.search(/\S/)
-    texts.push([plain(node.data.slice(start, start + 24)), rounded(box.left + scrollX), rounded(box.top + scrollY)])
+  const placedTexts = () => {
+    const parents = new Set(), texts = []
+    for (const node of nodes) {
+      if (parents.has(node.parentElement) || texts.length === TEXTS || node.parentElement.closest(HINT)) continue
+      parents.add(node.parentElement)
+      const box = firstBox(node), start = node.data.search(/\S/)
+      if (box) texts.push([plain(node.data.slice(start, start + 24)), rounded(box.left + scrollX), rounded(box.top + scrollY)])
+    }
+    return texts
   }
 
   // ---- the content: the longest main part; without one, all but navigation, header and footer
@@ -125,20 +126,23 @@
       new URL(url, document.baseURI).origin === location.origin
   }
   const images = all('img')
+  const isInPage = ([left, top, width, height]) => left + width > 0 && top + height > 0
+  const placed = withoutHints(() => ({
+    texts: placedTexts(), images: images.map(boxOf), seenImages: images.filter(isShown).map(boxOf).filter(isInPage),
+  }))
   const height = Math.max(root.scrollHeight, body.scrollHeight, root.getBoundingClientRect().height)
   return {
     mode: document.compatMode,
     text: plain(body.innerText),
     width: Math.max(root.scrollWidth, body.scrollWidth),
     height: Math.round(height),
-    texts,
-    images: images.map(boxOf),
-    seenImages: images.filter(isShown).map(boxOf).filter(([left, top, width, height]) => left + width > 0 && top + height > 0),
+    ...placed,
     missing: images.filter(isMissing).map((image) => image.currentSrc || image.src),
     fonts: [...document.fonts].filter((font) => font.status === 'error').map((font) => font.family),
     replaced: root.outerHTML.split('\uFFFD').length - 1,
     names: [...all('[id]').map((element) => element.id), ...all('a[name]').map((element) => element.name)].filter(Boolean),
     links: links.map(target),
+    icons: all('link[rel~=icon][href^="data:"]').reduce((sum, icon) => sum + icon.getAttribute('href').length, 0),
     forms: all('form').length,
     fields: all('input,select,textarea,button').map(control),
     ...seenByReaders,

@@ -55,7 +55,8 @@ class PageView:
     says of a page on which a robot acts that some still wait.
 
     ``answers`` has the digest of the answer for each URL that was asked for. ``requests`` and ``size`` are the number
-    of requests and the bytes of their answers.
+    of requests and the bytes of their answers, but for icons of the page: no file of these is loaded without a window,
+    and ``icons`` are the characters of those that are in the page.
     """
 
     mode: str
@@ -69,6 +70,7 @@ class PageView:
     replaced: int = 0
     names: tuple[str, ...] = ()
     links: tuple[str, ...] = ()
+    icons: int = 0
     forms: int = 0
     fields: tuple[str, ...] = ()
     seen: str = ""
@@ -112,14 +114,14 @@ async def view_page(browser: Chromium, server: Server, url: str, width: int) -> 
 
 
 def _view(record: Mapping[str, Any], seen: Seen) -> PageView:
-    loads = _with_counts(seen.loads)
+    loads, values = _with_counts(seen.loads), values_of(record)
     return PageView(
-        **values_of(record),
+        **values,
         errors=tuple(seen.errors),
         failed=tuple(sorted({load.url for load in loads if load.status >= 400})),
         departure=seen.departure,
         requests=len(loads),
-        size=sum(load.size for load in loads),
+        size=sum(load.size for load in loads) - values["icons"],
     )
 
 

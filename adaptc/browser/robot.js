@@ -3,7 +3,7 @@
 // known by its key (what it is and says) and its number among those that have the same: other markup may be around it.
 // While scripts of the type "held" wait, labels may say something else: a button is then known by its place, too, which
 // is its number among those of its kind.
-async ({ operation, key, number, place, held }, { NO_TEXT, LABELLED, HINT, isVisible, finish, drawn }) => {
+async ({ operation, key, number, place, held }, { NO_TEXT, LABELLED, HINT, isVisible, finish, drawn, withoutHints }) => {
   const CONTROLS = 'a[href],button,summary,label,input:not([type=hidden]),select,textarea,area[href],[onclick],[tabindex]:not([role=region]),[aria-expanded],' +
     '[role=button],[role=tab],[role=menuitem],[role=option],[role=switch],[role=checkbox],[role=radio],[role=link],[contenteditable=""],[contenteditable=true]'
   const TYPED = /^(text|search|email|url|tel|password|number)$/, UNTOUCHED = /^(file|color|date|time|month|week|datetime-local)$/
@@ -117,21 +117,22 @@ async ({ operation, key, number, place, held }, { NO_TEXT, LABELLED, HINT, isVis
       if (box && texts.length < TEXTS) texts.push([plain(node.data.slice(start, start + 24)), rounded(box.left + scrollX), rounded(box.top + scrollY)])
     }
   }
-  walk(document.body ?? root)
-  const body = document.body ?? root
+  const body = document.body ?? root, images = elements.filter((element) => element.localName === 'img')
+  const placed = withoutHints(() => {
+    walk(body)
+    return { texts: [...texts, ...targets.map(({ element, key }) => [`<${key}>`, ...boxOf(element).slice(0, 2)])], images: images.filter(isShown).map(boxOf) }
+  })
   const isMissing = (image) => {
     const url = image.currentSrc || image.src
     return image.complete && !image.naturalWidth && url && !url.startsWith('data:') && new URL(url, document.baseURI).origin === location.origin
   }
-  const images = elements.filter((element) => element.localName === 'img')
   return {
     view: {
       mode: document.compatMode,
       text: [body, ...elements.flatMap((element) => [...element.shadowRoot?.children ?? []])].map((each) => plain(each.innerText)).join(' '),
       width: Math.max(root.scrollWidth, body.scrollWidth),
       height: Math.round(Math.max(root.scrollHeight, body.scrollHeight, root.getBoundingClientRect().height)),
-      texts: [...texts, ...targets.map(({ element, key }) => [`<${key}>`, ...boxOf(element).slice(0, 2)])],
-      images: images.filter(isShown).map(boxOf),
+      ...placed,
       missing: images.filter(isMissing).map((image) => image.currentSrc || image.src),
       fields: targets.map(({ key }) => key),
       seenFields: targets.map(({ element, key }) => isLabelled(element) ? kindOf(key) : key),

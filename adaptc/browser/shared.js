@@ -11,13 +11,23 @@
       } catch { /* an animation whose playback rate is 0 cannot be finished */ }
     }
   }
+  // elements with a label that may depend on a visitor, and those of them that may be missing until scripts know his
+  // keyboard: hints outside the text
+  const LABELLED = 'button,kbd,[role=button],[role=switch],[role=combobox]'
+  const HINT = 'kbd:not(main *,article *,[role=main] *)'
   return {
+    LABELLED,
+    HINT,
     // elements whose text is not drawn as text of the page
     NO_TEXT: new Set(['SCRIPT', 'STYLE', 'NOSCRIPT', 'TEMPLATE', 'TEXTAREA', 'OPTION', 'TITLE']),
-    // elements with a label that may depend on a visitor, and those of them that may be missing until scripts know his
-    // keyboard: hints outside the text
-    LABELLED: 'button,kbd,[role=button],[role=switch],[role=combobox]',
-    HINT: 'kbd:not(main *,article *,[role=main] *)',
+    // what measures returns of the page as it is while these hints take no space
+    withoutHints: (measure) => {
+      const hints = [...document.querySelectorAll(HINT)], styles = hints.map((hint) => hint.getAttribute('style'))
+      for (const hint of hints) hint.style.setProperty('display', 'none', 'important')
+      const measured = measure()
+      hints.forEach((hint, number) => styles[number] === null ? hint.removeAttribute('style') : hint.setAttribute('style', styles[number]))
+      return measured
+    },
     sleep,
     // until two frames were drawn, or none is
     drawn: () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))), sleep(400)]),

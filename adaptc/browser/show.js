@@ -1,7 +1,7 @@
 // Returns what a page shows as one text: its words, its links, and the boxes of words, images and controls. As in proofs,
-// labels of controls may be others ("System" for "Light", a moon for a sun), and hints that name a key may be missing, in
-// labels, too: the page can be read.
-(_, { isVisible, LABELLED, HINT }) => {
+// labels of controls may be others ("System" for "Light", a moon for a sun), and hints that name a key may be missing with
+// the space that they take, in labels, too: the page can be read.
+(_, { isVisible, LABELLED, HINT, withoutHints }) => withoutHints(() => {
   const shown = [document.title]
   const box = ({ left, top, width, height }) => [left + scrollX, top + scrollY, width, height].map(Math.round).join(' ')
   // Where a link leads, however it is written: routers make addresses absolute
@@ -25,4 +25,4 @@
     }
   }
   return shown.join('\n')
-}
+})

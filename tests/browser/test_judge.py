@@ -169,8 +169,8 @@ def test_a_hint_that_names_a_key_may_be_missing_until_scripts_run_but_not_a_key_
         return side_by_side(chromium, looks)
 
     hint, key = "<kbd>Ctrl K</kbd>", "<kbd>Esc</kbd>"
-    style = "<style>header kbd{{position:absolute;left:99px}}input{{display:block}}</style>"
-    text = f"<!doctype html>{style}<header><button>Menu</button><input>{{}}</header><main><p>Words {{}}</main>"
+    after = "<img alt='' width=9 height=9> <a href=/>Home</a>"  # stands further to the right where there is a hint
+    text = f"<!doctype html><header><button>Menu</button><input>{{}}{after}</header><main><p>Words {{}}</main>"
     wait = "<script type=adaptc-later></script><script>addEventListener('adaptc-later', () => {{ {} }})</script>"
     write = wait.format("document.querySelector('input').insertAdjacentHTML('afterend', '<kbd>Ctrl K</kbd>')")
     original, waits, lost, other = views(
@@ -179,6 +179,14 @@ def test_a_hint_that_names_a_key_may_be_missing_until_scripts_run_but_not_a_key_
     assert [original.labelled, waits.labelled, lost.labelled] == [2, 2, 1]
     kinds = [{each.kind for each in differences((original,), view, LAYOUT)} for view in (waits, lost, other)]
     assert [each - {"weight"} for each in kinds] == [set(), {"text"}, {"text"}]
+
+
+@pytest.mark.chromium
+def test_an_icon_in_the_page_weighs_as_little_as_one_in_a_file_that_nobody_loads(chromium: str) -> None:
+    pages = [f"<!doctype html><link rel=icon href={icon}><p>Words" for icon in ("/a.svg", f"data:,{'a' * 999}")]
+    looks = [lambda browser, text=text: view_page(browser, site({"index.html": text}), URL, 412) for text in pages]
+    original, view = side_by_side(chromium, looks)
+    assert differences((original,), view, PIXELS) == ()
 
 
 class _Moving(Tab):

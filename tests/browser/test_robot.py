@@ -179,6 +179,15 @@ def test_a_page_that_a_router_shows_may_be_loaded_in_place_of_that(chromium: str
     assert [bool(acted_differences([original], each)) for each in found] == [False, True, True, True]
 
 
+@pytest.mark.parametrize(("words", "differs"), [("Page A", False), ("Menu", True)])
+def test_a_page_may_be_loaded_again_where_a_router_shows_it_anew(chromium: str, words: str, differs: bool) -> None:
+    page = ROUTED.replace("/b/", "/").replace("Page B", words)
+    (original,) = performances(chromium, Play(page, Robot(20)))
+    acts = [next(act for act in original.acts if act.kind == "follow")]
+    again, level = performances(chromium, Play(page, acts=acts), Play(page.partition("<script>")[0], acts=acts))
+    assert bool(acted_differences([again], level)) is differs
+
+
 def test_acts_are_sentences() -> None:
     assert str(Act("click", "a||Read more|/news/", 1)) == "click a “Read more”"
     assert str(Act("type", "input|text|Find|", 0, "ab")) == "type ab input “Find”"

@@ -196,7 +196,7 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
         "absolute.html": text + "<script>document.links[0].href = document.links[0].href</script>",
         "boxes.html": text + "<script>x.style.margin = '99px'</script>",
         "noscript.html": text + "<noscript>No script</noscript><script>0</script>",
-        "key.html": text + "<kbd id=key hidden>K</kbd><script>key.hidden = false</script>",
+        "key.html": text + "<kbd id=key hidden>K</kbd> After<script>key.hidden = false</script>",
         "label.html": text + "<button id=key style=width:9em>Light</button><script>key.textContent = 'System'</script>",
         "menu.html": text + "<a id=key href=/x role=button aria-expanded=true>Menu</a><script>key.href = '#'</script>",
         "leads.html": text + "<a id=key href=/x>Menu</a><script>key.href = '#'</script>",

@@ -41,9 +41,12 @@ _TYPE = "modules"
 # Between the texts, and what stands for a module's own address in its text; a module with either of these stays a file
 _MARK = "\n@@\n"
 _OWN = '"@@"'
-# Scripts that make elements for modules with an address; React makes some if it is told to, by its users or its server
+# Scripts that make elements for modules with an address, or links to them as React Router does, which load them again;
+# React makes some if it is told to, by its users or its server
 _MAKES_MODULES = re.compile(
-    rb"""(?<!\{src:\w,async:!0,)(?<!dangerouslySetInnerHTML:\{__html:\w\},)(?:\.type\s*=\s*|\btype["'`]?\s*:\s*|["'`]type["'`]\s*,\s*)["'`]module["'`]"""
+    rb"""(?<!\{src:\w,async:!0,)(?<!dangerouslySetInnerHTML:\{__html:\w\},)"""
+    rb"""(?:\.type\s*=\s*|\btype["'`]?\s*:\s*|["'`]type["'`]\s*,\s*)["'`]module["'`]"""
+    rb"""|["'`]link["'`],\{[^{}]{0,80}\brel["'`]?:["'`]modulepreload"""
     rb"""|\.preinitModule\(|\bcreateFrom(?:ReadableStream|Fetch)\b"""
 )
 _MEANT = frozenset({"src", "async", "defer"})
