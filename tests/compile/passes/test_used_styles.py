@@ -308,6 +308,16 @@ def test_rules_that_lack_a_name_wait_in_their_files():
     assert text.count("<script>") == 2
 
 
+@pytest.mark.parametrize(
+    "script", ["$('html').addClass('bar-off')", "e.classList.add('a', 'bar-off')", "e.className = 'bar-off'"]
+)
+def test_a_class_that_a_script_adds_and_no_rule_has_wakes_none(script):
+    css = ".a{color:red}" + "".join(f".bar-{number} .b{{top:{number}px}}" for number in range(200))
+    text = made(head=f"{LINKS}<script>{script}</script>", files={"css/a.css": css}, promise="words")
+    assert "<link data-used" in text
+    assert ".bar-off" in text  # the rules wait for what begins with .bar-, but for this
+
+
 def test_little_is_not_worth_a_script():
     text = made(head="<link rel=stylesheet href=a.css><script>run()</script>", promise="words",
                 files={"a.css": f".a{{color:red}}{REST[:2000].rpartition('}')[0]}}}"})  # fmt: skip

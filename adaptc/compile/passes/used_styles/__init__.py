@@ -12,6 +12,7 @@ from adaptc.compile.passes.used_styles.page_styles import PageStyle, group_style
 from adaptc.compile.passes.used_styles.rest import LEAST_OF_SHEET, Rest, find_rest
 from adaptc.compile.view import Options, View
 from adaptc.core import media
+from adaptc.core.facts import FactKind
 from adaptc.core.model import Action
 from adaptc.core.urls import join
 from adaptc.core.values import dataclass, field
@@ -121,9 +122,11 @@ class _UsedStyles:
         }
         if kept:
             pruning = self._pruning(likely, whole, without_file | kept)
-        # classes that a browser saw come and no selector has may begin as those do that wait
-        come = () if seen is None else (f".{name}" for name in names)
-        return find_rest(pruning, (*self.matches.names, *come), folds=is_quirks(self.editor.tree))
+        # classes that come and no selector has may begin as those do that wait
+        added = (self.view.facts(_ADDED, source) for source in reach.scripts)
+        come = names if seen is not None else frozenset[str]().union(*added)
+        markup = (*self.matches.names, *(f".{name}" for name in come))
+        return find_rest(pruning, markup, folds=is_quirks(self.editor.tree))
 
     def _likely(self, names: frozenset[str]) -> LikelyNames:
         return LikelyNames(names, folds=is_quirks(self.editor.tree))
@@ -164,6 +167,16 @@ class _UsedStyles:
             used = "in use; the rest comes when it is needed" if after and style is run[-1] else "used"
             report.actions.append(Action(NAME, "reduced", _subject(style), f"{len(piece)} characters are {used}"))
 
+
+_ADDING = re.compile(r"(?:\b(?:add|toggle)Class\(|\bclassList\.(?:add|toggle)\(|\bclassName\s*\+?=)([^();\n]{0,200})")
+
+
+def _added_classes(text: str) -> frozenset[str]:
+    """Return the words with which a script gives classes to elements."""
+    return frozenset(name for match in _ADDING.finditer(text) for name in WORD.findall(match[1]))
+
+
+_ADDED = FactKind("added classes", _added_classes, frozenset[str]())
 
 # What scripts of other sites insert as a page loads (icons, widgets, advertisements): elements, and attributes of those
 _INSERTED = frozenset({
