@@ -18,6 +18,7 @@ from tests.sites.decorated import photo
 
 from adaptc.browser.answers import Answer
 from adaptc.browser.chromium import Chromium, in_chromium
+from adaptc.browser.evidence import WIDTHS
 from adaptc.browser.judge import LAYOUT, Difference, PageView, view_page
 from adaptc.browser.tab import BrowserError
 from adaptc.cli.main import run
@@ -135,9 +136,11 @@ DROPPED = {
 
 @pytest.fixture(scope="module")
 def bad_passes() -> Iterator[pytest.MonkeyPatch]:
-    """Put faults into three passes; what differs is looked at twice, not three times."""
+    """Put faults into three passes. Pages are proven at one width, and what differs is looked at twice."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(prover, "_LOADS", 2)
+        for module in (prover, search):
+            patched.setattr(module, "WIDTHS", WIDTHS[:1])
         for name, fault in FAULTS.items():
             patched.setitem(pipeline.BY_NAME, name, replace(pipeline.BY_NAME[name], version=99, **fault))  # type: ignore
         yield patched
@@ -325,6 +328,7 @@ def wrong_alternates(asset: Asset, original: bytes, view: View, options: Options
 def test_an_image_in_another_format_that_is_wrong_is_dropped(
     chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(search, "WIDTHS", WIDTHS)
     good, bad = BuiltSite(tmp_path / "good"), BuiltSite(tmp_path / "bad")
     for site in (good, bad):
         site.write({"index.html": PAGE, "site.css": CSS, "town.png": photo(300, 200)})
