@@ -119,7 +119,7 @@ def bucket_levels(m: float, most: int) -> tuple[int, ...]:
     """Return the level of each bucket for m in [0, most]."""
     whole = min(int(m), most)
     better = round((m - whole) * BUCKETS)
-    return tuple(min(whole + (number < better), most) for number in range(BUCKETS))
+    return (min(whole + 1, most),) * better + (whole,) * (BUCKETS - better)
 
 
 def write_buckets(run: RunDirectory, names: Sequence[str]) -> None:
