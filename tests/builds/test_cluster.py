@@ -6,9 +6,11 @@ import errno
 import os
 import re
 import socket
+import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -67,9 +69,25 @@ def build(site: BuiltSite, executor: Executor | None = None, **overrides: Any) -
 
 def built_here(site: BuiltSite) -> dict[str, bytes]:
     """Return the trees of a build by this process."""
-    other = site.clean("here")
-    build(other)
-    return other.trees()
+    return _built_here(
+        frozenset(
+            (str(file.relative_to(site.docroot)), os.readlink(file) if file.is_symlink() else file.read_bytes())
+            for file in site.docroot.rglob("*")
+            if not file.is_dir()
+        )
+    )
+
+
+@cache
+def _built_here(files: frozenset[tuple[str, str | bytes]]) -> dict[str, bytes]:
+    """Return the trees of a site by its files and links."""
+    with tempfile.TemporaryDirectory() as root:
+        site = BuiltSite(Path(root)).write({name: content for name, content in files if isinstance(content, bytes)})
+        for name, target in files:
+            if isinstance(target, str):
+                (site.docroot / name).symlink_to(target)
+        build(site)
+        return site.trees()
 
 
 class Distant(Executor):
@@ -334,14 +352,27 @@ def test_a_worker_that_is_killed_costs_time_only(site: BuiltSite, cluster: Clust
     assert site.trees() == built_here(site)
 
 
-def test_a_scheduler_that_ends_in_a_build(site: BuiltSite, tmp_path: Path) -> None:
+def test_a_scheduler_whose_workers_come_late_and_that_ends_in_a_build(
+    site: BuiltSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dask = pytest.importorskip("dask")
-    with dask_cluster(tmp_path / "cluster", workers=1) as cluster:
+    with dask_cluster(tmp_path / "cluster", workers=0) as cluster:
+        with (
+            monkeypatch.context() as patched,
+            pytest.raises(Shortage, match=r"had no worker for 0 s; start some: dask worker tcp://"),
+        ):
+            patched.setattr(cluster_module, "PATIENCE", 0.2)
+            build(site, build__scheduler=cluster.address)
+        late = threading.Timer(0.5, cluster.add_worker)
+        late.start()
+        assert build(site, build__scheduler=cluster.address).built
+        late.join()
 
         class Killer(Silent):
             def advance(self, units: int, size: int, saved: int) -> None:
                 cluster.programs[0].kill()
 
+        site.write({f"{n}.html": PAGE.format(n=f"other {n}") for n in range(9)})
         config = site.config(build__levels=LEVELS, build__scheduler=cluster.address)
         with (
             dask.config.set({"distributed.comm.timeouts.connect": "200ms"}),
@@ -350,23 +381,6 @@ def test_a_scheduler_that_ends_in_a_build(site: BuiltSite, tmp_path: Path) -> No
             adaptc.build(config, Killer(), isolated=False)
     build(site)
     assert site.trees() == built_here(site)
-
-
-def test_a_worker_that_comes_late_is_waited_for(site: BuiltSite, tmp_path: Path) -> None:
-    with dask_cluster(tmp_path / "cluster", workers=0) as cluster:
-        late = threading.Timer(0.5, cluster.add_worker)
-        late.start()
-        assert build(site, build__scheduler=cluster.address).built
-        late.join()
-
-
-def test_a_scheduler_without_workers(site: BuiltSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_module, "PATIENCE", 0.2)
-    with (
-        dask_cluster(tmp_path / "cluster", workers=0) as cluster,
-        pytest.raises(Shortage, match=r"had no worker for 0 s; start some: dask worker tcp://"),
-    ):
-        build(site, build__scheduler=cluster.address)
 
 
 class Client:
