@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.samples.drawn import drawing, encoded
 from tests.sites.built import BuiltSite
 from tests.sites.decorated import photo
 
-from adaptc.browser.answers import Answer
+from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import WIDTHS
 from adaptc.browser.judge import LAYOUT, Difference, PageView, view_page
@@ -147,7 +148,22 @@ def bad_passes() -> Iterator[pytest.MonkeyPatch]:
 
 
 @pytest.fixture(scope="module")
-def proven(chromium: str, bad_passes: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> BuiltSite:
+def loads(bad_passes: pytest.MonkeyPatch) -> Counter[tuple[Server, str, int]]:
+    """How often a page was looked at, by its server, address and width."""
+    counted = Counter[tuple[Server, str, int]]()
+
+    async def look(browser: Chromium, server: Server, url: str, width: int) -> PageView:
+        counted[server, url, width] += 1
+        return await view_page(browser, server, url, width)
+
+    bad_passes.setattr(prover, "view_page", look)
+    return counted
+
+
+@pytest.fixture(scope="module")
+def proven(
+    chromium: str, loads: Counter[tuple[Server, str, int]], tmp_path_factory: pytest.TempPathFactory
+) -> BuiltSite:
     """A site of two pages that was built with bad passes, and proven."""
     site = BuiltSite(tmp_path_factory.mktemp("proving"))
     site.write({"index.html": PAGE, "about.html": PAGE.replace("News", "About"), "site.css": CSS})
@@ -189,6 +205,13 @@ def test_exactly_the_bad_passes_are_dropped(proven: BuiltSite) -> None:
     assert "padding:10px" in pages["moderate"]
     assert "padding:10px" in proven.read("about.html", "moderate").decode()
     assert "padding:10px" not in proven.read("about.html", "extreme").decode()  # it is composed
+
+
+@pytest.mark.chromium
+def test_a_round_of_the_search_knows_what_the_last_one_saw(
+    proven: BuiltSite, loads: Counter[tuple[Server, str, int]]
+) -> None:
+    assert max(loads.values()) == 2  # of the original, once more where a level differs
 
 
 @pytest.mark.chromium

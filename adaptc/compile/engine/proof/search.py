@@ -62,6 +62,8 @@ class Search:
     broken: set[Unit] = field(default_factory=set)
     verdicts: dict[Case, Verdict] = field(default_factory=dict)
     is_unsure: bool = False  # whether a level could not be looked at, which may be otherwise next time
+    # what looks at the pages of which a pass was found in the last round: the next one knows what it saw
+    _provers: dict[str, list[PageProver]] = field(default_factory=dict)
 
     async def run(self, browser: Chromium) -> None:
         """Search until nothing more is to be dropped. Raises ``BrowserError`` where no browser starts."""
@@ -80,12 +82,20 @@ class Search:
 
         async def search(page: str) -> _Found:
             async with tabs:
-                found = await _PageSearch(self, browser, original, page, levels).run(is_last=is_last)
+                provers = self._provers.pop(page, None) or self._provers_of(page, browser, original)
+                found = await _PageSearch(self, page, provers, levels).run(is_last=is_last)
+            if found:
+                self._provers[page] = provers
             browser.advance(1)
             return found
 
         done = await asyncio.gather(*map(search, self.pages))
         return [each for found in done for each in found]
+
+    def _provers_of(self, page: str, browser: Chromium, original: Answers) -> list[PageProver]:
+        proven = self.proof_site
+        url = address_to_prove(page, proven.site, proven.original, proven.headers.hosts)
+        return [PageProver(browser, self.store, original, url, width) for width in WIDTHS]
 
     def levels(self, terms: Terms) -> dict[str, CandidateLevel]:
         """Return all levels under terms."""
@@ -97,12 +107,9 @@ class _PageSearch:
     """A round of a search for one page."""
 
     def __init__(
-        self, search: Search, browser: Chromium, original: Answers, page: str, levels: Mapping[str, CandidateLevel]
+        self, search: Search, page: str, provers: Sequence[PageProver], levels: Mapping[str, CandidateLevel]
     ) -> None:
-        self.search, self.page, self.levels = search, page, levels
-        proven = search.proof_site
-        url = address_to_prove(page, proven.site, proven.original, proven.headers.hosts)
-        self.provers = [PageProver(browser, search.store, original, url, width) for width in WIDTHS]
+        self.search, self.page, self.provers, self.levels = search, page, provers, levels
         self.above = levels_above(plan.level for plan in search.proof_site.plans.values())
 
     async def run(self, *, is_last: bool) -> _Found:
