@@ -134,8 +134,8 @@ def test_quoted_urls_read_back(url):
 
 
 @pytest.mark.parametrize("opener", ["(", "{", "[", "url(", "image-set(", "@font-face{", "\\", "/*", "'\n", "@a "])
-def test_megabytes_of_openers(opener):
-    css_references("@font-face{" + opener * (300_000 // len(opener)) + "url(")
+def test_long_runs_of_openers(opener):
+    css_references("@font-face{" + opener * (100_000 // len(opener)) + "url(")
 
 
 PIECES = [
