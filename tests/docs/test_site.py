@@ -58,7 +58,7 @@ def test_what_axe_found_in_the_theme_is_mended(site: Path) -> None:
 # Pages with all that the others have: cards, tables, code, help of commands, plots. Of the longest, which take seconds,
 # each is looked at one way
 BOTH = ((PHONE, "light"), (LAPTOP, "dark"))
-SAMPLES = {"": BOTH, "start/": BOTH, "configuration/": BOTH[:1], "commands/": BOTH[1:], "papers/": BOTH[1:]}
+SAMPLES = {"": BOTH, "start/": BOTH, "manifest/": BOTH[:1], "commands/": BOTH[1:], "papers/": BOTH[1:]}
 
 
 @pytest.mark.chromium

@@ -23,7 +23,7 @@ import pytest
 from tests.servers import web
 from tests.servers.browser import Browser
 from tests.sites.built import BuiltSite
-from tests.waiting import wait_until
+from tests.waiting import PATIENCE, wait_until
 
 from adaptc.compile.engine.reporting import Silent
 from adaptc.core.diagnostics import UsageError
@@ -240,7 +240,7 @@ class Visitor:
     def wait(self, expression: str) -> Any:
         """Return the value of a promise of the page, once it is true; fail when it stays false."""
         loop = f"""(async () => {{
-            for (let turn = 0; turn < 3000; turn++) {{
+            for (const end = performance.now() + {800 * PATIENCE}; performance.now() < end;) {{
                 const value = await ({expression})
                 if (value) return value
                 await new Promise((resolve) => setTimeout(resolve, 10))
