@@ -1,7 +1,7 @@
 // Notes the images of the page as it is, with their boxes. Leaves adaptc.collect(), which notes those of elements once
 // more, and adaptc.result(), which notes backgrounds, too, and returns all images with the names of elements.
 // "markup" is the page as it was sent, in base64, and null for a page without scripts: an address that is not in it was
-// written by a script.
+// written by a script. Returns the text of this markup, shown or not.
 ({ markup }, { isVisible }) => {
   const seen = globalThis.adaptc
   const URLS = /url\("((?:[^"\\]|\\.)*)"\)/g
@@ -178,4 +178,6 @@
   }
   collectAll(document)
   isOpened = true
+  sent?.querySelectorAll('script,style,template,noscript').forEach((element) => element.remove())
+  return sent?.body.textContent ?? ''
 }

@@ -24,6 +24,7 @@ from adaptc.browser.script_coverage import (
     script_coverage,
 )
 from adaptc.browser.tab import RESTLESS, BrowserError, Load, Tab, script
+from adaptc.core.media import HTML
 from adaptc.core.urls import join
 from adaptc.core.values import dataclass, field, replace
 
@@ -68,39 +69,52 @@ class NotSeen(Exception):
         self.urls, self.is_final = frozenset(urls), is_final
 
 
-async def look_at(browser: Chromium, server: Server, url: str, path_of: PathOf, home: str) -> Look:
-    """Look at a page; ``home`` is the site's first URL. Raises ``NotSeen``, and ``BrowserError`` where it ended."""
+async def look_at(
+    browser: Chromium, server: Server, url: str, path_of: PathOf, home: str, *, compares: bool = True
+) -> Look:
+    """Look at a page; ``home`` is the site's first URL. Raises ``NotSeen``, and ``BrowserError`` where it ended.
+
+    Only with ``compares`` the evidence says whether the page shows the same without its scripts. Else it is loaded
+    without them only where a router may have shown another page.
+    """
     phone, laptop = WIDTHS
-    found, urls = await _visit(browser, server, laptop, lambda tab: _in_one_tab(browser, tab, server, url, path_of))
+    found, urls = await _visit(
+        browser, server, laptop, lambda tab: _in_one_tab(browser, tab, server, url, path_of, compares)
+    )
     views, shown = found
     if len(views) == 1:
         narrow, others = await _visit(browser, server, phone, lambda tab: _views(tab, server, url, path_of))
         views, urls = [*narrow, *views], urls | others
     view, widths = views[-1], tuple(view.evidence for view in views)
     is_settled = all(each.is_answered and each.document == view.document for each in views)
-    evidence = PageEvidence(widths, None, shown == view.shown, view.loaded, is_settled, view.hinted)
+    evidence = PageEvidence(widths, None, compares and shown == view.shown, view.loaded, is_settled, view.hinted)
     scripts = script_coverage(view.scripts for view in views)
     if shown is None:
-        return Look(evidence, view.document, urls, scripts, is_sure=view.document is None)
+        is_sure = view.document is None or (view.is_own and not compares)
+        return Look(evidence, view.document, urls, scripts, is_sure=is_sure)
     urls |= await _refuse_lost(browser, server, url, home, _words(view.shown), _words(shown))
     return Look(evidence, view.document, urls, scripts)
 
 
 async def _in_one_tab(
-    browser: Chromium, tab: Tab, server: Server, url: str, path_of: PathOf
+    browser: Chromium, tab: Tab, server: Server, url: str, path_of: PathOf, compares: bool
 ) -> tuple[list[_View], str | None]:
-    """Return the views of a page in a tab as wide as a laptop, and what it shows without its scripts, if it has any.
+    """Return the views of a page in a tab as wide as a laptop, and what it shows without its scripts, if that is asked.
 
     One tab serves for all: opening another takes as long as loading a small page. Where the page could not be seen
     without its scripts, nothing is known of the tab, and the view of a phone is missing.
     """
     views = await _views(tab, server, url, path_of, also=WIDTHS[0])
-    view = views[-1]
+    view, bare = views[-1], None
     if len(views) == len(WIDTHS):
         return views, None
-    bare = None if view.document is None else await _bare(browser, tab, server, url)
-    if bare is None and view.document is not None:
-        return views, None
+    if view.document is not None and (compares or not view.is_own):
+        bare = await _bare(browser, tab, server, url)
+        if bare is None:
+            return views, None
+    elif view.document is not None:
+        tab.serve(lambda _: _EMPTY, runs_scripts=False)  # its scripts end, so that they store nothing more
+        await tab.open(url)
     await tab.forget()
     tab.serve(server)
     await tab.resize(WIDTHS[0], HEIGHTS[WIDTHS[0]])
@@ -110,6 +124,7 @@ async def _in_one_tab(
 # An address that no site has; words that make a page, and the share of them that two pages have in common to be alike
 _NOWHERE, _FEWEST_WORDS, _ALIKE = "no-such-page-here-1700000000", 5, 0.8
 _WORD = re.compile(r"[^\W\d_]{3,}")
+_EMPTY = Answer(b"", HTML)
 
 
 async def _refuse_lost(
@@ -204,7 +219,8 @@ class _View:
     """A page at one width, its markup after scripts, what it shows (``show.js``), and what ran of its scripts.
 
     ``loaded`` are the scripts and data that it loaded by itself, by path; ``is_answered`` says that the site had an
-    answer to each request for them. ``hinted`` are the files that it fetched early, as for the next page.
+    answer to each request for them. ``hinted`` are the files that it fetched early, as for the next page. ``is_own``
+    says that no router shows another page: at least half of the words of its markup are shown, or hardly any.
     """
 
     evidence: WidthEvidence
@@ -214,6 +230,7 @@ class _View:
     loaded: tuple[str, ...] = ()
     is_answered: bool = False
     hinted: tuple[str, ...] = ()
+    is_own: bool = True
 
 
 async def _views(tab: Tab, server: Server, url: str, path_of: PathOf, also: int | None = None) -> list[_View]:
@@ -226,7 +243,8 @@ async def _patient_views(tab: Tab, server: Server, url: str, path_of: PathOf, al
     await _load(tab, url)
     document = await tab.run(script("document"))
     sent = server(url) if document is not None else None
-    await tab.run(script("look"), {"markup": None if sent is None else base64.b64encode(sent.body).decode()})
+    markup = None if sent is None else base64.b64encode(sent.body).decode()
+    own = _words(str(await tab.run(script("look"), {"markup": markup})))
     shown, asked = str(await tab.run(script("show"))), _asked(tab.seen.loads, path_of)
     if also is not None and document is None and await tab.run(script("resizable")):
         return [_View(evidence, None, shown) for evidence in await _at_both_widths(tab, also, path_of)]
@@ -234,7 +252,10 @@ async def _patient_views(tab: Tab, server: Server, url: str, path_of: PathOf, al
     evidence = _evidence(tab.width, await tab.run(_RESULT), tab.seen.loads, path_of)
     if document is None:
         return [_View(evidence, None, shown)]
-    return [_View(evidence, document.encode("utf-8", "replace"), shown, await parts_that_ran(tab, path_of), *asked)]
+    words = _words(shown)
+    is_own = len(words) < _FEWEST_WORDS or (len(own) >= _FEWEST_WORDS and 2 * len(own & words) >= len(own))
+    ran = await parts_that_ran(tab, path_of)
+    return [_View(evidence, document.encode("utf-8", "replace"), shown, ran, *asked, is_own)]
 
 
 # Playwright's names of what scripts ask for, and of what hints do

@@ -419,6 +419,12 @@ class Plan:
             for step in plan.steps
         ) or bool(self.instead)
 
+    @property
+    def compares(self) -> bool:
+        """Whether a step asks which pages show the same without their scripts (``is_same_without_scripts``)."""
+        plans = (self, *self.instead)
+        return any(step.options.get("hydration", "keep") != "keep" for plan in plans for step in plan.steps)
+
     def steps_for(self, media_type: str) -> tuple[Step[Pass], ...]:
         """Return the steps for files of a media type, in order."""
         return tuple(step for step in self.steps if media_type in step.pass_.media_types)

@@ -22,6 +22,7 @@ from adaptc.compile.analyse.decisions import evidence_of
 from adaptc.compile.engine.cache.derived import PageEvidenceStore
 from adaptc.compile.engine.cache.store import Store
 from adaptc.compile.engine.state.state import State
+from adaptc.core.values import replace
 from adaptc.workflow.check.check import check
 
 PAGE = "<!DOCTYPE html><title>t</title><link rel=stylesheet href=s.css><body class=plain><h1>A</h1>{}"
@@ -106,6 +107,7 @@ STORED = """<button onclick="document.cookie = name = localStorage.a = sessionSt
 const known = [document.cookie, name, localStorage.a, sessionStorage.a].filter(Boolean).length
 document.body.id = 'known' + known + '-' + history.length
 if (known) document.body.append('again')
+onpagehide = () => localStorage.a = 'left'
 </script>"""
 
 
@@ -208,7 +210,11 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
     }
     site = site_of(tmp_path, pages)
     look(site)
+    plain = evidence(site)
+    assert not any(seen.is_same_without_scripts for seen in plain.values())  # no pass of lossless asks for it
+    look(site, build__levels=["unhydrated"])
     same = {path for path, seen in evidence(site).items() if seen.is_same_without_scripts}
+    assert {path: replace(seen, is_same_without_scripts=path in same) for path, seen in plain.items()} == evidence(site)
     assert same == {"same.html", "absolute.html", "noscript.html", "key.html", "label.html", "speck.html", "menu.html"}
 
 
@@ -221,7 +227,7 @@ def test_pages_of_material_are_the_same_with_what_stands_in_for_their_bundle(chr
     )  # lower than its content
     pages["few.html"] = material_page().replace(LINKS, few)
     site = site_of(tmp_path, pages).write({BUNDLE_PATH: BUNDLE})
-    look(site)
+    look(site, build__levels=["unhydrated"])
     assert {path: seen.is_same_without_scripts for path, seen in evidence(site).items()} == {
         "few.html": True,
         "index.html": True,
@@ -315,11 +321,18 @@ NARROW = """<style>.bg { width: 30px; height: 20px } summary:hover + p { color: 
 
 @pytest.mark.chromium
 @pytest.mark.parametrize(
-    ("more", "answers"), [("", 1), ("<p hidden><img srcset='e.gif 1x'>", 2), ("<script>0</script>", 3 + 2)]
+    ("more", "level", "answers"),
+    [
+        ("", "unhydrated", 1),
+        ("<p hidden><img srcset='e.gif 1x'>", "unhydrated", 2),
+        ("<script>0</script>", "unhydrated", 3 + 2),
+        ("<script>0</script>", "lossless", 2 + 2),
+    ],
 )
-def test_a_page_without_scripts_is_loaded_once_for_both_widths(
-    chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, answers: int
+def test_a_page_is_loaded_as_often_as_its_widths_and_levels_need(
+    chromium: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, level: str, answers: int
 ) -> None:
+    """Once for both widths without scripts, and without its scripts only where a level asks what it shows then."""
     asked = []
 
     def noting(*given: Any) -> Server:
@@ -329,7 +342,7 @@ def test_a_page_without_scripts_is_loaded_once_for_both_widths(
     monkeypatch.setattr("adaptc.compile.engine.evidence.stage.docroot_server", noting)
     head = "<meta name=viewport content='width=device-width'>"
     site = site_of(tmp_path, {"index.html": head + NARROW + more}).write({f"{name}.gif": DOT for name in "bcde"})
-    look(site)
+    look(site, build__levels=[level])
     phone, laptop = evidence(site)["index.html"].widths
     sizes = [{image.path: (image.width, image.height) for image in width.images} for width in (phone, laptop)]
     for width in sizes:

@@ -122,6 +122,11 @@ class BuildSpec:
         """The diagnostics of the rules by which images are labelled."""
         return tuple(self.decorations.diagnostics) if self.decorations else ()
 
+    @property
+    def compares(self) -> bool:
+        """Whether a browser that looks at pages says which are the same without their scripts."""
+        return any(plan_level(level).compares for level in self.levels)
+
     # ---- recipes
 
     def _decorations(self) -> ConfiguredRules | None:

@@ -152,6 +152,7 @@ class LookStage:
             return
         site, self.program = self.spec.config.site, program
         settings: dict[str, object] = {"base_url": site.base_url, "index": site.index, "csp": site.csp}
+        settings["compares"] = self.spec.compares
         if self.spec.settings.bounds.parts:
             settings["bounds"] = self.spec.settings.bounds
         if binding := host_rules(self.spec.config, self.spec.docroot, self.sources, is_exported=False).binding():
@@ -236,7 +237,7 @@ class Visit:
         self, spec: BuildSpec, records: LookRecords, pending: Sequence[str], outcomes: dict[str, Outcome]
     ) -> None:
         self.records, self.pending, self.outcomes = records, pending, outcomes
-        self.bounds = spec.settings.bounds
+        self.bounds, self.compares = spec.settings.bounds, spec.compares
         headers = PageHeaders(
             spec.config.site.csp, host_rules(spec.config, spec.docroot, records.site.sources, is_exported=False)
         )
@@ -281,7 +282,8 @@ class Visit:
             try:
                 site, path_of = self.records.site, self.records.path_of
                 url, home = site.url_for_readers(path), site.address.base
-                return self.records.put(path, await look_at(browser, self._server_of(path), url, path_of, home))
+                seen = await look_at(browser, self._server_of(path), url, path_of, home, compares=self.compares)
+                return self.records.put(path, seen)
             except NotSeen as reason:
                 return self.records.put_failure(path, reason)
             except BrowserError:
