@@ -9,8 +9,9 @@ import shlex
 import subprocess
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
@@ -66,13 +67,20 @@ class Chromium:
     that. Where there are none, as in most containers, only its switches keep it from the network.
     """
 
-    def __init__(self, program: str, advance: Callable[[int], None], *, reaches_loopback: bool = False) -> None:
-        self.program, self.advance = program, advance
+    def __init__(
+        self,
+        program: str,
+        advance: Callable[[int], None],
+        *,
+        reaches_loopback: bool = False,
+        driver: Driver | None = None,
+    ) -> None:
+        self.program, self.advance, self._driver = program, advance, driver or Driver()
+        self._owns_driver = driver is None
         self._flags = (*_FLAGS, f"--disable-features={_NO_FEATURES}", _LOOPBACK_ONLY if reaches_loopback else _NO_HOSTS)
         self.is_sandboxed = os.geteuid() != 0
         self.has_own_network = not reaches_loopback and bool(_unshare())
         self._programs: tempfile.TemporaryDirectory[str] | None = None
-        self._playwright: Playwright | None = None
         self._browser: Browser | None = None
         self._starting = asyncio.Lock()
 
@@ -116,10 +124,9 @@ class Chromium:
         return os.fspath(script)
 
     async def _launch_once(self) -> Browser:
-        if self._playwright is None:
-            self._playwright = await _start_playwright()
+        playwright = await self._driver.start()
         with saying_why():
-            return await self._playwright.chromium.launch(
+            return await playwright.chromium.launch(
                 executable_path=self._started_program(),
                 args=list(self._flags),
                 chromium_sandbox=self.is_sandboxed,
@@ -144,12 +151,12 @@ class Chromium:
             await tab.close()
 
     async def close(self) -> None:
-        """End the browser, and Playwright."""
+        """End the browser, and Playwright if no other browser is driven by it."""
         if self._browser is not None:
             with contextlib.suppress(BrowserError), saying_why():
                 await self._browser.close()
-        if self._playwright is not None:
-            await self._playwright.stop()
+        if self._owns_driver:
+            await self._driver.stop()
         if self._programs is not None:
             self._programs.cleanup()
 
@@ -164,12 +171,51 @@ def _unshare() -> tuple[str, ...]:
     return ()
 
 
-async def _start_playwright() -> Playwright:
+class Driver:
+    """Playwright, a process of its own, in the event loop in which it is started."""
+
+    def __init__(self) -> None:
+        self._playwright: Playwright | None = None
+        self.tasks: set[asyncio.Task[Any]] = set()
+
+    async def start(self) -> Playwright:
+        """Return it, which runs. Raises ``BrowserError`` where it is not installed."""
+        if self._playwright is None:
+            try:
+                from playwright.async_api import async_playwright
+            except ImportError:
+                raise BrowserError(f"Playwright is not installed: pip install '{EXTRA}'") from None
+            before = asyncio.all_tasks()
+            self._playwright = await async_playwright().start()
+            self.tasks = asyncio.all_tasks() - before
+        return self._playwright
+
+    async def stop(self) -> None:
+        """End it."""
+        if self._playwright is not None:
+            await self._playwright.stop()
+        self._playwright, self.tasks = None, set()
+
+
+# The driver of several browsers, and the event loop in which it runs while one of these does
+_SHARED: ContextVar[tuple[Driver, asyncio.AbstractEventLoop] | None] = ContextVar("shared driver", default=None)
+
+
+@contextlib.contextmanager
+def one_driver() -> Iterator[None]:
+    """Have one Playwright drive the browsers that ``in_chromium`` starts meanwhile in this thread, one after the other.
+
+    To start another takes half a second of the processor.
+    """
+    driver, loop = Driver(), asyncio.new_event_loop()
+    token = _SHARED.set((driver, loop))
     try:
-        from playwright.async_api import async_playwright
-    except ImportError:
-        raise BrowserError(f"Playwright is not installed: pip install '{EXTRA}'") from None
-    return await async_playwright().start()
+        yield
+    finally:
+        _SHARED.reset(token)
+        loop.run_until_complete(driver.stop())
+        _end_tasks(loop)
+        loop.close()
 
 
 def in_chromium(
@@ -186,21 +232,33 @@ def in_chromium(
     ``BrowserError``, also where Playwright is not installed.
     """
 
+    driver, loop = _SHARED.get() or (None, None)
+
     async def run(note: Callable[[int], None]) -> T:
-        browser = Chromium(program, note, reaches_loopback=reaches_loopback)
+        browser = Chromium(program, note, reaches_loopback=reaches_loopback, driver=driver)
         try:
             return await work(browser)
         finally:
             await browser.close()
 
-    return _in_thread(run, advance)
+    if driver is None or loop is None:
+        with contextlib.closing(asyncio.new_event_loop()) as own:
+            return _in_thread(run, advance, own)
+    return _in_thread(run, advance, loop, driver)
 
 
-def _in_thread(run: Callable[[Callable[[int], None]], Coroutine[Any, Any, T]], advance: Callable[[int], None]) -> T:
-    """Run a coroutine in a thread, and cancel it when the caller is interrupted; what it notes goes to ``advance``."""
+def _in_thread(
+    run: Callable[[Callable[[int], None]], Coroutine[Any, Any, T]],
+    advance: Callable[[int], None],
+    loop: asyncio.AbstractEventLoop,
+    driver: Driver | None = None,
+) -> T:
+    """Run a coroutine in a thread, and cancel it when the caller is interrupted; what it notes goes to ``advance``.
+
+    The tasks of the ``driver`` stay.
+    """
     result: Future[T] = Future()
     notes: SimpleQueue[int | None] = SimpleQueue()
-    loop = asyncio.new_event_loop()
     task = loop.create_task(run(notes.put))
 
     def main() -> None:
@@ -210,7 +268,7 @@ def _in_thread(run: Callable[[Callable[[int], None]], Coroutine[Any, Any, T]], a
             result.set_exception(error)
         finally:
             try:
-                _end(loop)
+                _end_tasks(loop, driver)
             finally:
                 notes.put(None)
 
@@ -228,10 +286,10 @@ def _in_thread(run: Callable[[Callable[[int], None]], Coroutine[Any, Any, T]], a
     return result.result()
 
 
-def _end(loop: asyncio.AbstractEventLoop) -> None:
-    """Close a loop; answers to pages that were closed meanwhile are given up."""
-    while rest := asyncio.all_tasks(loop):  # what is cancelled may start other tasks
+def _end_tasks(loop: asyncio.AbstractEventLoop, driver: Driver | None = None) -> None:
+    """End what runs in a loop but for the driver's tasks; answers to pages that were closed meanwhile are given up."""
+    # what is cancelled may start other tasks
+    while rest := asyncio.all_tasks(loop) - (driver.tasks if driver is not None else set()):
         for task in rest:
             task.cancel()
         loop.run_until_complete(asyncio.wait(rest))
-    loop.close()

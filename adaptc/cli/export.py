@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,7 +155,7 @@ def web(
     level, chosen = settings_for_hosts(invocation.load(settings), level, browser=browser)
     config = with_mirror(invocation.load({**settings, **chosen}))
     refuse_destination(config, dest)
-    with watching(invocation) as progress:
+    with watching(invocation) as progress, _driver(config):
         built = build(config, progress, requires_pages=True, isolated=False)
         done = export_site(config, level, dest, "none", progress, content_names=content_names)
         paints = _paints(config, level, progress) if config.browser.pages else ()
@@ -163,6 +164,15 @@ def web(
     record = {**_record(done, level), "diagnostics": diagnostic_records(said), **_saved_record(sides, paints)}
     rows = table(list(_saved_rows(built.figures.docroot_bytes, sides, done, paints)), right=(1, 2, 3))
     return show(record, "\n".join((rows, "", *_next_steps(config, level, done))), invocation, said)
+
+
+def _driver(config: Config) -> AbstractContextManager[None]:
+    """Return what drives the browsers, one to look at pages and one that reaches loopback, if there are any."""
+    if not config.browser.pages:
+        return nullcontext()
+    from adaptc.browser.chromium import one_driver
+
+    return one_driver()
 
 
 def _paints(config: Config, level: str, progress: Progress) -> tuple[PagePaint, ...]:

@@ -10,6 +10,7 @@ import select
 import socket
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from PIL import Image
@@ -20,8 +21,11 @@ from tests.waiting import PATIENCE
 
 from adaptc.browser import find_chromium, lacking, names_tried
 from adaptc.browser.answers import Answer
-from adaptc.browser.chromium import Chromium, _end, _unshare, in_chromium
+from adaptc.browser.chromium import Chromium, _end_tasks, _unshare, in_chromium, one_driver
 from adaptc.browser.tab import BrowserError, Load, Tab
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
 
 pytestmark = pytest.mark.chromium
 
@@ -497,6 +501,32 @@ def test_the_browser_ends_with_the_work(chromium: str) -> None:
     assert not first.is_connected() and not second.is_connected()
 
 
+def test_browsers_may_share_their_driver(chromium: str) -> None:
+    """Each is a browser of its own, and what one leaves behind does not outlast it."""
+    left = []
+
+    async def work(browser: Chromium) -> tuple[object, Browser]:
+        left.append(asyncio.ensure_future(asyncio.sleep(1000)))
+        started = await browser.start()
+        async with browser.tab(site({"index.html": "<body>words"}), 300, 200) as tab:
+            await tab.load(URL)
+            assert await text(tab) == "words"
+        return started.browser_type, started
+
+    with own_chromium():
+        apart = [in_chromium(chromium, work)[0] for _ in range(2)]
+        with one_driver():
+            (driver, first), (same, second) = (
+                in_chromium(chromium, work, reaches_loopback=reaches) for reaches in (False, True)
+            )
+            with pytest.raises(BrowserError):
+                in_chromium("/gone/chromium", work)
+            assert in_chromium(chromium, work)[0] is driver
+    assert driver is same and first is not second and apart[0] is not apart[1]
+    assert not first.is_connected() and not second.is_connected()
+    assert all(task.cancelled() for task in left)
+
+
 def test_pages_done_are_said_in_the_thread_of_the_caller(chromium: str) -> None:
     import threading
 
@@ -524,8 +554,8 @@ def test_tasks_that_begin_when_the_browser_ends_are_ended_too() -> None:
         await asyncio.sleep(0)
 
     loop.run_until_complete(start())
-    _end(loop)
-    assert loop.is_closed()
+    _end_tasks(loop)
+    loop.close()
     assert [task.cancelled() for task in tasks] == [True] * 4
 
 

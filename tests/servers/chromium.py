@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_in_thread, _launch, _close = chromium._in_thread, Chromium._launch, Chromium.close
+_in_thread, _launch, _close, _one_driver = chromium._in_thread, Chromium._launch, Chromium.close, chromium.one_driver
 
 
 class SharedChromium:
@@ -37,7 +37,9 @@ class SharedChromium:
         self.lasting: set[asyncio.Task[Any]] = set()
         self.running = 0
 
-    def run(self, run: Callable[[Callable[[int], None]], Coroutine[Any, Any, T]], advance: Callable[[int], None]) -> T:
+    def run(
+        self, run: Callable[[Callable[[int], None]], Coroutine[Any, Any, T]], advance: Callable[[int], None], _: object
+    ) -> T:
         """Do what ``adaptc.browser.chromium._in_thread`` does, in the thread that lasts."""
         notes: SimpleQueue[int | None] = SimpleQueue()
         done = asyncio.run_coroutine_threadsafe(self._tidy(run(notes.put)), self.loop)
@@ -104,6 +106,7 @@ def _patched(run: object, launch: object, close: object) -> Iterator[None]:
         mock.patch.object(chromium, "_in_thread", run),
         mock.patch.object(Chromium, "_launch", launch),
         mock.patch.object(Chromium, "close", close),
+        mock.patch.object(chromium, "one_driver", contextlib.nullcontext if run is not _in_thread else _one_driver),
     ):
         yield
 
