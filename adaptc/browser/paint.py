@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from adaptc.browser.answers import Answer, Server
 from adaptc.browser.chromium import Chromium
-from adaptc.browser.tab import BrowserError, saying_why, script
+from adaptc.browser.tab import SKETCH, BrowserError, saying_why, script
 from adaptc.core import media
 from adaptc.core.values import dataclass, fields
 from adaptc.formats.codings import encode
@@ -81,7 +81,8 @@ def median_paint(paints: Iterable[Paint]) -> Paint:
 async def load_by_phone(browser: Chromium, server: Server, url: str, line: Line, *, is_slow: bool = True) -> Paint:
     """Load a page that ``server`` answers, with nothing in the cache, by phone. Raises ``BrowserError``.
 
-    ``is_slow`` says that the processor is slowed down.
+    ``is_slow`` says that the processor is slowed down. Else the page is drawn small: with nothing to draw by but the
+    processor, a page that moves took a third more of its time, and is shown as soon either way.
 
     The browser must reach loopback. Other hosts have no answer.
     """
@@ -137,6 +138,9 @@ async def _slowed(cdp: CDPSession, line: Line, is_slow: bool) -> CDPSession:
     await cdp.send("Network.emulateNetworkConditions", {"offline": False, "latency": line.latency, **speed})
     if is_slow:
         await cdp.send("Emulation.setCPUThrottlingRate", {"rate": _SLOWDOWN})
+    else:
+        drawn = {**_PHONE, "deviceScaleFactor": _DENSITY, "mobile": True, "scale": SKETCH}
+        await cdp.send("Emulation.setDeviceMetricsOverride", drawn)
     return cdp
 
 

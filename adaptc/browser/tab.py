@@ -40,8 +40,8 @@ _PATIENCE = 45.0
 # and the most of that factor, and of it for quiet
 _OPENING, _SLOWEST, _SLOWEST_QUIET = 0.5, 8.0, 4.0
 RESTLESS = "it does not come to rest"
-# How large a tab draws of which no picture is taken. Layout stays, and drawing was a quarter of the CPU time of a look
-_SKETCH = 0.1
+SKETCH = 0.1
+"""How large a tab draws of which no picture is taken. Layout stays; drawing was a quarter of the CPU time of a look."""
 # Playwright's name of requests for icons and of what is fetched for later pages
 _BY_BROWSER = "other"
 # What is held until a document was parsed, if that is wanted, by Playwright's names, and for how many seconds at most
@@ -141,7 +141,7 @@ class Tab:
         )
         page = await context.new_page()
         cdp = await context.new_cdp_session(page)
-        tab = cls(context, page, cdp, server, 1 if is_drawn else _SKETCH)
+        tab = cls(context, page, cdp, server, 1 if is_drawn else SKETCH)
         await context.add_init_script(script("freeze"))
         await context.route("**/*", tab._answer)
         context.on("page", lambda other: asyncio.ensure_future(_closed(other, page)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import urllib.error
 import urllib.request
+from functools import partial
 from pathlib import Path
 
 import brotli
@@ -11,7 +12,7 @@ import pytest
 
 from adaptc.browser import paint
 from adaptc.browser.answers import Answer, Server
-from adaptc.browser.chromium import Chromium
+from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.paint import LINES, Paint, loopback_host, median_paint
 from adaptc.cli.prove import LINE_NAMES, paint_rows
 from adaptc.compile.engine.cache.store import Store
@@ -102,6 +103,30 @@ def test_a_phone_is_measured_once(chromium: str, tmp_path: Path, monkeypatch: py
     assert (original.blocking >= 0, plain.blocking) == (True, 49.5 + 30)
     monkeypatch.setattr(Chromium, "start", lambda _: pytest.fail("a browser was started"))
     assert measure() == first
+
+
+FITTING = """<meta name=viewport content="width=device-width"><style>p { margin: 0; height: 5000px }</style>
+<img srcset="1x.png 1x, 2x.png 2x"><p>Words</p><img src=late.png loading=lazy width=9 height=9><script>
+new Image().src = [innerWidth, innerHeight, screen.width, devicePixelRatio, visualViewport.scale].join() + '.png'
+</script>"""
+
+
+@pytest.mark.chromium
+def test_a_quick_measurement_is_of_the_same_phone(chromium: str) -> None:
+    asked = set[str]()
+
+    def server(url: str) -> Answer | None:
+        asked.add(url.removeprefix(URL))
+        return Answer(FITTING.encode(), "text/html") if url == URL else None
+
+    async def load(browser: Chromium, *, is_slow: bool) -> Paint:
+        return await paint.load_by_phone(browser, server, URL, LINES["4g"], is_slow=is_slow)
+
+    for is_slow in (True, False):
+        asked.clear()
+        seen = in_chromium(chromium, partial(load, is_slow=is_slow), reaches_loopback=True)
+        assert asked - {f"{SITE}/favicon.ico"} == {"", "2x.png", "412,823,412,1.75,1.png"}
+        assert seen.first > 0 and seen.largest > 0
 
 
 def test_figures_are_in_the_text_and_in_the_page() -> None:
