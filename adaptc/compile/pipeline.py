@@ -323,7 +323,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        15,
+        16,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

@@ -394,6 +394,10 @@ class FormatCopies:
                 copies = [*(each for each in copies if each.file.size < copy.file.size), copy]
         return copies
 
+    def in_format(self, path: str, reference: str, name: str) -> Copy | None:
+        """Return an image in one format, ``None`` if that is not smaller."""
+        return None if transfer_size(path, self.view) <= _MARKUP else self._copy(path, reference, name, None)
+
     def is_worth_it(self, path: str, copies: list[Copy]) -> bool:
         """Whether the first of ``copies`` saves more than the markup takes."""
         return bool(copies) and copies[0].file.size + _MARKUP < transfer_size(path, self.view)

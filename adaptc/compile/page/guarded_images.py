@@ -39,6 +39,11 @@ GUARD = (
     "w=childList=>o.observe(d,{subtree:true,childList,attributeFilter:['src','srcset']});"
     "w();addEventListener('DOMContentLoaded',()=>{g(d);o.takeRecords();w(true)})})(document);"
 )
+# An image that cannot be shown: ``GUARD`` takes another checksum for another address
+_FALLBACK = (
+    ";document.addEventListener('error',({target:t})=>"
+    "t.dataset?.half&&(t.dataset.half='0',t.setAttribute('src',t.getAttribute('src'))),true);"
+)
 # For scripts that ask for it: what is shown is what the author wrote
 _SHOWN = "currentSrc"
 _ANSWER = (
@@ -70,14 +75,15 @@ class GuardedImages:
             self.editor.set_attribute(image, MARK, checksum(image.attr("src") or ""))
             self._has_shown = True
 
-    def finish(self) -> None:
+    def finish(self, *, falls_back: bool = False) -> None:
         """Write the script, before the others, where an image needs it and the page does not have it.
 
-        It goes into the head: in the body it would be a sibling that selectors and scripts count.
+        With ``falls_back`` an image whose copy cannot be shown shows the file of its ``src``. The script goes into the
+        head: in the body it would be a sibling that selectors and scripts count.
         """
         if self._has_shown:
             answer = _ANSWER.replace(_IS_OURS, "this.dataset.half!=null") if _may_ask(self.page) else ""
-            _insert_before_others(self.editor, GUARD, answer)
+            _insert_before_others(self.editor, GUARD, answer + _FALLBACK * falls_back)
 
 
 def answer_as_written(editor: Editor, page: PageContext, is_ours: str) -> None:

@@ -21,16 +21,17 @@ from typing import TYPE_CHECKING
 from adaptc.browser.evidence import WIDTHS
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_compared, is_isolated
 from adaptc.compile.page.copies import Copy, FormatCopies, shows_as_stored, single_source_set, with_images
-from adaptc.compile.page.guarded_images import NamedImages, answer_as_written, stateless
+from adaptc.compile.page.guarded_images import GuardedImages, NamedImages, answer_as_written, stateless
 from adaptc.compile.page.image_sizes import PageSizing, ShownImages
 from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.page.transfer_sizes import transfer_size
 from adaptc.compile.passes.dimensions import is_styled, names_by_script, natural_size, own_ratio
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.core.values import dataclass
 from adaptc.formats.css.images import image_declarations
 from adaptc.formats.css.rules import GROUPS, Item, sheet_items
-from adaptc.formats.css.selectors import required_names, selector_names, static_selectors
+from adaptc.formats.css.selectors import AddressSelectors, required_names, selector_names, static_selectors
 from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.syntax import class_names, split_tokens
@@ -60,9 +61,10 @@ _READS_STYLE = re.compile(r"\[\s*style\b", re.IGNORECASE)
 def add_pictures(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
     """Put a ``<picture>`` with sources around the images of the page's markup, and offer those of its own CSS.
 
-    Images stay that a script of the site may change or names, that have a choice already, and those around which a rule
-    of a style sheet would match otherwise; all of a page whose sheets are not all known, or under a
-    Content-Security-Policy. ``density`` is the number of pixels of a copy for each CSS pixel of the largest box seen.
+    Images stay that a script of the site may change or names, that have a choice already, and all under a
+    Content-Security-Policy. Those around which a rule of a style sheet would match otherwise, or a sheet that is not
+    known may, show a copy in their own place on pages with scripts (``GuardedImages``). ``density`` is the number of
+    pixels of a copy for each CSS pixel of the largest box seen.
     """
     report = Report()
     reason = _reason_to_leave(page)
@@ -125,28 +127,74 @@ def _wrap_images(
     every = list(editor.tree.iter_elements("img"))
     images = [image for image in every if _has_one_source(image, editor)]
     sheets = page_sheets(editor.tree, page.base, view) if images else None
-    if sheets is None or not sheets.are_known:
-        if sheets is not None:
-            report.actions.append(Action(NAME, KEPT, "images", "a style sheet is not a file of this site"))
+    if sheets is None:
         return frozenset(copies.image(image.attr("src") or "") for image in every)
     pictures = _Pictures(editor, page, view, options, copies, sheets.texts, report)
-    offered = {image: markup for image in images if (markup := pictures.sources(image))}
+    offered: dict[Element, str] = {}
+    reason = "a style sheet is not a file of this site"
+    if sheets.are_known:
+        offered = {image: markup for image in images if (markup := pictures.sources(image))}
+        reason = "a rule of a style sheet may match otherwise there, or elsewhere"
     chosen = wrappable_images(editor.text, editor.tree, list(offered), sheets.texts)
     loaded = {copies.image(image.attr("src") or "") for image in every if image not in chosen} | backgrounds
     chosen = [image for image in chosen if copies.image(image.attr("src") or "") not in loaded]
-    for image, markup in offered.items():
-        path = copies.image(image.attr("src") or "") or "img"
-        if image not in chosen:
-            reason = "a rule of a style sheet may match otherwise there, or elsewhere"
-            report.actions.append(Action(NAME, KEPT, path, reason if path not in backgrounds else "it is a background"))
-            continue
+    left = [image for image in (offered if sheets.are_known else images) if image not in chosen]
+    shown = _show_in_place(left, every, pictures, AddressSelectors.of(sheets.texts), backgrounds)
+    for path in dict.fromkeys(copies.image(image.attr("src") or "") or "img" for image in left if image not in shown):
+        why = reason if path not in backgrounds else "it is a background"
+        report.actions.append(Action(NAME, KEPT, path, why))
+    for image in chosen:
         start, end = start_tag(image)
         tag = f"<img{pictures.shapes.get(image, '')}{editor.text[start:end][len('<img') :]}"
-        editor.replace_element(image, f"{OPENING}{markup}{tag}</picture>")
-        report.actions.append(Action(NAME, "offered", path, "in other formats or sizes"))
+        editor.replace_element(image, f"{OPENING}{offered[image]}{tag}</picture>")
+        report.actions.append(
+            Action(NAME, "offered", copies.image(image.attr("src") or "") or "img", "in other formats or sizes")
+        )
     if chosen:
         answer_as_written(editor, page, _IS_WRAPPED)
-    return frozenset(copies.image(image.attr("src") or "") for image in every if image not in chosen)
+    stay = (image for image in every if image not in chosen and image not in shown)
+    return frozenset(copies.image(image.attr("src") or "") for image in stay)
+
+
+# The format of a copy in the place of an image: every browser since 2020 knows it, and for others there is a script
+_FOR_ALL = "webp"
+# Bytes that this script takes, and what the images of a page must save for it
+_SCRIPT = 1024
+
+
+def _show_in_place(
+    images: Sequence[Element],
+    every: Sequence[Element],
+    pictures: _Pictures,
+    selectors: AddressSelectors,
+    backgrounds: frozenset[str | None],
+) -> frozenset[Element]:
+    """Show copies by source sets of ``images`` around which no ``<picture>`` may be; return those that show one.
+
+    No rule matches otherwise then, whatever it is. A file that another image of the page shows as it is has no copy: it
+    would be loaded twice.
+    """
+    guarded, copies = GuardedImages(pictures.editor, pictures.page), pictures.copies
+    if not guarded.is_needed or _FOR_ALL not in copies.formats:
+        return frozenset()
+    free = {image: path for image in images if (path := pictures.free_path(image)) and path not in backgrounds}
+    free = {image: path for image, path in free.items() if not selectors.may_choose(image.attrs, has_new_src=False)}
+    taken = {copies.image(image.attr("src") or "") for image in every if image not in free}
+    found = {
+        image: (path, copy)
+        for image, path in free.items()
+        if path not in taken and (copy := copies.in_format(path, image.attr("src") or "", _FOR_ALL)) is not None
+        if copies.is_worth_it(path, [copy])
+    }
+    sizes = {path: transfer_size(path, pictures.view) - copy.file.size for path, copy in found.values()}
+    if sum(sizes.values()) < _SCRIPT:
+        return frozenset()
+    for image, (path, copy) in found.items():
+        source_set = single_source_set(copy)
+        guarded.show(image, source_set.srcset, source_set.sizes)
+        pictures.report.actions.append(Action(NAME, "offered", path, "as WebP, in its place"))
+    guarded.finish(falls_back=True)
+    return frozenset(found)
 
 
 def _reason_to_leave(page: PageContext) -> str | None:
@@ -189,7 +237,7 @@ class _Pictures:
         sheets: Sequence[str],
         report: Report,
     ) -> None:
-        self.page, self.view, self.options, self.copies = page, view, options, copies
+        self.editor, self.page, self.view, self.options, self.copies = editor, page, view, options, copies
         self.sizing = PageSizing(sheets, (), names_by_script(editor, page) if page.scripts else None)
         self.report = report
         self.shown = ShownImages(page.evidence)
@@ -203,8 +251,8 @@ class _Pictures:
     def sources(self, image: Element) -> str:
         """Return the markup of the sources of an image, empty if there are none worth it."""
         url = image.attr("src") or ""
-        path = self.copies.image(url)
-        if path is None or self._may_be_changed(image, path):
+        path = self.free_path(image)
+        if path is None:
             return ""
         if path not in self._natural:
             self._natural[path] = natural_size(self.view.read(path), self.view)
@@ -215,6 +263,11 @@ class _Pictures:
         if any(_slack(each, natural) for each in ranges):
             self.shapes[image] = f' style="{own_ratio(natural)}"'
         return "".join(self._markup(path, url, ranges))
+
+    def free_path(self, image: Element) -> str | None:
+        """Return the file of an image that no script of the site may change."""
+        path = self.copies.image(image.attr("src") or "")
+        return None if path is None or self._may_be_changed(image, path) else path
 
     def _may_be_changed(self, image: Element, path: str) -> bool:
         """Whether a script of the site may change an image, or find it and what is around it."""

@@ -107,11 +107,53 @@ def test_what_has_a_choice_or_may_change_stays(body: str) -> None:
 
 def test_a_policy_or_an_unknown_sheet_leaves_the_page() -> None:
     policy = "<meta http-equiv=content-security-policy content=\"default-src 'self'\">"
-    foreign = "<link rel=stylesheet href=https://cdn.example/site.css>"
     fonts = "<link rel=stylesheet href=https://fonts.googleapis.com/css?family=Lato>"
     icons = "<link rel=stylesheet href=https://cdnjs.cloudflare.com/ajax/libs/simple-line-icons/2.5.5/css/simple-line-icons.css>"
-    assert offered(f"<p>{IMAGE}", policy) == offered(f"<p>{IMAGE}", foreign) == f"<p>{IMAGE}"
+    assert offered(f"<p>{IMAGE}", policy) == offered(f"<p>{IMAGE}", FOREIGN) == f"<p>{IMAGE}"
     assert offered(f"<p>{IMAGE}", icons) == offered(f"<p>{IMAGE}", fonts) == f"<p>{PICTURE}"
+
+
+UNSEEN = "<script src=https://cdn.example/library.js></script>"
+FOREIGN = "<link rel=stylesheet href=https://cdn.example/site.css>"
+
+
+@pytest.mark.parametrize("head", [FOREIGN, "<style>p>img{border:1px solid}</style>"])
+def test_where_nothing_may_be_around_an_image_it_shows_a_copy_itself(head: str) -> None:
+    shown = offered("<p><img src=b.jpg>", head + UNSEEN)
+    assert re.fullmatch(r'<p><img srcset="COPY.webp 1600w" sizes=1600px data-half=\d+ src=b.jpg>', shown)
+    apart = offered("<p><img src=b.jpg><img srcset='b.jpg 2x' src=a.jpg>", head + UNSEEN)
+    assert "COPY" not in apart.partition("<img srcset='b.jpg 2x'")[2]
+
+
+@pytest.mark.parametrize(
+    ("body", "head"),
+    [
+        ("<p><img src=b.jpg>", FOREIGN),  # without scripts, a browser without WebP would show nothing
+        ("<p><img src=b.jpg>", FOREIGN + UNSEEN + "<style>img[srcset]{float:left}</style>"),
+        ("<p style='background:url(b.jpg)'><img src=b.jpg crossorigin>", FOREIGN + UNSEEN),
+        ("<p class=g><img src=b.jpg><script>x.querySelector('.g').firstChild.remove()</script>", FOREIGN + UNSEEN),
+    ],
+)
+def test_no_copy_is_in_the_place_of_an_image_that_may_be_told_from_it(body: str, head: str) -> None:
+    assert "data-half" not in offered(body, head)
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("is_known", [True, False])
+def test_a_copy_that_cannot_be_shown_gives_way_to_the_file(chromium: str, *, is_known: bool) -> None:
+    pages = picture_site("<p><img src=b.jpg>", head=FOREIGN + UNSEEN)
+    text = (rewritten(pages).content or b"").decode()
+    made = {path: content if is_known else b"no image" for path, content in pages.made.items()}
+
+    async def look(browser: Chromium) -> object:
+        async with browser.tab(site({**pages.contents, "index.html": text, **made}), 400, 800) as tab:
+            await tab.load(URL)
+            image = "document.images[0]"
+            return await tab.run(
+                f"() => [{image}.currentSrc.slice(-4), {image}.naturalWidth, {image}.getAttribute('src')]"
+            )
+
+    assert in_chromium(chromium, look) == ["webp" if is_known else ".jpg", 1600, "b.jpg"]
 
 
 # ---- rules match as before
