@@ -15,7 +15,7 @@ from adaptc.browser.chromium import Chromium
 from adaptc.browser.robot import Act, Performance, Robot, acted_differences, perform
 
 pytestmark = pytest.mark.chromium
-ROBOT, LONG = Robot(14, seed=2), Robot(15, seed=11)
+ROBOT, LONG = Robot(14, seed=2), Robot(30, seed=2)
 PAGE = """<!doctype html><title>t</title><style>
 .menu{display:none}.open .menu{display:block}button:hover{padding:9px}:checked+p{color:red}.seen{margin-left:5px}
 .row{cursor:pointer}div{height:30px}</style>
