@@ -417,6 +417,7 @@ def test_no_scheduler_at_the_address(
     site: BuiltSite, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     dask = pytest.importorskip("dask")
+    pytest.importorskip("distributed")  # which has settings as it is imported, and must keep them after this one
     monkeypatch.chdir(site.root)
     command = ["build", str(site.docroot), "-o", str(site.output), "--scheduler"]
     with dask.config.set({"distributed.comm.timeouts.connect": "200ms"}):
