@@ -350,7 +350,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("base-only", 6, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
-        19,
+        20,
         _HTML,
         "composed:compose_page",
         _COMPOSED,

@@ -138,6 +138,23 @@ def test_a_request_that_is_saved_counts_as_its_header_fields() -> None:
     assert PageWeight(2, (1150, 601)).excess(above) == "601 bytes instead of 400"
 
 
+def test_a_page_is_composed_though_scripts_of_other_sites_wait_at_the_level_above(tmp_path: Path) -> None:
+    tag = "<script defer src=https://plausible.io/js/script.js></script>"
+    noise = "".join(f".c{number}{{color:#{number}}}" for number in range(100, 400))
+    tag += f"<style>{noise}</style>"
+    words = (
+        "<p class=c123>Words of the harbour master, who counts the ships that leave with the tide in the morning.</p>"
+        * 9
+    )
+    site = BuiltSite(tmp_path).write(
+        {"index.html": f"<!doctype html><title>T</title>{tag}<main><h1>T</h1>{words}</main>"}
+    )
+    result = site.build(build__levels=["lossless", "moderate", "extreme"])
+    assert "adaptc-held" in site.read("index.html", "moderate").decode()
+    assert "level-larger" not in {each.id for each in result.diagnostics}
+    assert "<script" not in site.read("index.html", "extreme").decode()
+
+
 def test_a_page_whose_template_needs_a_request_more_is_as_at_the_level_above(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

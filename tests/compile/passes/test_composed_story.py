@@ -385,6 +385,16 @@ def test_bars_that_turn_the_pages_of_a_manual_are_one_list(bars: list[str], turn
     assert not re.search(r"Next:|Previous:|\[", body)
 
 
+def test_links_without_words_in_a_heading_that_has_some_are_left_out_or_an_arrow() -> None:
+    tools = "<a href=#m title='Link to this place!'><i></i></a><a href=/edit title='You may fix it here!'><i></i></a>"
+    body = composed(
+        f"<h1>Ships</h1>{PARAGRAPH}<h2 id=m>Masts {tools}</h2>{PARAGRAPH}<h2><a href=/sails title=Sails></a></h2>"
+    )
+    assert re.search(r"<h2[^>]*>Masts <a [^>]*href=/edit[^>]*>(?:→|&#8594;)</a></h2>", body)
+    assert 'aria-label="You may fix it here!"' in body
+    assert re.search(r"<h2[^>]*><a href=/sails>Sails</a></h2>", body)
+
+
 def test_what_folds_a_part_of_a_page_goes_from_its_heading() -> None:
     body = composed(f"<h1>Ships</h1>{PARAGRAPH}<h2>Masts <small><a href=#>[collapse]</a></small></h2>{PARAGRAPH}")
     assert "<h2>Masts</h2>" in body

@@ -143,8 +143,16 @@ def as_source(result: UnitResult, reason: str) -> UnitResult:
     return dataclasses.replace(result, diagnostics=diagnostics, demoted=(*result.demoted, result.level))
 
 
-def waiting(result: UnitResult) -> int:
-    """Return how many scripts and frames of other sites a page does not load before a visitor does something."""
+def more_waiting(result: UnitResult, higher: UnitResult) -> int:
+    """Return how many more scripts and frames of other sites wait for a visitor than at the ``higher`` level.
+
+    Those that wait there and not here are loaded here, but for a composed page, which has none.
+    """
+    is_composed = any((action.pass_name, action.verb) == ("compose", "written") for action in result.actions)
+    return 0 if is_composed else _waiting(result) - _waiting(higher)
+
+
+def _waiting(result: UnitResult) -> int:
     return sum(action.pass_name == "third-parties" and action.verb == "held" for action in result.actions)
 
 

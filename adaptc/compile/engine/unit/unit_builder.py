@@ -38,8 +38,8 @@ from adaptc.compile.engine.unit.choices import (
     choose_page,
     harm_in,
     held_files,
+    more_waiting,
     smaller_budgets,
-    waiting,
     with_budget,
 )
 from adaptc.compile.engine.unit.recording_view import Labelling, RecordingView
@@ -221,7 +221,7 @@ class UnitBuilder:
             return as_above(result, higher, demotion, "level-demoted")
         if refusal is not None:
             return as_above(result, higher, refusal.reason, refusal.kind)
-        limit = self.asset_weigher.page(higher, view).with_more(waiting(result) - waiting(higher), WAITING_BYTES)
+        limit = self.asset_weigher.page(higher, view).with_more(more_waiting(result, higher), WAITING_BYTES)
         for path in sorted(self.site.sources.keys() & held_files(result) - held_files(higher)):
             limit = limit.with_file(self.asset_weigher.pages.asset(higher.level, path).sizes)
         excess = self.asset_weigher.page(result, view).excess(limit)

@@ -10,6 +10,7 @@ from turbohtml import Document, Element
 
 from adaptc.compile.passes.composed.flow import (
     BLOCK_TAGS,
+    HEADING_TAGS,
     LINE_BREAK,
     Blocks,
     Flow,
@@ -103,7 +104,8 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
         if not is_idle_button(element):
             flow.add_transparent(element, blocks)
         return
-    if is_own_anchor(element):
+    is_tool = _is_tool_of_heading(element)
+    if is_own_anchor(element) or (is_tool and href.startswith("#")):
         flow.hrefs.add(href)
         return
     is_ad = (
@@ -116,12 +118,13 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
         _add_block_link(flow, element, attributes, blocks)
         return
     previous = flow.last_link
-    inner, has_content = flow.write_inline(element)
+    inner, has_content = (_ARROW, True) if is_tool else flow.write_inline(element)
     if not has_content or not inner.strip(_SPACES):
-        label = link_label(element) if element.tag == "a" else image_text(element) or "\u2192"
+        label = link_label(element) if element.tag == "a" else image_text(element) or _ARROW
         inner = text_markup(label.strip(_SPACES))
         has_content = bool(inner) and href != flow.last_href and not (href in flow.named and not _says(element))
-    if "<img" in inner and not fold_space(element.text) and not any(map(image_text, element.select("img"))):
+    is_unnamed = "<img" in inner and not fold_space(element.text) and not any(map(image_text, element.select("img")))
+    if is_tool or is_unnamed:
         attributes = f" {attribute_markup('aria-label', link_label(element))}{attributes}"
     if (href, inner.strip()) == previous and flow.is_repeating(element):
         return  # the link of a picture whose words stand below it
@@ -134,6 +137,22 @@ def _add_link(flow: Flow, element: Element, blocks: Blocks) -> None:
 
 
 _SPACES = " \xa0"  # an underlined space is none
+_ARROW = "\u2192"  # for a link that has no words, where a label would be read as part of a heading
+
+
+def _is_tool_of_heading(link: Element) -> bool:
+    """Whether a link without words or picture is in a heading that has words: to itself, or to edit what is below.
+
+    One with a short label, as "RSS", is none.
+    """
+    heading = link.closest(", ".join(HEADING_TAGS))
+    is_bare = not fold_space(link.text) and link.select_one("img") is None
+    if not is_bare or heading is None or not fold_space(heading.text):
+        return False
+    return link.attr("href") == f"#{heading.attr('id')}" or len(link_label(link).split()) > _MOST_WORDS
+
+
+_MOST_WORDS = 3
 
 
 def _is_picture_of_named(link: Element) -> bool:
