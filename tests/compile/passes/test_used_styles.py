@@ -291,6 +291,17 @@ def test_chunks_of_a_loader_that_waits_do_not_count():
     assert "<link data-used" in text
 
 
+@pytest.mark.parametrize("waits", [True, False])
+def test_what_a_script_brings_in_while_others_wait_was_not_seen(waits):
+    banner = "<script>document.body.insertAdjacentHTML('beforeend', '<p class=banner>Lost')</script>"
+    held = "<script type=adaptc-later>run()</script>" * waits
+    seen = PageEvidence((WidthEvidence(412, names=frozenset({"a"})),), document="0" * 64)
+    css = f".a{{color:red}}.banner{{display:none}}{REST}"
+    text = made(head=LINKS + held + banner, files={"css/a.css": css}, promise="words", evidence={"index.html": seen})
+    assert (".banner{display:none}" in text) is waits
+    assert "<link data-used" in text
+
+
 def test_rules_that_lack_a_name_wait_in_their_files():
     files = {"css/a.css": f".a{{color:red}}{REST}", "b.css": f"/*! MIT */{REST}p{{margin:0}}", "c.css": "p.open{top:0}"}
     head = (

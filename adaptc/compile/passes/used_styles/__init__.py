@@ -13,7 +13,7 @@ from adaptc.compile.passes.used_styles.rest import LEAST_OF_SHEET, Rest, find_re
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
-from adaptc.core.model import Action
+from adaptc.core.model import HELD_TYPE, Action
 from adaptc.core.urls import join
 from adaptc.core.values import dataclass, field
 from adaptc.formats.css.fonts import is_font_service
@@ -104,7 +104,9 @@ class _UsedStyles:
         )
         if len(chunks) > _MOST_CHUNKS:
             return None  # a page with its rules and the whole sheet, which most wake as they load, is larger than above
-        names = reach.names if seen is None else frozenset[str]().union(*(width.names for width in seen.widths))
+        names = frozenset[str]() if seen is None else frozenset[str]().union(*(width.names for width in seen.widths))
+        if seen is None or any(each.attr("type") == HELD_TYPE for each in self.editor.tree.iter_elements("script")):
+            names |= reach.names  # nobody saw what the others do while some wait
         names = names.union(*(self.view.facts(SCRIPT, self.view.artifact(path)).names for path in chunks))
         # A script that changes the medium of a sheet which it knows, or disables it, would not know its link
         handles = [script.handles for script in reach.scripts.values()]
