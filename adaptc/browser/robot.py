@@ -228,8 +228,8 @@ def acted_differences(originals: Sequence[Performance], performance: Performance
         known = [each for each in views if each is not None]
         if len(known) < len(originals):
             return ()  # the original itself goes another way
-        routed = first is not None and all(each.links != first.links or each.text == first.text for each in known)
-        if view is not None and view.departure and routed and _leads_to(view.departure, known):
+        is_routed = first is not None and all(each.links != first.links or each.text == first.text for each in known)
+        if view is not None and view.departure and is_routed and _leads_to(view.departure, known):
             return ()  # it loads the page that a router shows in the original, and that is proven by itself
         rules = PROMISED[LAYOUT]
         if view is not None and view.is_waiting and not any(map(_has_relabelled, originals, known)):

@@ -502,7 +502,7 @@ def test_the_browser_ends_with_the_work(chromium: str) -> None:
 
 
 def test_browsers_may_share_their_driver(chromium: str) -> None:
-    """Each is a browser of its own, and what one leaves behind does not outlast it."""
+    """Each is a browser of its own, and what one has not ended does not outlast it."""
     left = []
 
     async def work(browser: Chromium) -> tuple[object, Browser]:

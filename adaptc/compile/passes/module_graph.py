@@ -41,14 +41,8 @@ _TYPE = "modules"
 # Between the texts, and what stands for a module's own address in its text; a module with either of these stays a file
 _MARK = "\n@@\n"
 _OWN = '"@@"'
-# Scripts that make elements for modules with an address, or links to them as React Router does, which load them again;
-# React makes some if it is told to, by its users or its server
-_MAKES_MODULES = re.compile(
-    rb"""(?<!\{src:\w,async:!0,)(?<!dangerouslySetInnerHTML:\{__html:\w\},)"""
-    rb"""(?:\.type\s*=\s*|\btype["'`]?\s*:\s*|["'`]type["'`]\s*,\s*)["'`]module["'`]"""
-    rb"""|["'`]link["'`],\{[^{}]{0,80}\brel["'`]?:["'`]modulepreload"""
-    rb"""|\.preinitModule\(|\bcreateFrom(?:ReadableStream|Fetch)\b"""
-)
+# Scripts that make elements for modules
+_MAKES_MODULES = re.compile(rb"""(?:\.type\s*=\s*|\btype["'`]?\s*:\s*|["'`]type["'`]\s*,\s*)["'`]module["'`]""")
 _MEANT = frozenset({"src", "async", "defer"})
 # Vite's loader, which fetches a module early unless the page has a link to it; others make links that cost nothing here
 _LOADER_OF_HINTS = re.compile(r"""=\s*["'`]modulepreload""")

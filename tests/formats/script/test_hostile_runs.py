@@ -11,6 +11,7 @@ import pytest
 from tests.sites.built import BuiltSite
 from tests.waiting import cpu_limit
 
+from adaptc.formats.html.minify import minify_markup
 from adaptc.formats.script.facts import script_facts
 
 ALL_LEVELS = ("full", "lossless", "moderate", "extreme", "text")
@@ -60,3 +61,11 @@ def test_a_page_at_every_level(tmp_path: Path, piece: str) -> None:
     kinds = {each.id for each in result.diagnostics}
     assert "pass-failed" not in kinds
     assert all(len(each.message) < 1500 for each in result.diagnostics)
+
+
+@pytest.mark.parametrize(
+    "text", [f"<script>x<a {_run('&a;', 200_000)}</script>", f"<img src={_run('A', LENGTH)} alt='a &amp; b'>"]
+)
+def test_markup_of_attributes_with_references(text: str) -> None:
+    page = f"<!doctype html><title>t</title><p class='a' id='b'>{text}</p>"
+    assert minify_markup(page, keep_comments=True) is not None
