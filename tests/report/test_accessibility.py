@@ -50,6 +50,15 @@ def test_nothing_is_found_in_the_preview(browser: Browser, tmp_path: Path, width
         server.shutdown()
 
 
+def test_a_report_with_long_names_is_as_wide_as_the_window(browser: Browser, tmp_path: Path) -> None:
+    name = f"{'examples_of_everything_' * 4}/{'a_page_with_a_long_name_' * 4}.html"
+    site = BuiltSite(tmp_path).write({name: "<!doctype html><title>T</title><img src=gone.png><p>" + "words " * 99})
+    site.build(build__levels=["full", "lossless"])
+    view = browser.view((site.output / "report.html").as_uri(), width=PHONE)
+    assert view.errors == []
+    assert browser.evaluate("document.documentElement.scrollWidth") == PHONE
+
+
 def test_axe_finds_what_is_wrong(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "index.html").write_text("<!doctype html><title>T</title><h1>x</h1><img src=x.png>")
     (tmp_path / "x.png").write_bytes(b"")

@@ -203,8 +203,8 @@ def _serialise_short(tree: Document, text: str, layout: Html) -> tuple[str, str]
     return _close_empty(marked, mark), marked.replace(mark, "")
 
 
-# As the serialiser writes them: a tag with a reference, and an attribute with its value in quotes after a space. What is
-# in a script may look like either, and be long, so that nothing of it is read twice
+# As the serialiser writes them: a tag with a reference, and an attribute with its value in quotes after a space. What
+# is in a script may look like either, and be long, so that nothing of it is read twice
 _ESCAPED_TAG = re.compile(r"<[a-zA-Z][^<>&]*+&[^<>]*+>")
 _QUOTED = re.compile(r'(?<= )([^\s"=]++)="([^"]*+)"(?=(.))', re.DOTALL)
 
