@@ -27,7 +27,8 @@ class ImageEvidence:
     The rest is measured on a thumbnail of at most 64x64 pixels of the first frame. ``entropy`` is that of its
     luminance in bits (0 flat, 8 noise); ``colours`` counts colours of 4 bits a channel; ``transparent`` is the share of
     pixels that are mostly see-through and ``opaque`` of those that hide what is behind them; ``colour`` stands for all
-    that can be seen (sRGB, 0 to 255). For SVG nothing is drawn: they are ``None``, and ``shapes`` counts elements.
+    that can be seen (sRGB, 0 to 255). For SVG nothing is drawn: they are ``None``, ``shapes`` counts elements, and
+    ``is_wordless`` says that none of them is text, an image or HTML.
     """
 
     media_type: str
@@ -40,6 +41,7 @@ class ImageEvidence:
     colours: int | None = None
     transparent: float | None = None
     shapes: int | None = None
+    is_wordless: bool = False
     opaque: float | None = None
     colour: tuple[int, int, int] | None = None
 
@@ -101,6 +103,7 @@ class UseEvidence:
     alone: bool = False  # its block has no text of its own
     text_length: int = 0  # characters of text in its block
     near_length: int = 0  # characters of the smallest element around it that has text, of three
+    part_length: int = 0  # characters of the part of the page that has it and one heading; 0 for none
     alt_repeats: bool = False  # that text says the same as its alternative text
     in_cell: bool = False
     in_heading: bool = False
@@ -202,6 +205,7 @@ _SENTENCES = {
 
 Colour = tuple[int, int, int]
 THUMBNAIL = 64  # px a side: enough to tell a photograph from a drawing, and 0.1 ms to count
+_WORDS = ("{*}text", "{*}image", "{*}foreignObject")  # of an SVG: these may say something
 _COMMON = 0.25  # share of the pixels from which a colour is that of the image
 _HIDES = 250  # alpha from which a pixel hides the background
 _SEE_THROUGH = 64  # alpha below this is mostly background
@@ -296,7 +300,8 @@ def _vector(content: bytes) -> ImageEvidence:
         return ImageEvidence(media.SVG, len(content))
     width, height = _natural_size(root)
     shapes = sum(1 for _ in root.iter("{*}*")) - 1
-    return ImageEvidence(media.SVG, len(content), width, height, has_alpha=True, shapes=shapes)
+    is_wordless = next(root.iter(*_WORDS), None) is None
+    return ImageEvidence(media.SVG, len(content), width, height, has_alpha=True, shapes=shapes, is_wordless=is_wordless)
 
 
 def _natural_size(root: Any) -> tuple[float | None, float | None]:

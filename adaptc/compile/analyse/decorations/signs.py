@@ -175,6 +175,15 @@ def drawing_without_alt(case: Case) -> str | None:
     return _if(is_so and is_drawing and has_text, "a small drawing whose alt says nothing next to its own text")
 
 
+@_sign
+def illustration(case: Case) -> str | None:
+    use, limits = case.use, case.rules.limits
+    is_drawing = case.image is not None and case.image.is_wordless and not case.is_background()
+    has_text = 0 < use.part_length <= limits["part"] and not use.link
+    says_more = _says_something(case) or case.named("foreign", case.file_words)
+    return _if(is_drawing and has_text and not says_more, "a drawing that comes with a heading, which says more")
+
+
 def _says_something(case: Case) -> bool:
     """Whether the alternative text is more than punctuation, the file's name, or words for any picture."""
     text = (case.use.alt or "").lower()
@@ -257,7 +266,9 @@ def alt_repeats(case: Case) -> str | None:
 
 @_sign
 def icon_with_label(case: Case) -> str | None:
-    is_icon = 0 < case.longest <= case.rules.limits["icon"] and not case.is_background()
+    # a JPEG of this size is a portrait or a photograph
+    is_drawing = not case.is_background() and not (case.image and case.image.media_type == media.JPEG)
+    is_icon = 0 < case.longest <= case.rules.limits["icon"] and is_drawing
     has_label = 0 < case.use.near_length <= case.rules.limits["label"] and not case.use.alone_in_link
     says_more = _says_something(case) and not case.use.alt_repeats
     return _if(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice, pairwise
 from typing import Any, NamedTuple, Protocol
 
 from turbohtml import Document, Element, Node, Text
@@ -28,6 +29,7 @@ _BLOCKS = frozenset({
     "tr", "body", "center", "form", "fieldset", "address", "details", "summary", "pre",
 })  # fmt: skip
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_HEADING_NAMES = tuple(sorted(_HEADINGS))
 _ROLES = {
     "banner": "header", "navigation": "nav", "contentinfo": "footer", "complementary": "aside", "main": "main",
     "menu": "nav", "menubar": "nav", "toolbar": "nav",
@@ -81,7 +83,7 @@ class PageHeadings:
     @classmethod
     def of(cls, tree: Document) -> PageHeadings:
         """Read the headings of a page."""
-        headings = list(tree.iter_elements(tuple(sorted(_HEADINGS))))
+        headings = list(tree.iter_elements(_HEADING_NAMES))
         return cls(tuple(map(start_offset, headings)), tuple(name_words(heading.text) for heading in headings))
 
     def before(self, offset: int) -> tuple[str, ...]:
@@ -107,7 +109,9 @@ def surroundings_of(
     block = next((ancestor for ancestor in line[1:] if ancestor.tag in _BLOCKS), line[-1])
     inner = line[: line.index(block) + 1]
     text_length = text.length(block)
-    near = next((ancestor for ancestor in line[1 : 1 + _NEAREST] if text.length(ancestor)), line[-1])
+    near = _following_heading(line) or next(
+        (ancestor for ancestor in line[1 : 1 + _NEAREST] if text.length(ancestor)), line[-1]
+    )
     tags = [ancestor.tag for ancestor in line]
     evidence = {
         "region": _region(line, regions, text),
@@ -117,11 +121,39 @@ def surroundings_of(
         "alone": text_length == 0,
         "text_length": text_length,
         "near_length": text.length(near),
+        "part_length": _part_length(line, text),
         "in_cell": block.tag in ("td", "th") or "td" in tags[:4],
         "in_heading": not _HEADINGS.isdisjoint(tags[:4]),
         "in_text": _touches_text(inner),
     }
     return Surroundings(evidence, near, text.length(near), _signature(line))
+
+
+def _following_heading(line: list[Element]) -> Element | None:
+    """Return the heading that directly follows an image, or one of two elements that hold nothing else."""
+    for element in line[:_NEAREST]:
+        after = element.next_sibling
+        while isinstance(after, Text) and not after.data.strip():
+            after = after.next_sibling
+        if after is not None:
+            return after if isinstance(after, Element) and after.tag in _HEADINGS else None
+    return None
+
+
+def _part_length(line: list[Element], text: PageText) -> int:
+    """Return how much text the part of the page has in which an image comes with one heading; 0 where there is none.
+
+    An image after the heading and other blocks of the same element belongs to the text, as the figure of an article
+    does; one before it, or in another column, to the heading.
+    """
+    at = next((at for at, ancestor in enumerate(line[1:-1], 1) if text.length(ancestor)), len(line))
+    for child, part in pairwise(line[at - 1 : at + _NEAREST - 1]):
+        headings = list(islice(part.iter_elements(_HEADING_NAMES), 2))
+        if headings:
+            is_above = headings[0].parent is part and start_offset(headings[0]) < start_offset(child)
+            is_its_own = len(headings) == 1 and not is_above and text.length(part) <= text.half()
+            return text.length(part) if is_its_own else 0
+    return 0
 
 
 def _seen_text(block: Element) -> str:

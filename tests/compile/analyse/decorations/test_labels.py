@@ -367,6 +367,47 @@ def test_drawings_with_an_empty_alt_next_to_their_headings_are_decoration() -> N
     assert set(labels({**pages(""), "page0.html": html, **files}).values()) == {"decoration"}
 
 
+LARGE = "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 900 600'>{}</svg>"
+SHAPES = "<path d='M9 9h80v80z'/><circle r='40'/>"
+COLUMNS = "<div><div><img src=a.svg alt=image></div><div><h2>Plan</h2><p>Some words of it.</p></div></div>"
+
+
+@pytest.mark.parametrize(
+    ("part", "drawing", "label"),
+    [
+        (COLUMNS, SHAPES, "decoration"),
+        (
+            "<div><h3>Plan</h3></div><div><p><img src=a.svg alt=''></p><p>Some words of it.</p></div>",
+            SHAPES,
+            "decoration",
+        ),
+        (COLUMNS, f"{SHAPES}<text>Profit</text>", "story"),
+        (COLUMNS.replace("alt=image", "alt='How orders reach the shop'"), SHAPES, "story"),
+        (COLUMNS.replace("<p>", "<h3>More</h3><p>"), SHAPES, "story"),
+        ("<h2>Plan</h2><p>Some words of it.</p><p><img src=a.svg alt=''></p>", SHAPES, "story"),
+    ],
+    ids=["column", "card", "words", "alt", "headings", "figure"],
+)
+def test_a_large_drawing_without_words_that_comes_with_one_heading_is_decoration(
+    part: str, drawing: str, label: str
+) -> None:
+    files = {**pages(""), "page0.html": f"{ARTICLE}<section>{part}</section>", "a.svg": LARGE.format(drawing).encode()}
+    assert labels(files)["a.svg"] == label
+
+
+def test_the_mark_of_a_customer_that_comes_with_a_heading_stays() -> None:
+    files = {**pages(""), "page0.html": ARTICLE + COLUMNS.replace("a.svg", "customers/a.svg")}
+    assert labels({**files, "customers/a.svg": LARGE.format(SHAPES).encode()})["customers/a.svg"] == "content"
+
+
+def test_an_icon_directly_before_a_heading_is_next_to_that() -> None:
+    text = f"<p>{'Some words of it. ' * 20}</p>"
+    part = f"<img src=monitor.svg alt=image><h4>One</h4>{text}<p><img src=cloud.svg alt=image></p><h4>Two</h4>{text}"
+    icon = LARGE.replace("900 600", "24 24").format(SHAPES).encode()
+    found = labels({**pages(""), "page0.html": f"{ARTICLE}<div>{part}</div>", "monitor.svg": icon, "cloud.svg": icon})
+    assert set(found.values()) == {"decoration"}
+
+
 @pytest.mark.parametrize(("target", "label"), [("#", "decoration"), ("#more", "decoration"), ("mark.svg", "content")])
 def test_an_icon_before_the_text_of_a_link_goes_wherever_the_link_leads_but_to_a_picture(
     target: str, label: str
