@@ -70,9 +70,10 @@ def base_of(site: Path) -> str:
 
 
 def chosen_pages(site: Path, count: int) -> list[str]:
-    """Return the index page and others spread over the site, without error pages."""
-    found = (page.relative_to(site).as_posix() for page in site.rglob("*.html") if page.stat().st_size > 700)
-    pages = sorted((page for page in found if not _ERROR_PAGES.search(page)), key=lambda page: (page.count("/"), page))
+    """Return the index page and others spread over the site: no error pages, small ones only where it has no others."""
+    every = [page for page in site.rglob("*.html") if not _ERROR_PAGES.search(page.relative_to(site).as_posix())]
+    found = [page for page in every if page.stat().st_size > 700] or every
+    pages = sorted((page.relative_to(site).as_posix() for page in found), key=lambda page: (page.count("/"), page))
     first = "index.html" if "index.html" in pages else pages[0]
     others = [page for page in pages if page != first]
     step = max(1, len(others) // max(1, count - 1))

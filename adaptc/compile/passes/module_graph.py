@@ -347,5 +347,5 @@ class _Place:
 
 
 def _as_is(script: Element) -> str:
-    attributes = "".join(f" {attribute_markup(name, str(value or ''))}" for name, value in script.attrs.items())
+    attributes = "".join(f" {attribute_markup(name, script.attr(name) or '')}" for name in script.attrs)
     return f"<script{attributes}>{script.text}</script>"

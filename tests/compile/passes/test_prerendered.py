@@ -623,12 +623,19 @@ SEEN = PageEvidence((), "ab12", is_settled=True)
 
 
 def written(
-    before: str, after: str, head: str = "", evidence: PageEvidence = SEEN, steps: tuple[Step, ...] = DROP
+    before: str,
+    after: str,
+    head: str = "",
+    evidence: PageEvidence = SEEN,
+    steps: tuple[Step, ...] = DROP,
+    own_head: str = "",
 ) -> PageResult:
-    """A page whose root has ``before`` in its markup, and ``after`` once its scripts ran."""
+    """A page whose root has ``before`` in its markup, and ``after`` once its scripts ran; heads as well."""
     script, bundle = "<script type=module src=/assets/index-DSXtc1GT.js></script>", FILES["assets/js/main.75c38abc.js"]
-    text, seen = (page(f"<div id=__app>{each}</div>", extra) for each, extra in ((before, script), (after, head)))
-    files = {"index.html": text, "assets/index-DSXtc1GT.js": f"{bundle}//{bundle[::-1]}", "a.png": "x"}
+    text, seen = (
+        page(f"<div id=__app>{each}</div>", extra) for each, extra in ((before, own_head + script), (after, head))
+    )
+    files = {"index.html": text, "assets/index-DSXtc1GT.js": f"{bundle}//{bundle[::-1]}", "a.png": "x", "a.css": ""}
     site = SmallSite(files, evidence={"index.html": evidence}, documents={"ab12": seen.replace(script, "")})
     return site.rewrite(steps=steps, promise="words")
 
@@ -669,6 +676,45 @@ def test_words_that_scripts_replace_stay_hidden() -> None:
     made = written(f"{LIST}<div><p>Loading</p></div>", f"{LIST}<div><ul>{ITEMS}</ul></div>")
     (kept,) = parse((made.content or b"").decode()).select("div > span[hidden][data-later]")
     assert kept.inner_html == "<p>Loading</p>"
+
+
+YEAR = "<script>document.currentScript.replaceWith((new Date).getFullYear())</script>"
+
+
+@pytest.mark.parametrize("before", ["<!-- -->2026<!-- -->", ""], ids=["prerendered", "of-scripts"])
+def test_the_year_of_a_notice_is_that_in_which_the_page_is_read(before: str) -> None:
+    note = '<div class="page wrap" style="{}">© {}<!-- --> Acme</div>'
+    own = f"{LIST}{note.format('color:red;margin:0 1px', before)}" if before else ""
+    made = written(own, f"{LIST}{note.format('color: red; margin: 0 1px;', '2023')}")
+    assert made.content is not None and not made.demoted, (made.actions, made.diagnostics)
+    text = made.content.decode()
+    assert f"© {YEAR}<!-- --> Acme" in text and 'class="page wrap"' in text
+    assert ("<span hidden data-later>© <!-- -->2026<!-- -->" in text) is bool(before)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Open until 2023",
+        "© 14 November 2023",
+        "© Nov 2023",
+        "© 11/14/2023",
+        "<a href=/2023/>© 2023</a>",
+        "<select><option>© 2023</select>",
+    ],
+)
+def test_what_else_shows_the_day_is_not_written(text: str) -> None:
+    (action,) = written(f"{LIST}<div></div>", f"{LIST}<div><p>Words</p><div>{text}</div></div>").actions
+    assert (action.verb, action.reason) == ("kept", "without scripts, a browser does not show the same")
+
+
+META, ONE, TWO = "<meta name=author content=Ann>", "<link rel=stylesheet href=a.css>", "<style>p{color:red}</style>"
+
+
+@pytest.mark.parametrize(("after", "waits"), [(META + ONE + TWO, True), (TWO + ONE + META, False), (ONE + TWO, False)])
+def test_the_place_of_an_element_in_the_head_does_not_matter_but_for_sheets(after: str, waits: bool) -> None:
+    made = written(f"{LIST}<ul></ul>", f"{LIST}<ul>{ITEMS}</ul>", after, own_head=ONE + TWO + META)
+    assert (b"adaptc-later" in (made.content or b"")) == waits
 
 
 @pytest.mark.parametrize(

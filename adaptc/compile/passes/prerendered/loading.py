@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from itertools import zip_longest
 from typing import TYPE_CHECKING
@@ -54,8 +55,17 @@ _SINGLE = "script, noscript, style, link, canvas, iframe, object, embed, video, 
 _STRICT = frozenset(
     {"table", "thead", "tbody", "tfoot", "tr", "colgroup", "select", "optgroup", "option", "textarea", "p"}
 )
-# The day on which pages are looked at (``freeze.js``)
-_DATED = re.compile(r"\b2023\b|\b1?1[./-]14\b|\b14[./-]11\b")
+_STYLE_SPACE = re.compile(r"\s*+([:;,])\s*+")
+# The day on which pages are looked at (``freeze.js``), its year alone, and what shows the year of today
+_YEAR = re.compile(r"(?<!\d)2023(?!\d)")
+_DAY = re.compile(r"(?<!\d)14(?!\d)|\bNov")
+_DATED = re.compile(r"\b1?1[./-]14\b|\b14[./-]11\b")
+_NOTICE = re.compile(r"©|\(c\)|\bcopyright\b", re.IGNORECASE)
+_THIS_YEAR = "<script>document.currentScript.replaceWith((new Date).getFullYear())</script>"
+# A tag, or the year in a text
+_TAG_OR_YEAR = re.compile(rf"<[^>]*>|{_YEAR.pattern}")
+# A script in these is text
+_WITHOUT_SCRIPTS = frozenset({"option", "textarea"})
 
 
 def find_written(tree: Document, after: Document) -> dict[Element, Element]:
@@ -67,6 +77,8 @@ def find_written(tree: Document, after: Document) -> dict[Element, Element]:
     waiting = [(own, other) for own, other in roots if own is not None and other is not None and _is_like(own, other)]
     if len(waiting) < len(roots):
         return {}
+    if _is_same_head(*waiting[0]):
+        del waiting[0]
     found: dict[Element, Element] = {}
     while waiting:
         own, other = waiting.pop()
@@ -79,6 +91,19 @@ def find_written(tree: Document, after: Document) -> dict[Element, Element]:
         found[own] = other
     outermost = {own: other for own, other in found.items() if found.keys().isdisjoint(own.ancestors)}
     return outermost if all(_may_be_written(*pair) for pair in outermost.items()) else {}
+
+
+def _is_same_head(own: Element, other: Element) -> bool:
+    """Whether two heads have the same elements, sheets in the same order: React puts its own where it likes."""
+    sheets, rest = zip(*(_head_elements(each) for each in (own, other)), strict=True)
+    return sheets[0] == sheets[1] and Counter(rest[0]) == Counter(rest[1])
+
+
+def _head_elements(head: Element) -> tuple[list[str], list[str]]:
+    """Return the sheets of a head, and all else that counts."""
+    found = [each for each in head.children if isinstance(each, Element) and not _is_left_out(each)]
+    sheets = [each for each in found if each.tag == "style" or "stylesheet" in rel_tokens(each)]
+    return [each.html for each in sheets], [each.html for each in found if each not in sheets]
 
 
 def _content(element: Element) -> list[Element | str]:
@@ -101,23 +126,45 @@ def _is_left_out(element: Element) -> bool:
 
 def _is_like(own: Element | str | None, other: Element | str | None) -> bool:
     if isinstance(own, Element) and isinstance(other, Element):
-        return own.tag == other.tag and dict(own.attrs) == dict(other.attrs)
+        return own.tag == other.tag and _attributes(own) == _attributes(other)
     return own == other
+
+
+def _attributes(element: Element) -> dict[str, object]:
+    """Return the attributes of an element; its style without spaces and a last ``;``, as scripts that set it do."""
+    style = _STYLE_SPACE.sub(r"\1", element.attr("style") or "").strip(" ;")
+    return {**element.attrs, "style": style}
 
 
 def _may_be_written(own: Element, other: Element) -> bool:
     is_single = own.select_one(_SINGLE) is not None or other.select_one(_SINGLE) is not None
-    return not is_single and own.closest("body") not in (None, own) and _DATED.search(other.text) is None
+    return not is_single and own.closest("body") not in (None, own) and not _is_dated(other)
+
+
+def _is_dated(element: Element) -> bool:
+    """Whether an element shows the day on which it was looked at, other than by the year of a copyright notice."""
+    texts = [node for node in element.descendants if isinstance(node, Text) and _YEAR.search(node.data)]
+    named = (value for each in element.select("*") for value in each.attrs.values() if isinstance(value, str))
+    if any(map(_YEAR.search, named)) or _DATED.search(element.text):
+        return True
+    return not all(isinstance(text.parent, Element) and _is_notice(text.parent) for text in texts)
+
+
+def _is_notice(element: Element) -> bool:
+    text = element.text
+    return _NOTICE.search(text) is not None and _DAY.search(text) is None and element.tag not in _WITHOUT_SCRIPTS
 
 
 def write_content(editor: Editor, written: Mapping[Element, Element], mark: str) -> None:
     """Write what scripts write.
 
     What an element had is in its attribute ``mark-html``, or hidden in it with the attribute ``mark``, if it has words.
+    The year of a copyright notice is that in which the page is read.
     """
     for own, other in written.items():
         has_words, inner = bool(own.text.strip()), own.inner_html
-        attributes = {**own.attrs, f"{mark}-html": "" if has_words else inner}
-        start = "".join(f" {attribute_markup(name, str(value or ''))}" for name, value in attributes.items())
+        attributes = {name: own.attr(name) or "" for name in own.attrs} | {f"{mark}-html": "" if has_words else inner}
+        start = "".join(f" {attribute_markup(name, value)}" for name, value in attributes.items())
         kept = f"<span hidden {mark}>{inner}</span>" * has_words
-        editor.replace_element(own, f"<{own.tag}{start}>{other.inner_html}{kept}</{own.tag}>")
+        content = _TAG_OR_YEAR.sub(lambda match: match[0] if match[0][0] == "<" else _THIS_YEAR, other.inner_html)
+        editor.replace_element(own, f"<{own.tag}{start}>{content}{kept}</{own.tag}>")
