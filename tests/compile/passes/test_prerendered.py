@@ -708,6 +708,26 @@ def test_what_else_shows_the_day_is_not_written(text: str) -> None:
     assert (action.verb, action.reason) == ("kept", "without scripts, a browser does not show the same")
 
 
+@pytest.mark.parametrize(
+    ("own", "marks", "filled"),
+    [("", " data-v-app", "root"), ("", " class=dark", "__app"), ("<p>Loading</p>", " data-v-app", "__app")],
+    ids=["mark", "class", "words"],
+)
+def test_an_application_may_mark_the_empty_element_that_it_fills(own: str, marks: str, filled: str) -> None:
+    root = "<div id=root{}>{}</div>"
+    made = written(f"{LIST}{root.format('', own)}", f"{LIST}{root.format(marks, f'<ul>{ITEMS}</ul>')}")
+    tree = parse((made.content or b"").decode())
+    assert tree.select_one("[data-later-html]").attr("id") == filled
+    assert tree.select_one("#root").attr("data-v-app") == ("" if "data-v-app" in marks else None)
+
+
+@pytest.mark.parametrize("has_own", [True, False])
+def test_images_that_scripts_write_count_as_at_the_levels_above(has_own: bool) -> None:
+    own = f"{LIST}<img src=/a.png>" if has_own else LIST
+    loads = written(f"{own}<ul></ul>", f"{own}<ul>{ITEMS}</ul>").embeds
+    assert loads is not None and ("a.png" in loads) is has_own
+
+
 META, ONE, TWO = "<meta name=author content=Ann>", "<link rel=stylesheet href=a.css>", "<style>p{color:red}</style>"
 
 

@@ -100,6 +100,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     absorbed = sum(REQUEST_BYTES + transfer_size(path, view) for path in imports)
     images = {view.follow(page.base, each.url).path for each in references if each.role is Role.IMAGE} - {None}
     late = frozenset(not_asked_for(filter(None, images), hydration, page, view))
+    files |= _written_images(written, page, view) - marked  # scripts load them at levels above, where they do not count
     return Report([held, *actions], absorbed=absorbed, held=files, late=late)
 
 
@@ -170,9 +171,13 @@ def _write(editor: Editor, written: Mapping[Element, Element], page: PageContext
     if written:
         write_content(editor, written, _OWN)
         yield Action(NAME, "written", "what scripts write, until they run", count=len(written))
+    paths = sorted(_written_images(written, page, view))
+    yield from (Action(NAME, "written", path, "scripts would load it") for path in paths)
+
+
+def _written_images(written: Mapping[Element, Element], page: PageContext, view: View) -> frozenset[str]:
     images = (each for other in written.values() for each in other.select("img[src]"))
-    paths = {view.follow(page.base, each.attr("src") or "").path for each in images}
-    yield from (Action(NAME, "written", path, "scripts would load it") for path in sorted(filter(None, paths)))
+    return frozenset(filter(None, (view.follow(page.base, each.attr("src") or "").path for each in images)))
 
 
 # ---- Scripts and hints that wait

@@ -61,9 +61,7 @@ _YEAR = re.compile(r"(?<!\d)2023(?!\d)")
 _DAY = re.compile(r"(?<!\d)14(?!\d)|\bNov")
 _DATED = re.compile(r"\b1?1[./-]14\b|\b14[./-]11\b")
 _NOTICE = re.compile(r"©|\(c\)|\bcopyright\b", re.IGNORECASE)
-_THIS_YEAR = "<script>document.currentScript.replaceWith((new Date).getFullYear())</script>"
-# A tag, or the year in a text
-_TAG_OR_YEAR = re.compile(rf"<[^>]*>|{_YEAR.pattern}")
+_HERE, _THIS_YEAR = "adaptc-this-year", "<script>document.currentScript.replaceWith((new Date).getFullYear())</script>"
 # A script in these is text
 _WITHOUT_SCRIPTS = frozenset({"option", "textarea"})
 
@@ -83,7 +81,7 @@ def find_written(tree: Document, after: Document) -> dict[Element, Element]:
     while waiting:
         own, other = waiting.pop()
         pairs = list(zip_longest(_content(own), _content(other)))
-        if all(_is_like(*pair) for pair in pairs):
+        if _is_like(own, other) and all(_is_like(*pair) or _is_mounted(*pair) for pair in pairs):
             waiting += [(one, two) for one, two in pairs if isinstance(one, Element) and isinstance(two, Element)]
             continue
         while own.tag in _STRICT and isinstance(own.parent, Element) and isinstance(other.parent, Element):
@@ -130,6 +128,14 @@ def _is_like(own: Element | str | None, other: Element | str | None) -> bool:
     return own == other
 
 
+def _is_mounted(own: Element | str | None, other: Element | str | None) -> bool:
+    """Whether an empty element has what an application writes, and its marks: ``data-v-app`` of Vue, ``ng-version``."""
+    if not (isinstance(own, Element) and isinstance(other, Element)) or own.tag != other.tag or own.text.strip():
+        return False
+    before, now = _attributes(own), _attributes(other)
+    return before.items() <= now.items() and all("-" in name for name in now.keys() - before.keys())
+
+
 def _attributes(element: Element) -> dict[str, object]:
     """Return the attributes of an element; its style without spaces and a last ``;``, as scripts that set it do."""
     style = _STYLE_SPACE.sub(r"\1", element.attr("style") or "").strip(" ;")
@@ -143,11 +149,16 @@ def _may_be_written(own: Element, other: Element) -> bool:
 
 def _is_dated(element: Element) -> bool:
     """Whether an element shows the day on which it was looked at, other than by the year of a copyright notice."""
-    texts = [node for node in element.descendants if isinstance(node, Text) and _YEAR.search(node.data)]
-    named = (value for each in element.select("*") for value in each.attrs.values() if isinstance(value, str))
-    if any(map(_YEAR.search, named)) or _DATED.search(element.text):
+    texts = _years(element)
+    shown = (each for each in element.select("*") if each.closest("svg") is None)
+    named = (value for each in shown for value in each.attrs.values() if isinstance(value, str))
+    if any(_YEAR.search(value) for value in named if not value.startswith("data:")) or _DATED.search(element.text):
         return True
     return not all(isinstance(text.parent, Element) and _is_notice(text.parent) for text in texts)
+
+
+def _years(element: Element) -> list[Text]:
+    return [node for node in element.descendants if isinstance(node, Text) and _YEAR.search(node.data)]
 
 
 def _is_notice(element: Element) -> bool:
@@ -163,8 +174,11 @@ def write_content(editor: Editor, written: Mapping[Element, Element], mark: str)
     """
     for own, other in written.items():
         has_words, inner = bool(own.text.strip()), own.inner_html
-        attributes = {name: own.attr(name) or "" for name in own.attrs} | {f"{mark}-html": "" if has_words else inner}
+        values = {name: each.attr(name) or "" for each in (other, own) for name in each.attrs}
+        attributes = {**values, f"{mark}-html": "" if has_words else inner}
         start = "".join(f" {attribute_markup(name, value)}" for name, value in attributes.items())
         kept = f"<span hidden {mark}>{inner}</span>" * has_words
-        content = _TAG_OR_YEAR.sub(lambda match: match[0] if match[0][0] == "<" else _THIS_YEAR, other.inner_html)
+        for text in _years(other):
+            text.data = _YEAR.sub(_HERE, text.data)
+        content = other.inner_html.replace(_HERE, _THIS_YEAR)
         editor.replace_element(own, f"<{own.tag}{start}>{content}{kept}</{own.tag}>")
