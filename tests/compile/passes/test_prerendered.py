@@ -728,6 +728,28 @@ def test_images_that_scripts_write_count_as_at_the_levels_above(has_own: bool) -
     assert loads is not None and ("a.png" in loads) is has_own
 
 
+ADDED = "<style data-emotion=css media=screen>b{color:red}</style>"
+
+
+@pytest.mark.parametrize(
+    ("own", "after", "wanted"),
+    [
+        ("<style>i{color:blue}</style>", "<style>i{color:blue}</style>" + ADDED, "b{color:red}</style></head>"),
+        ("<style>i{color:blue}</style>", ADDED + "<style>i{color:blue}</style>", "b{color:red}</style><style>i{"),
+        ("", ADDED, "b{color:red}</style></head>"),
+        ("<style>i{color:blue}</style>", ADDED, None),
+        ("", f"{ADDED}<link rel=stylesheet href=a.css>", None),
+    ],
+    ids=["after", "before", "alone", "lost", "file"],
+)
+def test_sheets_that_scripts_add_are_in_the_head_until_they_run(own: str, after: str, wanted: str | None) -> None:
+    made = written(f"{LIST}<ul></ul>", f"{LIST}<ul>{ITEMS}</ul>", after, own_head=own)
+    text = (made.content or b"").decode()
+    assert ("adaptc-later" in text) is (wanted is not None)
+    if wanted is not None:
+        assert wanted in text and "<style data-later media=screen>b{color:red}" in text
+
+
 META, ONE, TWO = "<meta name=author content=Ann>", "<link rel=stylesheet href=a.css>", "<style>p{color:red}</style>"
 
 
@@ -740,7 +762,7 @@ def test_the_place_of_an_element_in_the_head_does_not_matter_but_for_sheets(afte
 @pytest.mark.parametrize(
     ("after", "head", "evidence"),
     [
-        (f"{LIST}<ul>{ITEMS}</ul>", "<style>li{color:red}</style>", SEEN),
+        (f"{LIST}<ul>{ITEMS}</ul>", "<meta name=theme-color content=red>", SEEN),
         (f"{LIST}<ul class=b>{ITEMS}</ul><form><input><input></form>", "", SEEN),
         (f"{LIST}<ul>{ITEMS}<li>On 11/14/2023</ul>", "", SEEN),
         (f"{LIST}<ul>{ITEMS}<li><iframe src=x.html></iframe></ul>", "", SEEN),

@@ -28,7 +28,7 @@ from adaptc.compile.passes.prerendered.dependence import (
     styling_reason,
 )
 from adaptc.compile.passes.prerendered.hydration import ANY, MATERIAL, Framework, Hydration, find_framework
-from adaptc.compile.passes.prerendered.loading import find_written, load_lazy_images, write_content
+from adaptc.compile.passes.prerendered.loading import find_written, load_lazy_images, write_content, write_sheets
 from adaptc.compile.passes.prerendered.vitepress import (
     DEPTHS,
     keep_scroll_offset,
@@ -89,7 +89,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     references = tuple(embedded_references(editor.tree))
     if framework.name == "VitePress":
         keep_scroll_offset(editor, screen_sheets(editor.tree, page.base, view))
-    actions = list(_write(editor, written, page, view))
+    actions = list(_write(editor, written, after, page, view))
     actions += list(_adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1], depths))
     script = _wake_script(fills=bool(written)) + (";" + _material_script()) * (framework.name == MATERIAL)
     _hold(editor, hydration, script)
@@ -167,9 +167,13 @@ def _written(editor: Editor, page: PageContext, view: View) -> tuple[Document | 
     return after, {} if after is None else find_written(editor.tree, after)
 
 
-def _write(editor: Editor, written: Mapping[Element, Element], page: PageContext, view: View) -> Iterator[Action]:
+def _write(
+    editor: Editor, written: Mapping[Element, Element], after: Document | None, page: PageContext, view: View
+) -> Iterator[Action]:
     if written:
         write_content(editor, written, _OWN)
+        for own, other in zip(editor.tree.select("head"), after.select("head") if after else (), strict=False):
+            write_sheets(editor, own, other, _OWN)
         yield Action(NAME, "written", "what scripts write, until they run", count=len(written))
     paths = sorted(_written_images(written, page, view))
     yield from (Action(NAME, "written", path, "scripts would load it") for path in paths)

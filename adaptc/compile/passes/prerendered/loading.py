@@ -75,7 +75,7 @@ def find_written(tree: Document, after: Document) -> dict[Element, Element]:
     waiting = [(own, other) for own, other in roots if own is not None and other is not None and _is_like(own, other)]
     if len(waiting) < len(roots):
         return {}
-    if _is_same_head(*waiting[0]):
+    if _added_sheets(*waiting[0]) is not None:
         del waiting[0]
     found: dict[Element, Element] = {}
     while waiting:
@@ -91,17 +91,30 @@ def find_written(tree: Document, after: Document) -> dict[Element, Element]:
     return outermost if all(_may_be_written(*pair) for pair in outermost.items()) else {}
 
 
-def _is_same_head(own: Element, other: Element) -> bool:
-    """Whether two heads have the same elements, sheets in the same order: React puts its own where it likes."""
-    sheets, rest = zip(*(_head_elements(each) for each in (own, other)), strict=True)
-    return sheets[0] == sheets[1] and Counter(rest[0]) == Counter(rest[1])
+def _added_sheets(own: Element, other: Element) -> list[tuple[Element | None, Element]] | None:
+    """Return the style elements that scripts add to a head, each with the own sheet after it, if that is all they do.
+
+    ``other`` is the head after them. Elements other than sheets may be in any order: React puts its own where it likes.
+    """
+    (sheets, rest), (other_sheets, other_rest) = _head_elements(own), _head_elements(other)
+    if Counter(each.html for each in rest) != Counter(each.html for each in other_rest):
+        return None
+    added, at = list[tuple[Element | None, Element]](), 0
+    for sheet in other_sheets:
+        if at < len(sheets) and sheets[at].html == sheet.html:
+            at += 1
+        elif sheet.tag == "style":
+            added.append((sheets[at] if at < len(sheets) else None, sheet))
+        else:
+            return None
+    return added if at == len(sheets) else None
 
 
-def _head_elements(head: Element) -> tuple[list[str], list[str]]:
+def _head_elements(head: Element) -> tuple[list[Element], list[Element]]:
     """Return the sheets of a head, and all else that counts."""
     found = [each for each in head.children if isinstance(each, Element) and not _is_left_out(each)]
     sheets = [each for each in found if each.tag == "style" or "stylesheet" in rel_tokens(each)]
-    return [each.html for each in sheets], [each.html for each in found if each not in sheets]
+    return sheets, [each for each in found if each not in sheets]
 
 
 def _content(element: Element) -> list[Element | str]:
@@ -164,6 +177,20 @@ def _years(element: Element) -> list[Text]:
 def _is_notice(element: Element) -> bool:
     text = element.text
     return _NOTICE.search(text) is not None and _DAY.search(text) is None and element.tag not in _WITHOUT_SCRIPTS
+
+
+def write_sheets(editor: Editor, head: Element, after: Element, mark: str) -> None:
+    """Write the sheets that scripts add to the head, which is ``after`` then.
+
+    They have the attribute ``mark`` in place of those by which scripts know them.
+    """
+    for following, sheet in _added_sheets(head, after) or ():
+        media = f" {attribute_markup('media', sheet.attr('media') or '')}" * ("media" in sheet.attrs)
+        markup = f"<style {mark}{media}>{sheet.text}</style>"
+        if following is None:
+            editor.append(head, markup)
+        else:
+            editor.insert_before(following, markup)
 
 
 def write_content(editor: Editor, written: Mapping[Element, Element], mark: str) -> None:

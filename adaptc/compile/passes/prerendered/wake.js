@@ -182,6 +182,7 @@
     for (const entry of done) find(entry)?.dispatchEvent(new Event('touchcancel', { bubbles: true, composed: true }))
     if (done.length) await wait()
     observer.disconnect()
+    for (const sheet of all('style[OWN]')) sheet.remove() // scripts have added it themselves
     for (const type of types) if (!typing.includes(type)) removeEventListener(type, hear, true)
     if (prototype.addEventListener === listenWhileWaking) prototype.addEventListener = listen
     letScroll()
