@@ -1,8 +1,18 @@
-// What several scripts of this package need; each of them gets it as its second argument.
-() => {
+// What several scripts of this package need; each of them gets it as its second argument. "pace" is how many times as
+// long things take on this machine as on an idle one.
+(pace) => {
   const PICTURES = new Set(['IMG', 'VIDEO', 'CANVAS', 'IFRAME', 'OBJECT', 'EMBED', 'svg'])
   const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-  const shown = () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve))), sleep(400)])
+  // An observer is told once of what it begins to observe, in the task in which all are told of the same frame: of that
+  // frame each has heard before the next task. Without a frame nobody hears of it.
+  const observed = (resolve) => {
+    const observer = new IntersectionObserver(() => {
+      observer.disconnect()
+      setTimeout(resolve)
+    })
+    observer.observe(document.documentElement)
+  }
+  const shown = () => Promise.race([new Promise(observed), sleep(400 * pace)])
   const finish = () => {
     for (const animation of document.getAnimations()) {
       try {
@@ -29,8 +39,11 @@
       return measured
     },
     sleep,
-    // until two frames were drawn, or none is
-    drawn: () => Promise.race([new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))), sleep(400)]),
+    // until two frames were drawn, and what observes them was told, or none is drawn
+    drawn: async () => {
+      await shown()
+      await shown()
+    },
     // until a frame was drawn, and what observes it was told
     shown,
     // ends all movement

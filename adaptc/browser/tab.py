@@ -314,7 +314,7 @@ class Tab:
             frame = tree["frameTree"]["frame"]["id"]
             world = await self.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "adaptc"})
             self._world = int(world["executionContextId"])
-            await self._evaluate(f"void (globalThis.{_SHARED} = ({script('shared')})())", self._world)
+            await self._evaluate(f"void (globalThis.{_SHARED} = ({script('shared')})({self.pace}))", self._world)
         return self._world
 
     # ---- acting, as a person does

@@ -150,6 +150,27 @@ def test_what_a_page_does_in_its_first_two_seconds_is_seen(chromium: str) -> Non
         assert URL + "dot.gif" in urls
 
 
+SCROLLED = """<!doctype html><div style="height:3000px"></div><p id=below>below</p><script>
+new IntersectionObserver(([e]) => below.classList.toggle('seen', e.isIntersecting)).observe(below)</script>"""
+# How often what observes the page had not been told after it was scrolled down or up, of 20 times each
+UNTOLD = """async (_, {{ {wait} }}) => {{
+  let untold = 0
+  for (let i = 0; i < 40; i++) {{
+    scrollTo({{ top: i % 2 ? 0 : 9999, behavior: 'instant' }})
+    await {wait}()
+    if (document.querySelector('#below').classList.contains('seen') === !!(i % 2)) untold++
+  }}
+  return untold
+}}"""
+
+
+def test_what_observes_a_page_was_told_of_the_frame_that_is_shown(chromium: str) -> None:
+    async def look(tab: Tab) -> list[int]:
+        return [await tab.run(UNTOLD.format(wait=wait)) for wait in ("shown", "drawn")]
+
+    assert visit(chromium, site({"index.html": SCROLLED}), look) == [0, 0]
+
+
 def test_timers_and_loads_without_end_are_ended(chromium: str) -> None:
     page = """<body><p id=p>0</p><script>
       setInterval(() => p.textContent = +p.textContent + 1, 250)
