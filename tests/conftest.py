@@ -52,6 +52,7 @@ def _keep_bytecode() -> None:
 
 
 _keep_bytecode()
+collect_seldom()  # as the program does
 
 
 def _program(*names: str) -> str:
@@ -157,23 +158,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
-    """Have each worker import its part of the test modules before it collects all.
+    """Have each worker import its part of the test modules of directories before it collects all.
 
-    In a new clone each module is so compiled by one worker, not by all of them at once: that takes thrice as long as to
+    So in a new clone each module is compiled by one worker, not by all of them at once, which takes longer than to
     collect the tests. What cannot be imported is reported once it is collected.
     """
-    config = session.config
-    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS or "PYTEST_XDIST_WORKER" not in os.environ:
+    worker, count = os.environ.get("PYTEST_XDIST_WORKER"), int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if worker is None:
         return
-    number, count = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw")), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
-    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    number = int(worker.removeprefix("gw"))
+    files = sorted(file for argument in session.config.args for file in (ROOT / argument).rglob("test_*.py"))
     for file in files[len(files) * number // count : len(files) * (number + 1) // count]:
         name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
         pytest.CallInfo.from_call(partial(import_module, name), "collect")
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage as seldom as the program does, and never at the thousands of tests that were collected."""
+    """Never look for garbage among the thousands of tests that were collected."""
     gc.collect()
     collect_seldom()
 
