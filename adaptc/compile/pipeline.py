@@ -279,7 +279,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("half-sheets", 10, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-pictures", 8, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 7, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
-    AssetPass("scripts", 7, _JS, "scripts:rewrite_script", {**_NAMES, **_MINIFY}, content_only=True),
+    AssetPass("scripts", 8, _JS, "scripts:rewrite_script", {**_NAMES, **_MINIFY}, content_only=True),
     AssetPass("json", 3, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
     EditPass("late-styles", 2, _HTML, "inline_styles:apply_late_styles", writes=_LINK),
@@ -340,7 +340,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 11, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass(
         "embedded",
-        16,
+        17,
         _HTML,
         "embedded:minify_embedded",
         {**_NAMES, **_MINIFY, **_PREFIXES},

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator
 from itertools import compress, count, pairwise, product
 from typing import NamedTuple
 
@@ -33,9 +33,11 @@ _KEYWORDS = frozenset({
 })  # fmt: skip
 # Names with a meaning in some places, and those that loaders look for in the text of a function
 _SPECIAL = frozenset({
-    "let", "static", "yield", "await", "async", "of", "get", "set", "as", "from", "target", "arguments", "eval",
-    "undefined", "NaN", "Infinity", "require", "exports", "module", "define",
+    "let", "static", "yield", "await", "async", "of", "get", "set", "as", "from", "arguments", "eval", "require",
+    "exports", "module", "define",
 })  # fmt: skip
+# Other names that no variable gets
+_VALUES = frozenset({"undefined", "NaN", "Infinity"})
 # A script with these may name the parameters of a function by its text, or has a scope that is not known
 _READERS = frozenset({
     "angular", "$scope", "$rootScope", "$http", "$timeout", "$injector", "$inject", "Worker", "SharedWorker",
@@ -69,18 +71,34 @@ def with_short_names(text: str) -> str | None:
         renamed = names.shorter()
         if not renamed:
             return None
+        changed = renamed | {index: f"function {name}" for index, name in names.own.items()}
         pieces, position = list[str](), 0
-        for index, name in sorted(renamed.items()):
+        for index, name in sorted(changed.items()):
             pieces += [text[position : code[index].start], name]
             position = code[index].end
         shorter = "".join([*pieces, text[position:]])
-        result = _code(shorter)
-        if result is None or len(result) != len(code) or _Names(result).referents != names.referents:
-            return None
+        return shorter if _is_same(names, shorter, renamed.keys()) else None
     except _UnsureError:
         return None
-    pairs = enumerate(zip(code, result, strict=True))
-    return shorter if all(old.text == new.text or index in renamed for index, (old, new) in pairs) else None
+
+
+def _is_same(names: _Names, shorter: str, renamed: Collection[int]) -> bool:
+    """Whether a script has the same tokens but for names, and each means what it meant in the script of ``names``.
+
+    Names that functions got as their own are new tokens, which no other token may refer to.
+    """
+    result = _code(shorter)
+    if result is None or len(result) != len(names.code) + len(names.own):
+        return False
+    given = {index + place for place, index in enumerate(sorted(names.own), start=1)}
+    old = [place for place in range(len(result)) if place not in given]
+    places = {place: index for index, place in enumerate(old)}
+    referents = _Names(result).referents
+    return all(referents[place] == place for place in given) and all(
+        (names.code[index].text == result[place].text or index in renamed)
+        and names.referents[index] == (referent if isinstance(referent, str) else places.get(referent))
+        for index, (place, referent) in enumerate((place, referents[place]) for place in old)
+    )
 
 
 def _code(text: str) -> list[Token] | None:
@@ -147,10 +165,12 @@ class _Names:
         # words that are no property of an object before them
         before = zip(self._is_word, ["", *self.texts], strict=False)
         self._is_name = [is_word and text not in (".", "?.") for is_word, text in before]
-        if any(text in _READERS for text in compress(self.texts, self._is_name)):
+        named = compress(enumerate(self.texts), self._is_name)
+        if any(text in _READERS and not self._is_global_eval(index) for index, text in named):
             raise _UnsureError
         self.parent, self.kinds = list[int](), dict[int, str]()
         self.close, self.opening = dict[int, int](), dict[int, int]()
+        self._ends_condition = set[int]()  # the colons of ``a ? b : c``
         self._functions: dict[int, _Function] = {}  # by the bracket that opens the body
         self._read_brackets()
         self._around = self._functions_around()
@@ -159,6 +179,7 @@ class _Names:
         self._bindings: dict[tuple[_Scope, str], _Binding] = {}
         self._declare()
         self._free: defaultdict[str, list[int]] = defaultdict(list)
+        self.own = dict[int, str]()  # functions without a name that keep that of the variable as their own
         self.referents = list(self._resolve())
 
     # ---- brackets
@@ -169,8 +190,14 @@ class _Names:
     def _after(self, index: int) -> str:
         return self.texts[index + 1] if index + 1 < len(self.texts) else ""
 
+    def _is_global_eval(self, index: int) -> bool:
+        """Whether ``eval`` stands for a function that sees global variables alone: it is not called by its name."""
+        before, after = self._before(index), self._after(index)
+        return self.texts[index] == "eval" and (after == "." or (before == "," and after == ")"))
+
     def _read_brackets(self) -> None:
         stack, classes = list[int](), set[int]()  # classes: the brackets in which a class awaits its body
+        conditions = Counter[int]()  # by the bracket around: conditions without their colon
         for index, (token, text) in enumerate(zip(self.code, self.texts, strict=True)):
             is_template = token.kind is Kind.TEMPLATE
             if text in _CLOSING or (is_template and text[0] == "}"):
@@ -179,15 +206,14 @@ class _Names:
                 opening = stack.pop()
                 self.close[opening], self.opening[index] = index, opening
             self.parent.append(stack[-1] if stack else -1)
-            if text == "class" and self._is_name[index] and self._after(index) not in ":(,=;}":
+            if text in ("?", ":"):
+                self._read_condition(index, conditions)
+            elif text == "class" and self._is_name[index] and self._after(index) not in ":(,=;}":
                 classes.add(self.parent[-1])
-            if text == "{" and self.parent[-1] in classes:
-                if self._before(index) == "extends":
-                    raise _UnsureError
-                classes.discard(self.parent[-1])
-                self.kinds[index] = "class"
             elif text == "{":
-                self.kinds[index] = self._kind(index)
+                is_body = self.parent[-1] in classes and self._before(index) != "extends"
+                self.kinds[index] = "class" if is_body else self._kind(index)
+                classes.discard(self.parent[-1])
             if text in _OPENING or (is_template and text.endswith("${")):
                 stack.append(index)
         if stack or classes:
@@ -196,6 +222,15 @@ class _Names:
         self._functions = {
             body: _Function(each.start, body, self.close[body], each.has_brackets) for body, each in functions.items()
         }
+
+    def _read_condition(self, index: int, conditions: Counter[int]) -> None:
+        """Note that a condition begins, or whether a colon is that of one: nothing but conditions has a ``?``."""
+        around = self.parent[index]
+        if self.texts[index] == "?":
+            conditions[around] += 1
+        elif conditions[around]:
+            conditions[around] -= 1
+            self._ends_condition.add(index)
 
     def _kind(self, index: int) -> str:
         """Return what a brace opens: "body" of a function, "block", "object" or "unknown"."""
@@ -211,16 +246,15 @@ class _Names:
             if before == "{" and self.kinds.get(index - 1) in ("object", "class"):
                 raise _UnsureError
             return "block"
-        if before == "static":
-            raise _UnsureError  # a scope of its own for ``var``
+        if before in ("static", "extends"):
+            raise _UnsureError  # a scope of its own for ``var``, or an object before the body of a class
         if self._is_word[index - 1]:
             is_property = self._before(index - 1) in (".", "?.")
             known = "block" if before in _BLOCK_WORDS else "object" if before in OPERATOR_WORDS else "unknown"
             return "unknown" if is_property else known
         if before == ":":
-            around = self.parent[index]
-            is_value = around >= 0 and self.kinds.get(around, "object") == "object"
-            return "object" if is_value else "unknown"
+            around = "object" if index - 1 in self._ends_condition else self._kind_around(index)
+            return {"object": "object", "block": "block", "body": "block"}.get(around, "unknown")
         return "object" if self.code[index - 1].kind is Kind.PUNCTUATOR and before != "]" else "unknown"
 
     def _kind_after_list(self, index: int, opening: int) -> str:
@@ -233,6 +267,11 @@ class _Names:
             return "block"
         self._functions[index] = _Function(opening, index, index, True)
         return "body"
+
+    def _kind_around(self, index: int) -> str:
+        """Return the kind of the brackets around a token; "list": no braces."""
+        around = self.parent[index]
+        return self.kinds.get(around, "block" if around < 0 else "list")
 
     def _functions_around(self) -> list[_Function | None]:
         """Return the innermost function around each token, its parameters included."""
@@ -342,10 +381,10 @@ class _Names:
 
     def _is_identifier(self, index: int) -> bool:
         """Whether a token names a variable; where that is unsure the name is kept everywhere."""
-        text, around = self.texts[index], self.parent[index]
+        text = self.texts[index]
         if not self._is_name[index] or text in _KEYWORDS or text.startswith("#"):
             return False
-        kind = self.kinds.get(around, "block" if around < 0 else "list")
+        kind = self._kind_around(index)
         if kind == "class":
             return not self._is_key(index, ("{", "}", ";"))
         if kind == "object":
@@ -357,9 +396,11 @@ class _Names:
     def _is_label(self, index: int) -> bool:
         """Whether a word in a block is a label."""
         before, after = self._before(index), self._after(index)
-        if after == ":" and before in (":", ","):
-            self.kept.add(self.texts[index])  # a label, or the end of a condition
-        return before in ("break", "continue") or (after == ":" and before in ("", "{", "}", ";", ")", "else", "do"))
+        if after != ":" or index + 1 in self._ends_condition:
+            return before in ("break", "continue")
+        if before == ":":
+            return index - 1 not in self._ends_condition
+        return before in ("", "{", "}", ";", ")", "else", "do")
 
     def _is_value(self, index: int) -> bool:
         """Whether a word in an object, or a pattern, is no name of a property."""
@@ -421,7 +462,11 @@ class _Names:
         asks = asks or any(text in ('"name"', "'name'") for text in self.texts)
         movable = list[_Binding]()
         for binding in self._bindings.values():
+            functions = self._functions_to_name(binding)
             if self._may_move(binding, asks):
+                movable.append(binding)
+            elif functions and binding.name not in self.kept:
+                self.own |= dict.fromkeys(functions, binding.name)
                 movable.append(binding)
             else:
                 self._free[binding.name] += binding.uses
@@ -445,6 +490,14 @@ class _Names:
             else self._after(index) == "(" and self._before(index) != "new"
             for index in binding.uses
         )
+
+    def _functions_to_name(self, binding: _Binding) -> list[int]:
+        """Return the functions assigned to a variable, if they can have its name as their own and that is shorter."""
+        functions = [index + 2 for index in binding.uses if self._gets_function(index)]
+        is_simple = all(self.texts[index] == "function" and self._after(index) == "(" for index in functions)
+        length = len(binding.name)
+        is_shorter = (length + 1) * len(functions) < (length - 2) * len(binding.uses)
+        return functions if is_simple and is_shorter and not binding.is_function else []
 
     def _is_declared_function(self, index: int) -> bool:
         """Whether a function is declared here, or assigned to the variable that is."""
@@ -484,5 +537,5 @@ def _candidates() -> Iterator[str]:
     for length in count(1):
         for letters in product(_LETTERS, repeat=length):
             name = "".join(letters)
-            if name not in _KEYWORDS and name not in _SPECIAL:
+            if name not in _KEYWORDS and name not in _SPECIAL and name not in _VALUES:
                 yield name

@@ -33,6 +33,21 @@ RENAMED = (
     ("g((first,second)=>{return first-second});", "g((e,t)=>{return e-t});"),
     ("g(function inner(value){return value?inner(value-1):0});", "g(function t(e){return e?t(e-1):0});"),
     ("class A{run(value){return value*value}}", "class A{run(e){return e*e}}"),
+    # objects and blocks after colons of conditions, keys, cases and labels
+    ("function f(value){return value?{}:{value:value,other:value}}", "function f(e){return e?{}:{value:e,other:e}}"),
+    ("function f(value){return value?g?1:value:{a:g?value:{value:value}}}",
+     "function f(e){return e?g?1:e:{a:g?e:{value:e}}}"),
+    ("function f(value){switch(value){case value?1:value:{let inner=value;g(inner)}default:value:for(;;)break value}}",
+     "function f(t){switch(t){case t?1:t:{let e=t;g(e)}default:value:for(;;)break value}}"),
+    ("function f(value){value:{g(value);break value}}", "function f(e){value:{g(e);break value}}"),
+    ("function f(value){switch(g){case 1,value:value:for(;;)break value}}",
+     "function f(e){switch(g){case 1,e:value:for(;;)break value}}"),
+    # values that have a name, and what is local of that name
+    ("function f(value,undefined){return value===undefined?NaN:new.target}",
+     "function f(e,t){return e===t?NaN:new.target}"),
+    # what evaluates text as a global program sees no local variable
+    ("function f(value){return(0,eval)(value)}", "function f(e){return(0,eval)(e)}"),
+    ("function f(value){return eval.call(g,value)}", "function f(e){return eval.call(g,e)}"),
 )  # fmt: skip
 
 
@@ -46,6 +61,9 @@ KEPT = (
     "function f(value){return{value}}",  # short for value: value
     "function f({value}){return value}",
     "function f(value){eval(g)}",
+    "function f(value){(eval)(g)}",
+    "function f(value){return(g,eval(g))}",
+    "function f(value){return eval?.(g)}",
     "function f(value){with(g)h(value)}",
     "function f(value){{function value(){}}}",  # Annex B.3.2
     "function f(){try{}catch(error){var error=1}return error}",
@@ -85,6 +103,35 @@ def test_functions_keep_their_names_where_names_are_asked_for() -> None:
     assert "inner" in shorter
     assert "other" in shorter
     assert "value" not in shorter
+
+
+def test_a_function_without_a_name_keeps_that_of_its_variable_as_its_own() -> None:
+    uses = "Shape.one=Shape.two=Shape.three=g(Shape);"
+    assert (
+        with_short_names(f"function f(){{var Shape=function(value){{return new Shape(value)}};{uses}}}")
+        == "function f(){var t=function Shape(e){return new t(e)};t.one=t.two=t.three=g(t);}"
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "value=>value",  # has no name of its own
+        "class{}",
+        "async function(){}",
+        "function*(){}",
+        "function(){return eval(g)}",
+        "function(){return 1},Shape=value=>value",
+    ],
+)
+def test_what_cannot_have_a_name_of_its_own_keeps_its_variable(value: str) -> None:
+    text = f"function f(){{var Shape={value};Shape.one=Shape.two=Shape.three=g(Shape);}}"
+    assert "Shape.one" in (with_short_names(text) or text)
+
+
+def test_a_name_that_is_written_elsewhere_is_no_function_s_own() -> None:
+    text = "function f(){var Shape=function(){};Shape.a=Shape.b=Shape.c=Shape;return{Shape}}"
+    assert with_short_names(text) is None
 
 
 CALLED = "function f(h){function inner(){return 1}var Other=function(){return inner()};g(h.name);return Other()}"
@@ -141,9 +188,15 @@ function outer(list, callback) {
   function helper(depth) { return depth ? helper(depth - 1) + 1 : shared.length; }
   return [shape.grow(2), helper(3), (function self(n) { return n < 2 ? 1 : n * self(n - 1); })(5), `${total}-${index}`];
 }
+function shapes() {
+  var Shape = function (size) { this.size = size; };
+  Shape.make = function (size) { return new Shape(size); };
+  Shape.two = Shape.make(2);
+  return [Shape.name, Shape.make(3).constructor.name, Shape.two.size ? { size: Shape } : {}, (0, eval)('typeof Shape')];
+}
 class Base { constructor(start) { this.start = start; } plus(amount) { const sum = this.start + amount; return sum; } }
 var result = outer([1, 2, 3], (value, place) => { var shared = value * place; return shared; });
-log.push(result, new Base(4).plus(3), ((alpha, beta = alpha + 1) => [alpha, beta])(1));
+log.push(result, shapes(), new Base(4).plus(3), ((alpha, beta = alpha + 1) => [alpha, beta])(1));
 process.stdout.write(JSON.stringify(log));
 """
 
