@@ -46,9 +46,10 @@ class Facts:
     ``pinned`` those of them whose bytes an ``integrity`` attribute fixes; ``targets`` every local URL path the source
     refers to, for a check when files come or go; ``transfer`` the estimated compressed size in bytes of a sheet or
     script. ``images`` are the image files that a page's markup or a sheet shows, each once, and ``first_image`` is the
-    first of a page; ``photographs`` are the JPEGs that it refers to in any way. ``writing`` are the characters that a
-    text writes. ``embeds`` of a page has the images of its own styles; ``styling`` is what decides which images of its
-    sheets it loads. ``checks`` are what others may check the file by, and by what it may check others.
+    first of a page; ``photographs`` are the JPEGs that it refers to in any way, or names in a string. ``writing`` are
+    the characters that a text writes. ``embeds`` of a page has the images of its own styles; ``styling`` is what
+    decides which images of its sheets it loads. ``checks`` are what others may check the file by, and by what it may
+    check others.
     """
 
     digest: str
@@ -100,7 +101,29 @@ class _References:
 def gather(path: str, content: bytes, media_type: str, site: Site) -> Facts:
     """Return the facts of one file of ``site``."""
     facts = _read(path, content, media_type, site)
+    if media_type in _NAMING:
+        facts = _with_named(facts, dict(_photographs_named(path, content, site)))
     return replace(facts, checks=checks_of(content, media_type, facts.digest))
+
+
+def _with_named(facts: Facts, named: dict[str, str | None]) -> Facts:
+    """Add the JPEGs that a text names, by URL path."""
+    photographs = (*facts.photographs, *filter(None, named.values()))
+    targets = tuple(dict.fromkeys((*facts.targets, *named)))
+    return replace(facts, photographs=tuple(dict.fromkeys(photographs)), targets=targets)
+
+
+# Slide shows get the addresses of their photographs from scripts, data and attributes
+_PHOTOGRAPH = re.compile(rb"[\"'](?:[^\"'\s<>&]{0,200}[^\"'\s<>&/])?\.jpe?g(?=[\"'?#])", re.IGNORECASE)
+
+
+def _photographs_named(path: str, content: bytes, site: Site) -> Iterator[tuple[str, str | None]]:
+    """Yield where strings of a text that end like JPEGs lead, from its own place or the root, and the JPEG there."""
+    bases = dict.fromkeys((site.address.url_of(path), site.address.url_of("")))
+    for name in dict.fromkeys(match[0][1:] for match in _PHOTOGRAPH.finditer(content)):
+        for target, file in (site.follow(base, name.decode("utf-8", "replace")) for base in bases):
+            if target.reach is Reach.LOCAL:
+                yield target.path, file if file is not None and _is_photograph(file, site) else None
 
 
 def _read(path: str, content: bytes, media_type: str, site: Site) -> Facts:
@@ -244,6 +267,7 @@ _LENGTH = re.compile(rb"(?:[sS]ize|[bB]ytes|[lL]ength)[\"']?\s*:\s*(\d{2,12})(?!
 _LENGTH_OF = re.compile(rb"[\"']([^\"'\s]{1,200}\.\w{1,12})[\"']\s*:\s*(\d{2,12})(?![\w.])")
 _ADDRESS = re.compile(rb"[\"']([^\"'\s]{1,200})[\"']\s*(?!\s*:)")
 _LISTING = frozenset({media.JS, "application/json"})
+_NAMING = _LISTING | {media.HTML}
 _ENTRY = 400  # bytes of an entry on either side of its length
 # Texts have no zero byte, whatever their names say: "_headers", "i.png.sha256"
 _START = 4096
