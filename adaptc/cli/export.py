@@ -124,7 +124,7 @@ _LINE = "3g"
 @click.option(
     "--browser/--no-browser",
     default=None,
-    help="Look at pages in a browser first, and measure the home page.  [default: where there is one]",
+    help="Look at pages in a browser first, and measure the home page unless --quiet.  [default: where there is one]",
 )
 @_CONTENT_NAMES
 def web(
@@ -158,7 +158,8 @@ def web(
     with watching(invocation) as progress, _driver(config):
         built = build(config, progress, requires_pages=True, isolated=False)
         done = export_site(config, level, dest, "none", progress, content_names=content_names)
-        paints = _paints(config, level, progress) if config.browser.pages else ()
+        is_told = config.browser.pages and (invocation.format == "json" or not invocation.quiet)
+        paints = _paints(config, level, progress) if is_told else ()
     said = (*built.diagnostics, *done.diagnostics)
     sides = _sides(built.figures, level)
     record = {**_record(done, level), "diagnostics": diagnostic_records(said), **_saved_record(sides, paints)}

@@ -528,3 +528,6 @@ def test_one_command_measures_the_home_page(chromium: str, tmp_path: Path, monke
     assert ended.returncode == 0, ended.stderr
     assert re.search(r"largest paint of index\.html on a phone, 3g +\d\.\d\d s +\d\.\d\d s", ended.stdout)
     assert loads == [False] * 3  # an empty page, the original and the level
+    quiet = run(site, "site", "--effort", "fast", "--browser", "--quiet", name="web")
+    assert (quiet.returncode, quiet.stdout) == (0, "")
+    assert len(loads) == 3
