@@ -166,7 +166,8 @@ def _prepend_licences(source: Script, body: str) -> str:
 
 # What the text of a licence says, and a mere notice does not
 _TERMS = pattern(
-    r"\bpermission|redistribut|\bwarrant|\bliab|\bas is\b|following conditions|general public|apache", re.I
+    r"\bpermission|redistribut|\bwarrant|\bliab|[\"'`\u201c\u2018]as.is\b|following conditions|general public|apache",
+    re.I,
 )
 _MARGIN = pattern(r"^[ \t]*\*?[ \t]*", re.MULTILINE)
 

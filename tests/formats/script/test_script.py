@@ -394,13 +394,16 @@ def test_minified_json_is_equivalent(tree):
 
 def test_of_a_comment_the_licence_notice_stays_once() -> None:
     notice = "Copyright 2016 A. Author\n * Released under the MIT license."
-    plugin = f"/**\n * A plugin.\n *\n * {notice}\n */\n(function () {{ a(); }})();\n"
+    plugin = f"/**\n * A plugin, used as is the case with others.\n *\n * {notice}\n */\n(function () {{ a(); }})();\n"
     shorter = minify_script(2 * plugin)
     assert shorter is not None
     assert shorter.startswith("/* Copyright 2016 A. Author\nReleased under the MIT license. */\n(")
     assert shorter.count("Author") == 1
 
 
-def test_a_licence_with_its_terms_stays_whole() -> None:
-    comment = "/* A plugin.\n\n Copyright 2016 A. Author\n\n Permission is hereby granted to nobody. */"
+@pytest.mark.parametrize(
+    "terms", ["Permission is hereby granted to nobody.", "It is provided 'as-is'.", 'It comes "AS IS".']
+)
+def test_a_licence_with_its_terms_stays_whole(terms: str) -> None:
+    comment = f"/* A plugin.\n\n Copyright 2016 A. Author\n\n {terms} */"
     assert (minify_script(f"{comment}\n(function () {{ a ( ) ; }})();") or "").startswith(comment)
