@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from tests.samples.drawn import photo_file
@@ -629,6 +631,7 @@ def written(
     evidence: PageEvidence = SEEN,
     steps: tuple[Step, ...] = DROP,
     own_head: str = "",
+    title: str = "T",
 ) -> PageResult:
     """A page whose root has ``before`` in its markup, and ``after`` once its scripts ran; heads as well."""
     script, bundle = "<script type=module src=/assets/index-DSXtc1GT.js></script>", FILES["assets/js/main.75c38abc.js"]
@@ -636,7 +639,11 @@ def written(
         page(f"<div id=__app>{each}</div>", extra) for each, extra in ((before, own_head + script), (after, head))
     )
     files = {"index.html": text, "assets/index-DSXtc1GT.js": f"{bundle}//{bundle[::-1]}", "a.png": "x", "a.css": ""}
-    site = SmallSite(files, evidence={"index.html": evidence}, documents={"ab12": seen.replace(script, "")})
+    site = SmallSite(
+        files,
+        evidence={"index.html": evidence},
+        documents={"ab12": seen.replace(script, "").replace(">T</title>", f">{title.replace('<', '&lt;')}</title>")},
+    )
     return site.rewrite(steps=steps, promise="words")
 
 
@@ -750,6 +757,15 @@ def test_sheets_that_scripts_add_are_in_the_head_until_they_run(own: str, after:
         assert wanted in text and "<style data-later media=screen>b{color:red}" in text
 
 
+def test_title_and_description_that_scripts_give_to_a_page_are_in_it() -> None:
+    site_of = partial(written, f"{LIST}<ul></ul>", f"{LIST}<ul>{ITEMS}</ul>")
+    made = site_of("<meta name=description content=Ships data-rh=a>", title="<i> Dock")
+    text = (made.content or b"").decode()
+    assert '<script>document.title="\\u003ci> Dock"</script>' in text
+    assert "<title>T</title>" in text and "<meta name=description content=Ships></head>" in text
+    assert site_of("<meta http-equiv=refresh content=9>").actions[0].verb == "kept"
+
+
 META, ONE, TWO = "<meta name=author content=Ann>", "<link rel=stylesheet href=a.css>", "<style>p{color:red}</style>"
 
 
@@ -762,7 +778,7 @@ def test_the_place_of_an_element_in_the_head_does_not_matter_but_for_sheets(afte
 @pytest.mark.parametrize(
     ("after", "head", "evidence"),
     [
-        (f"{LIST}<ul>{ITEMS}</ul>", "<meta name=theme-color content=red>", SEEN),
+        (f"{LIST}<ul>{ITEMS}</ul>", "<link rel=stylesheet href=/a.png>", SEEN),
         (f"{LIST}<ul class=b>{ITEMS}</ul><form><input><input></form>", "", SEEN),
         (f"{LIST}<ul>{ITEMS}<li>On 11/14/2023</ul>", "", SEEN),
         (f"{LIST}<ul>{ITEMS}<li><iframe src=x.html></iframe></ul>", "", SEEN),

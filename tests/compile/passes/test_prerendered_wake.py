@@ -173,6 +173,8 @@ def test_what_a_visitor_does_is_repeated(chromium: str, place: str, kind: str, s
 # Notes what the page has as the application starts: its own markup, as high as before
 FILLING = f"""{TELL} const place = document.querySelector('PLACE'), bodies = document.querySelectorAll('body')
 tell([place.children.length, bodies.length, bodies[0].style.opacity || 1, place.style.minHeight != ''])
+const sheet = document.head.appendChild(document.createElement('style'))
+sheet.textContent = 'p{{color:red}}'
 setTimeout(() => {{ place.innerHTML = '<p>Wait' }}, 30)
 setTimeout(() => {{ place.innerHTML = WRITTEN }}, 300)
 {FILES["assets/js/main.75c38abc.js"].replace("run", "String")}
@@ -186,11 +188,11 @@ setTimeout(() => {{ place.innerHTML = WRITTEN }}, 300)
 )
 def test_what_scripts_write_is_shown_until_they_run(chromium: str, start: str, place: str, told: list[str]) -> None:
     items, script = (
-        f"<p>Ark<p>Beagle{'' if start else ARTICLE}",
+        f"<p>Ark<p>Beagle<p>© 2023 Fleet{'' if start else ARTICLE}",
         "<script src=/assets/js/main.75c38abc.js defer></script>",
     )
     body = f"<div id=__docusaurus>{start}<section>%s</section></div>" if start else "<div id=root>%s</div>"
-    text, seen = (page(body % each, extra) for each, extra in (("", script), (items, "")))
+    text, seen = (page(body % each, extra) for each, extra in (("", script), (items, "<style>p{color:red}</style>")))
     code = FILLING.replace("PLACE", place).replace("WRITTEN", repr(items))
     files = {"index.html": text, **FILES, "assets/js/main.75c38abc.js": code}
     evidence = {"index.html": PageEvidence((), "ab12", is_settled=True)}
@@ -213,10 +215,10 @@ def test_what_scripts_write_is_shown_until_they_run(chromium: str, start: str, p
                     assert await tab.picture() == shown  # neither nothing nor twice, at any time
                     await tab.advance(1)
             assert await tab.picture() == shown
-            last = await tab.run("() => document.body.innerText.match(/Beagle/g).length")
-            return [first, found, last]
+            last = await tab.run("() => document.body.innerText.match(/Beagle|© 2023 Fleet/g).length")
+            return [first, found, last, await tab.run("() => document.querySelectorAll('style').length")]
 
-    assert in_chromium(chromium, work) == [True, told, 1]
+    assert in_chromium(chromium, work) == [True, told, 2, 1]
 
 
 # A field as React has it: emptied as it hydrates, later than the page listens, and at keys unless it heard of its text

@@ -28,7 +28,7 @@ from adaptc.compile.passes.prerendered.dependence import (
     styling_reason,
 )
 from adaptc.compile.passes.prerendered.hydration import ANY, MATERIAL, Framework, Hydration, find_framework
-from adaptc.compile.passes.prerendered.loading import find_written, load_lazy_images, write_content, write_sheets
+from adaptc.compile.passes.prerendered.loading import find_written, load_lazy_images, write_content, write_head
 from adaptc.compile.passes.prerendered.vitepress import (
     DEPTHS,
     keep_scroll_offset,
@@ -173,7 +173,7 @@ def _write(
     if written:
         write_content(editor, written, _OWN)
         for own, other in zip(editor.tree.select("head"), after.select("head") if after else (), strict=False):
-            write_sheets(editor, own, other, _OWN)
+            write_head(editor, own, other, _OWN)
         yield Action(NAME, "written", "what scripts write, until they run", count=len(written))
     paths = sorted(_written_images(written, page, view))
     yield from (Action(NAME, "written", path, "scripts would load it") for path in paths)

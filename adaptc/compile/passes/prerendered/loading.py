@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -75,7 +76,7 @@ def find_written(tree: Document, after: Document) -> dict[Element, Element]:
     waiting = [(own, other) for own, other in roots if own is not None and other is not None and _is_like(own, other)]
     if len(waiting) < len(roots):
         return {}
-    if _added_sheets(*waiting[0]) is not None:
+    if _added_to_head(*waiting[0]) is not None:
         del waiting[0]
     found: dict[Element, Element] = {}
     while waiting:
@@ -91,15 +92,20 @@ def find_written(tree: Document, after: Document) -> dict[Element, Element]:
     return outermost if all(_may_be_written(*pair) for pair in outermost.items()) else {}
 
 
-def _added_sheets(own: Element, other: Element) -> list[tuple[Element | None, Element]] | None:
-    """Return the style elements that scripts add to a head, each with the own sheet after it, if that is all they do.
+def _added_to_head(own: Element, other: Element) -> list[tuple[Element | None, Element]] | None:
+    """Return what scripts add to a head, each with the own sheet after it, if that is sheets, ``<meta>`` and a title.
 
     ``other`` is the head after them. Elements other than sheets may be in any order: React puts its own where it likes.
     """
     (sheets, rest), (other_sheets, other_rest) = _head_elements(own), _head_elements(other)
-    if Counter(each.html for each in rest) != Counter(each.html for each in other_rest):
+    counts, other_counts = (Counter(each.html for each in elements) for elements in (rest, other_rest))
+    lost = [each for each in rest if each.html not in other_counts and each.tag != "title"]
+    added: list[tuple[Element | None, Element]] = [(None, each) for each in other_rest if each.html not in counts]
+    if lost or not all(
+        each.tag == "title" or (each.tag == "meta" and each.attr("http-equiv") is None) for _, each in added
+    ):
         return None
-    added, at = list[tuple[Element | None, Element]](), 0
+    at = 0
     for sheet in other_sheets:
         if at < len(sheets) and sheets[at].html == sheet.html:
             at += 1
@@ -179,18 +185,32 @@ def _is_notice(element: Element) -> bool:
     return _NOTICE.search(text) is not None and _DAY.search(text) is None and element.tag not in _WITHOUT_SCRIPTS
 
 
-def write_sheets(editor: Editor, head: Element, after: Element, mark: str) -> None:
-    """Write the sheets that scripts add to the head, which is ``after`` then.
+def write_head(editor: Editor, head: Element, after: Element, mark: str) -> None:
+    """Write what scripts add to the head, which is ``after`` then, and the title that they give to the page.
 
-    They have the attribute ``mark`` in place of those by which scripts know them.
+    Neither sheets nor ``<meta>`` have the attributes by which scripts know them. Sheets have ``mark``, and go once
+    scripts have added theirs.
     """
-    for following, sheet in _added_sheets(head, after) or ():
-        media = f" {attribute_markup('media', sheet.attr('media') or '')}" * ("media" in sheet.attrs)
-        markup = f"<style {mark}{media}>{sheet.text}</style>"
-        if following is None:
-            editor.append(head, markup)
+    for following, element in _added_to_head(head, after) or ():
+        if following is not None:
+            editor.insert_before(following, _plain(element, mark))
         else:
-            editor.insert_before(following, markup)
+            editor.append(head, _plain(element, mark))
+
+
+_PLAIN = frozenset({"name", "property", "itemprop", "content", "media"})
+
+
+def _plain(element: Element, mark: str) -> str:
+    attributes = "".join(
+        f" {attribute_markup(name, element.attr(name) or '')}" for name in element.attrs if name in _PLAIN
+    )
+    if element.tag == "meta":
+        return f"<meta{attributes}>"
+    if element.tag == "title":  # that of the source stays, for browsers without scripts
+        title = json.dumps(element.text).replace("<", "\\u003c")
+        return f"<script>document.title={title}</script>"
+    return f"<{element.tag} {mark}{attributes}>{element.inner_html}</{element.tag}>"
 
 
 def write_content(editor: Editor, written: Mapping[Element, Element], mark: str) -> None:
