@@ -289,7 +289,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 37, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
-        31,
+        32,
         _HTML,
         "used_styles:inline_used_styles",
         writes=_LINK | _STYLE,

@@ -181,7 +181,8 @@ _DATASET = pattern(r'\bdataset(?:\.|\[")([\w$-]++)')
 class LikelyNames:
     """A container of the names that are among ``words``; ``folds`` says that case does not count.
 
-    Of a name such as ``md:flex`` both words must be there. A word may end in a number, or begin as ``alert-`` does.
+    Of a name such as ``md:flex`` both words must be there, or the name. A word may end in a number, or begin as
+    ``alert-`` does.
     """
 
     def __init__(self, words: Iterable[str], *, folds: bool = False) -> None:
@@ -189,8 +190,9 @@ class LikelyNames:
         self._words = frozenset(map(self._fold, words))
 
     def __contains__(self, name: object) -> bool:
-        words = WORD.findall(self._fold(str(name)))
-        return bool(words) and all(map(self._is_likely, words))
+        folded = self._fold(str(name))
+        words = WORD.findall(folded)
+        return folded.lstrip(".#[") in self._words or (bool(words) and all(map(self._is_likely, words)))
 
     def _is_likely(self, word: str) -> bool:
         head, _, rest = word.partition("-")

@@ -632,6 +632,9 @@ def written(
     steps: tuple[Step, ...] = DROP,
     own_head: str = "",
     title: str = "T",
+    body: str = "<body>",
+    end: str = "",
+    root: str = '<html lang="en">',
 ) -> PageResult:
     """A page whose root has ``before`` in its markup, and ``after`` once its scripts ran; heads as well."""
     script, bundle = "<script type=module src=/assets/index-DSXtc1GT.js></script>", FILES["assets/js/main.75c38abc.js"]
@@ -639,11 +642,15 @@ def written(
         page(f"<div id=__app>{each}</div>", extra) for each, extra in ((before, own_head + script), (after, head))
     )
     files = {"index.html": text, "assets/index-DSXtc1GT.js": f"{bundle}//{bundle[::-1]}", "a.png": "x", "a.css": ""}
-    site = SmallSite(
-        files,
-        evidence={"index.html": evidence},
-        documents={"ab12": seen.replace(script, "").replace(">T</title>", f">{title.replace('<', '&lt;')}</title>")},
+    changes = (
+        (script, ""),
+        (">T</title>", f">{title.replace('<', '&lt;')}</title>"),
+        ("<body>", body),
+        ('<html lang="en">', root),
     )
+    for old, new in (*changes, ("</body>", f"{end}</body>")):
+        seen = seen.replace(old, new)
+    site = SmallSite(files, evidence={"index.html": evidence}, documents={"ab12": seen})
     return site.rewrite(steps=steps, promise="words")
 
 
@@ -755,6 +762,32 @@ def test_sheets_that_scripts_add_are_in_the_head_until_they_run(own: str, after:
     assert ("adaptc-later" in text) is (wanted is not None)
     if wanted is not None:
         assert wanted in text and "<style data-later media=screen>b{color:red}" in text
+
+
+@pytest.mark.parametrize(
+    ("classes", "place", "waits"),
+    [
+        ("theme-light", "<div class=portal><ul></ul></div>", True),
+        ("desktop", "", False),
+        ("theme-light", "<div>Words</div>", False),
+        ("theme-light", "<div><img src=a.png></div>", False),
+        ("theme-light", "<div><p id=toast></div>", False),
+    ],
+    ids=["place", "device", "words", "image", "name"],
+)
+def test_scripts_may_add_classes_and_empty_places_to_the_body(classes: str, place: str, waits: bool) -> None:
+    made = written(f"{LIST}<ul></ul>", f"{LIST}<ul>{ITEMS}</ul>", body=f"<body class={classes}>", end=place)
+    assert (b"adaptc-later" in (made.content or b"")) is waits
+    if waits:
+        assert b"<body class=theme-light>" in (made.content or b"") and b"portal" not in (made.content or b"")
+
+
+@pytest.mark.parametrize("is_set", [False, True])
+def test_attributes_of_the_root_are_written_unless_a_script_in_the_page_sets_them(is_set: bool) -> None:
+    own = "<script>document.documentElement.dataset.theme ??= 'dark'</script>" * is_set
+    made = written(f"{LIST}<ul></ul>", f"{LIST}<ul>{ITEMS}</ul>", own_head=own, root="<html lang=en data-theme=light>")
+    assert b"adaptc-later" in (made.content or b"")
+    assert (b"data-theme=light" in (made.content or b"")) is not is_set
 
 
 def test_title_and_description_that_scripts_give_to_a_page_are_in_it() -> None:

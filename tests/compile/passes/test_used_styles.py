@@ -329,6 +329,16 @@ def test_a_class_that_a_script_adds_and_no_rule_has_wakes_none(script):
     assert ".bar-off" in text  # the rules wait for what begins with .bar-, but for this
 
 
+@pytest.mark.parametrize(("rule", "name"), [("[bar-{}] .b", "[bar-off"), ("bar-{} .b", "bar-off")])
+def test_a_name_that_a_browser_saw_and_no_rule_has_wakes_none(rule, name):
+    css = ".a{color:red}" + "".join(f"{rule.format(f'a{number}')}{{top:{number}px}}" for number in range(200))
+    seen = PageEvidence((WidthEvidence(1280, names=frozenset({"bar-off"})),), "ab12")
+    script = "<script>document.title=1</script>"
+    text = made(head=LINKS + script, files={"css/a.css": css}, promise="words", evidence={"index.html": seen})
+    known = re.search(r'new Set\("([^"]*)"', text)
+    assert "<link data-used" in text and known is not None and name in known[1].split()
+
+
 def test_little_is_not_worth_a_script():
     text = made(head="<link rel=stylesheet href=a.css><script>run()</script>", promise="words",
                 files={"a.css": f".a{{color:red}}{REST[:2000].rpartition('}')[0]}}}"})  # fmt: skip

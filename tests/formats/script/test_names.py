@@ -23,3 +23,9 @@ def test_other_names_are_none(name: str) -> None:
 
 def test_case_counts_but_in_quirks_mode() -> None:
     assert "NAV" in LikelyNames(["Nav"], folds=True)
+
+
+@pytest.mark.parametrize("name", [".dark:i-carbon-moon", "[data-theme", "#top-1/2", "x-box"])
+def test_a_name_that_was_seen_is_likely_whatever_its_words_are(name: str) -> None:
+    assert name in LikelyNames(["dark:i-carbon-moon", "data-theme", "top-1/2", "x-box"])
+    assert ".dark:i-carbon-sun" not in LikelyNames(["dark:i-carbon-moon"])

@@ -28,7 +28,7 @@ from adaptc.compile.passes.prerendered.dependence import (
     styling_reason,
 )
 from adaptc.compile.passes.prerendered.hydration import ANY, MATERIAL, Framework, Hydration, find_framework
-from adaptc.compile.passes.prerendered.loading import find_written, load_lazy_images, write_content, write_head
+from adaptc.compile.passes.prerendered.loading import find_written, load_lazy_images, write_content, write_frame
 from adaptc.compile.passes.prerendered.vitepress import (
     DEPTHS,
     keep_scroll_offset,
@@ -172,8 +172,8 @@ def _write(
 ) -> Iterator[Action]:
     if written:
         write_content(editor, written, _OWN)
-        for own, other in zip(editor.tree.select("head"), after.select("head") if after else (), strict=False):
-            write_head(editor, own, other, _OWN)
+        if after is not None:
+            write_frame(editor, after, _OWN)
         yield Action(NAME, "written", "what scripts write, until they run", count=len(written))
     paths = sorted(_written_images(written, page, view))
     yield from (Action(NAME, "written", path, "scripts would load it") for path in paths)

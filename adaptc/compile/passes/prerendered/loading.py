@@ -13,7 +13,7 @@ from turbohtml import Element, Text
 
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import rel_tokens
-from adaptc.formats.html.syntax import attribute_markup, class_words
+from adaptc.formats.html.syntax import attribute_markup, class_names, class_words
 from adaptc.formats.html.visible_text import fold_space
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def load_lazy_images(editor: Editor) -> int:
 _LEFT_OUT = frozenset({"script", "noscript", "canvas"})
 _EARLY = frozenset({"modulepreload", "preload", "prefetch"})
 # What cannot be written twice; what a parser moves, or has text alone
-_SINGLE = "script, noscript, style, link, canvas, iframe, object, embed, video, audio, template, form"
+_SINGLE = "script, noscript, link, canvas, iframe, object, embed, video, audio, template, form"
 _STRICT = frozenset(
     {"table", "thead", "tbody", "tfoot", "tr", "colgroup", "select", "optgroup", "option", "textarea", "p"}
 )
@@ -72,17 +72,16 @@ def find_written(tree: Document, after: Document) -> dict[Element, Element]:
 
     There are none where scripts change anything else, or write what may be another thing tomorrow.
     """
-    roots = [(tree.select_one(tag), after.select_one(tag)) for tag in ("head", "body")]
-    waiting = [(own, other) for own, other in roots if own is not None and other is not None and _is_like(own, other)]
-    if len(waiting) < len(roots):
+    heads, bodies = (tuple(filter(None, (tree.select_one(tag), after.select_one(tag)))) for tag in ("head", "body"))
+    if len(heads) < 2 or len(bodies) < 2 or not _is_classed(*bodies):
         return {}
-    if _added_to_head(*waiting[0]) is not None:
-        del waiting[0]
+    waiting = [bodies] if _added_to_head(*heads) is not None else [heads, bodies]
     found: dict[Element, Element] = {}
     while waiting:
         own, other = waiting.pop()
-        pairs = list(zip_longest(_content(own), _content(other)))
-        if _is_like(own, other) and all(_is_like(*pair) or _is_mounted(*pair) for pair in pairs):
+        pairs, is_body = list(zip_longest(_content(own), _content(other))), own is bodies[0]
+        alike = (_is_like(*pair) or _is_mounted(*pair) or (is_body and _is_place(*pair)) for pair in pairs)
+        if (is_body or _is_like(own, other)) and all(alike):
             waiting += [(one, two) for one, two in pairs if isinstance(one, Element) and isinstance(two, Element)]
             continue
         while own.tag in _STRICT and isinstance(own.parent, Element) and isinstance(other.parent, Element):
@@ -90,6 +89,23 @@ def find_written(tree: Document, after: Document) -> dict[Element, Element]:
         found[own] = other
     outermost = {own: other for own, other in found.items() if found.keys().isdisjoint(own.ancestors)}
     return outermost if all(_may_be_written(*pair) for pair in outermost.items()) else {}
+
+
+# What is seen without text, and what a link may lead to
+_SHOWN = (
+    "[id], img, svg, video, audio, canvas, iframe, object, embed, input, button, select, textarea, hr, progress, meter"
+)
+# Where classes say what the device of a visitor is, they were those of the browser that looked
+_DEVICES = frozenset(
+    {"desktop", "mobile", "touch", "phone", "tablet", "ios", "android", "mac", "windows", "win", "linux"}
+)
+
+
+def _is_classed(own: Element, other: Element) -> bool:
+    """Whether two bodies have the same attributes, but for classes that scripts add (``chakra-ui-light``)."""
+    added = frozenset(class_words(other)) - frozenset(class_words(own))
+    same = {**_attributes(own), "class": None} == {**_attributes(other), "class": None}
+    return same and frozenset(class_names(own)) <= frozenset(class_names(other)) and added.isdisjoint(_DEVICES)
 
 
 def _added_to_head(own: Element, other: Element) -> list[tuple[Element | None, Element]] | None:
@@ -155,6 +171,11 @@ def _is_mounted(own: Element | str | None, other: Element | str | None) -> bool:
     return before.items() <= now.items() and all("-" in name for name in now.keys() - before.keys())
 
 
+def _is_place(own: Element | str | None, other: Element | str | None) -> bool:
+    """Whether scripts add an element that shows nothing and has no name, as a place for what opens later."""
+    return own is None and isinstance(other, Element) and not other.text.strip() and other.select_one(_SHOWN) is None
+
+
 def _attributes(element: Element) -> dict[str, object]:
     """Return the attributes of an element; its style without spaces and a last ``;``, as scripts that set it do."""
     style = _STYLE_SPACE.sub(r"\1", element.attr("style") or "").strip(" ;")
@@ -185,13 +206,21 @@ def _is_notice(element: Element) -> bool:
     return _NOTICE.search(text) is not None and _DAY.search(text) is None and element.tag not in _WITHOUT_SCRIPTS
 
 
-def write_head(editor: Editor, head: Element, after: Element, mark: str) -> None:
-    """Write what scripts add to the head, which is ``after`` then, and the title that they give to the page.
+def write_frame(editor: Editor, after: Document, mark: str) -> None:
+    """Write what scripts give to a page, which is ``after`` then, around what they write in it.
 
-    Neither sheets nor ``<meta>`` have the attributes by which scripts know them. Sheets have ``mark``, and go once
-    scripts have added theirs.
+    These are attributes of ``<html>``, unless a script in the page may set them, classes of the body, the title, and
+    what is in the head. Neither sheets nor ``<meta>`` have the attributes by which scripts know them there. Sheets have
+    ``mark``, and go once scripts have added theirs.
     """
-    for following, element in _added_to_head(head, after) or ():
+    root, head, body = (editor.tree.select(tag)[0] for tag in ("html", "head", "body"))
+    new_root, new_head, new_body = (after.select(tag)[0] for tag in ("html", "head", "body"))
+    is_set = any("documentElement" in script.text for script in editor.tree.select("script:not([src])"))
+    names = [(root, new_root, name) for name in new_root.attrs if not is_set] + [(body, new_body, "class")]
+    for element, now, name in names:
+        if now.attr(name) != element.attr(name):
+            editor.set_attribute(element, name, now.attr(name))
+    for following, element in _added_to_head(head, new_head) or ():
         if following is not None:
             editor.insert_before(following, _plain(element, mark))
         else:

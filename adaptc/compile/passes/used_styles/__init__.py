@@ -124,10 +124,10 @@ class _UsedStyles:
         }
         if kept:
             pruning = self._pruning(likely, whole, without_file | kept)
-        # classes that come and no selector has may begin as those do that wait
+        # names that come and no selector has may begin as those do that wait
         added = (self.view.facts(_ADDED, source) for source in reach.scripts)
-        come = names if seen is not None else frozenset[str]().union(*added)
-        markup = (*self.matches.names, *(f".{name}" for name in come))
+        kinds, come = (("", ".", "[", "#"), names) if seen is not None else ((".",), frozenset[str]().union(*added))
+        markup = (*self.matches.names, *(f"{kind}{name}" for kind in kinds for name in come))
         return find_rest(pruning, markup, folds=is_quirks(self.editor.tree))
 
     def _likely(self, names: frozenset[str]) -> LikelyNames:
