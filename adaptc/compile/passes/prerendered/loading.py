@@ -56,7 +56,6 @@ _SINGLE = "script, noscript, link, canvas, iframe, object, embed, video, audio, 
 _STRICT = frozenset(
     {"table", "thead", "tbody", "tfoot", "tr", "colgroup", "select", "optgroup", "option", "textarea", "p"}
 )
-_STYLE_SPACE = re.compile(r"\s*+([:;,])\s*+")
 # The day on which pages are looked at (``freeze.js``), its year alone, and what shows the year of today
 _YEAR = re.compile(r"(?<!\d)2023(?!\d)")
 _DAY = re.compile(r"(?<!\d)14(?!\d)|\bNov")
@@ -117,9 +116,7 @@ def _added_to_head(own: Element, other: Element) -> list[tuple[Element | None, E
     counts, other_counts = (Counter(each.html for each in elements) for elements in (rest, other_rest))
     lost = [each for each in rest if each.html not in other_counts and each.tag != "title"]
     added: list[tuple[Element | None, Element]] = [(None, each) for each in other_rest if each.html not in counts]
-    if lost or not all(
-        each.tag == "title" or (each.tag == "meta" and each.attr("http-equiv") is None) for _, each in added
-    ):
+    if lost or not all(_may_be_added(each) for _, each in added):
         return None
     at = 0
     for sheet in other_sheets:
@@ -130,6 +127,11 @@ def _added_to_head(own: Element, other: Element) -> list[tuple[Element | None, E
         else:
             return None
     return added if at == len(sheets) else None
+
+
+def _may_be_added(element: Element) -> bool:
+    is_known = element.tag == "title" or (element.tag == "meta" and element.attr("http-equiv") is None)
+    return is_known and not _YEAR.search(element.html) and not _DATED.search(element.html)
 
 
 def _head_elements(head: Element) -> tuple[list[Element], list[Element]]:
@@ -178,8 +180,10 @@ def _is_place(own: Element | str | None, other: Element | str | None) -> bool:
 
 def _attributes(element: Element) -> dict[str, object]:
     """Return the attributes of an element; its style without spaces and a last ``;``, as scripts that set it do."""
-    style = _STYLE_SPACE.sub(r"\1", element.attr("style") or "").strip(" ;")
-    return {**element.attrs, "style": style}
+    style = element.attr("style") or ""
+    for mark in ",:;":
+        style = mark.join(part.strip() for part in style.split(mark))
+    return {**element.attrs, "style": style.rstrip(";")}
 
 
 def _may_be_written(own: Element, other: Element) -> bool:
