@@ -85,23 +85,36 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     subject = f"hydration by {framework.name}"
     if reason:
         return Report([Action(NAME, KEPT, subject, reason)])
-    files = frozenset(path for url in hydration.urls() if (path := view.follow(page.base, url).path) is not None)
-    references = tuple(embedded_references(editor.tree))
     if framework.name == "VitePress":
         keep_scroll_offset(editor, screen_sheets(editor.tree, page.base, view))
-    actions = list(_write(editor, written, after, page, view))
-    actions += list(_adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1], depths))
+    images = _written_images(written, page, view)
+    actions = [Action(NAME, "held", subject, "it runs once a visitor uses what it serves", len(hydration.scripts))]
+    actions += _write(editor, written, after, images)
+    actions += _adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1], depths)
     script = _wake_script(fills=bool(written)) + (";" + _material_script()) * (framework.name == MATERIAL)
     _hold(editor, hydration, script)
-    held = Action(NAME, "held", subject, "it runs once a visitor uses what it serves", len(hydration.scripts))
+    return _report(actions, images, hydration, editor.tree, page, view)
+
+
+def _report(
+    actions: list[Action],
+    written_images: frozenset[str],
+    hydration: Hydration,
+    tree: Document,
+    page: PageContext,
+    view: View,
+) -> Report:
+    """Return the report of a page whose hydration waits; ``tree`` is that of its source."""
+    references = tuple(embedded_references(tree))
+    files = frozenset(path for url in hydration.urls() if (path := view.follow(page.base, url).path) is not None)
     marked = files.union(view.follow(page.base, each.url).path for each in references)
     imports = [path for path in held_imports(hydration, page, view) if path not in marked]
     actions += [Action(NAME, "held", path, "only scripts that wait load it") for path in imports]
     absorbed = sum(REQUEST_BYTES + transfer_size(path, view) for path in imports)
     images = {view.follow(page.base, each.url).path for each in references if each.role is Role.IMAGE} - {None}
     late = frozenset(not_asked_for(filter(None, images), hydration, page, view))
-    files |= _written_images(written, page, view) - marked  # scripts load them at levels above, where they do not count
-    return Report([held, *actions], absorbed=absorbed, held=files, late=late)
+    # images that are written are loaded by scripts at the levels above, where they do not count
+    return Report(actions, absorbed=absorbed, held=files | (written_images - marked), late=late)
 
 
 def _reason_to_run(
@@ -168,15 +181,13 @@ def _written(editor: Editor, page: PageContext, view: View) -> tuple[Document | 
 
 
 def _write(
-    editor: Editor, written: Mapping[Element, Element], after: Document | None, page: PageContext, view: View
+    editor: Editor, written: Mapping[Element, Element], after: Document | None, images: frozenset[str]
 ) -> Iterator[Action]:
-    if written:
+    if written and after is not None:
         write_content(editor, written, _OWN)
-        if after is not None:
-            write_frame(editor, after, _OWN)
+        write_frame(editor, after, _OWN)
         yield Action(NAME, "written", "what scripts write, until they run", count=len(written))
-    paths = sorted(_written_images(written, page, view))
-    yield from (Action(NAME, "written", path, "scripts would load it") for path in paths)
+    yield from (Action(NAME, "written", path, "scripts would load it") for path in sorted(images))
 
 
 def _written_images(written: Mapping[Element, Element], page: PageContext, view: View) -> frozenset[str]:
