@@ -300,7 +300,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("third-parties", 3, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",
-        21,
+        22,
         _HTML,
         "half_images:halve_images",
         _HALF_IMAGES,
@@ -323,7 +323,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        16,
+        17,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from adaptc.compile.page.context import PageContext, Report, is_isolated
 from adaptc.compile.page.guarded_images import NamedImages
 from adaptc.compile.page.image_sizes import PageSizing, ShownImages
-from adaptc.compile.page.sheets import lasting_sheets, page_sheets
+from adaptc.compile.page.sheets import PageSheets, lasting_sheets, page_sheets
 from adaptc.compile.view import Options, View
 from adaptc.core import media
 from adaptc.core.facts import FactKind
@@ -27,7 +27,7 @@ from adaptc.formats.script.lookups import union_of
 if TYPE_CHECKING:
     from turbohtml import Element
 
-__all__ = ["add_dimensions", "is_styled", "names_by_script", "natural_size", "own_ratio"]
+__all__ = ["OwnShapes", "add_dimensions", "is_styled", "names_by_script", "natural_size", "own_ratio"]
 
 _RASTER = frozenset({media.PNG, media.GIF, media.JPEG, media.WEBP})
 _REFUSED = frozenset({"width", "height", "style", "sizes", "srcset"})
@@ -128,6 +128,27 @@ def is_styled(image: Element) -> bool:
 def own_ratio(natural: tuple[int, int]) -> str:
     """Return the style of an image that has the shape of its file, whichever copy of it is shown."""
     return f"aspect-ratio:{natural[0]}/{natural[1]}"
+
+
+_READS_STYLE = re.compile(r"\[\s*style\b", re.IGNORECASE)
+
+
+class OwnShapes:
+    """The images of a page that may say their shape in a style of their own, and nobody notices.
+
+    Without it a copy of a slightly other shape (251x167 in place of 500x333) moves what comes after it.
+    """
+
+    def __init__(self, page: PageContext, sheets: PageSheets, sizing: PageSizing) -> None:
+        handles = union_of([facts.handles for facts in page.scripts.values()])
+        self._is_style_read = "style" in handles.attributes or any(map(_READS_STYLE.search, sheets.texts))
+        self._sizing = sizing if sheets.are_known else None
+
+    def takes(self, image: Element) -> bool:
+        """Whether the style may be written."""
+        if self._sizing is None or self._is_style_read or "style" in image.attrs:
+            return False
+        return self._sizing.takes_ratio(image)
 
 
 def natural_size(content: bytes, view: View) -> tuple[int, int] | None:

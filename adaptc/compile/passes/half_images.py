@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_isolated
@@ -22,11 +23,12 @@ from adaptc.compile.page.copies import (
     single_source_set,
 )
 from adaptc.compile.page.guarded_images import BY_ADDRESS, MARK, GuardedImages, has_lazy_loader, lazy_source
-from adaptc.compile.page.image_sizes import ShownImages
+from adaptc.compile.page.image_sizes import PageSizing, ShownImages
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.page.placeholders import Placeholders
 from adaptc.compile.page.pricing import Pricing, images_of_page
 from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.passes.dimensions import OwnShapes, names_by_script, own_ratio
 from adaptc.compile.view import DerivingView, Options, View
 from adaptc.core.model import Action, Role
 from adaptc.core.urls import join
@@ -35,6 +37,7 @@ from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import preloads
 from adaptc.formats.html.references import embedded_references
 from adaptc.formats.html.syntax import parse_srcset
+from adaptc.formats.image.halve import CLOSE, slack
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -84,6 +87,12 @@ class _ImageHalver:
         self.guarded = GuardedImages(editor, page)
         self.has_lazy_loader = has_lazy_loader(page)
         self.selectors = AddressSelectors.of(sheets.texts)
+        self._sheets = sheets
+
+    @cached_property
+    def _own_shapes(self) -> OwnShapes:
+        named = names_by_script(self.editor, self.page) if self.page.scripts else None
+        return OwnShapes(self.page, self._sheets, PageSizing(self._sheets.texts, (), named))
 
     def reason_to_leave(self) -> str | None:
         """Return why all images of the page stay, or ``None``."""
@@ -198,6 +207,8 @@ class _ImageHalver:
             source_set = None if copy is None else replace_source_set(copy, srcset)
         if source_set is None:
             return
+        if copy is not None and not srcset:
+            self._keep_shape(image, copy)
         if self.guarded.is_needed:
             self.guarded.show(image, source_set.srcset, source_set.sizes)
             return
@@ -206,6 +217,12 @@ class _ImageHalver:
             self.editor.remove_attribute(image, "src")
         elif copy is not None:
             self.editor.set_attribute(image, "src", copy.url if uri is None else "data:,")
+
+    def _keep_shape(self, image: Element, copy: Copy) -> None:
+        """Write the shape of the original where the copy has another: what comes after it would move otherwise."""
+        natural = (copy.file.natural_width, copy.file.natural_height)
+        if slack(natural, (copy.file.width, copy.file.height)) > CLOSE and self._own_shapes.takes(image):
+            self.editor.set_attribute(image, "style", own_ratio(natural))
 
     def _is_alone(self, image: Element) -> bool:
         """Whether an image has one source, and no attribute that needs it in a file."""

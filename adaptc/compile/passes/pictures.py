@@ -23,9 +23,9 @@ from adaptc.compile.page.context import KEPT, PageContext, Report, is_compared, 
 from adaptc.compile.page.copies import Copy, FormatCopies, shows_as_stored, single_source_set, with_images
 from adaptc.compile.page.guarded_images import GuardedImages, NamedImages, answer_as_written, stateless
 from adaptc.compile.page.image_sizes import PageSizing, ShownImages
-from adaptc.compile.page.sheets import page_sheets
+from adaptc.compile.page.sheets import PageSheets, page_sheets
 from adaptc.compile.page.transfer_sizes import transfer_size
-from adaptc.compile.passes.dimensions import is_styled, names_by_script, natural_size, own_ratio
+from adaptc.compile.passes.dimensions import OwnShapes, is_styled, names_by_script, natural_size, own_ratio
 from adaptc.compile.view import DerivingView, Options
 from adaptc.core.model import Action
 from adaptc.core.values import dataclass
@@ -55,7 +55,6 @@ _SPARE = _WIDEST_PHONE / _PHONE
 _STEP, _LARGEST_SHARE = 80, 0.85
 # CSS pixels in which browsers lay out
 _UNIT = 1 / 64
-_READS_STYLE = re.compile(r"\[\s*style\b", re.IGNORECASE)
 
 
 def add_pictures(editor: Editor, page: PageContext, view: DerivingView, options: Options) -> Report:
@@ -129,7 +128,7 @@ def _wrap_images(
     sheets = page_sheets(editor.tree, page.base, view) if images else None
     if sheets is None:
         return frozenset(copies.image(image.attr("src") or "") for image in every)
-    pictures = _Pictures(editor, page, view, options, copies, sheets.texts, report)
+    pictures = _Pictures(editor, page, view, options, copies, sheets, report)
     offered: dict[Element, str] = {}
     reason = "a style sheet is not a file of this site"
     if sheets.are_known:
@@ -234,11 +233,11 @@ class _Pictures:
         view: DerivingView,
         options: Options,
         copies: FormatCopies,
-        sheets: Sequence[str],
+        sheets: PageSheets,
         report: Report,
     ) -> None:
         self.editor, self.page, self.view, self.options, self.copies = editor, page, view, options, copies
-        self.sizing = PageSizing(sheets, (), names_by_script(editor, page) if page.scripts else None)
+        self.sizing = PageSizing(sheets.texts, (), names_by_script(editor, page) if page.scripts else None)
         self.report = report
         self.shown = ShownImages(page.evidence)
         self.named = NamedImages(editor.tree, page)
@@ -246,7 +245,7 @@ class _Pictures:
         self._natural: dict[str, tuple[int, int] | None] = {}
         # attributes of images that need them to keep their shape
         self.shapes: dict[Element, str] = {}
-        self._is_style_read = "style" in self.handles.attributes or any(map(_READS_STYLE.search, sheets))
+        self._own_shapes = OwnShapes(page, sheets, self.sizing)
 
     def sources(self, image: Element) -> str:
         """Return the markup of the sources of an image, empty if there are none worth it."""
@@ -303,12 +302,8 @@ class _Pictures:
         is_smaller = copy.width is not None and copy.width < _LARGEST_SHARE * natural[0]
         if not is_smaller or self.options["target"] == "exact" or self.page.draws_parts():
             return
-        if _slack(copy, natural) <= _UNIT or self._takes_ratio(image):
+        if _slack(copy, natural) <= _UNIT or self._own_shapes.takes(image):
             yield copy
-
-    def _takes_ratio(self, image: Element) -> bool:
-        """Whether a style of its own may say the shape of an image, and nobody notices."""
-        return not self._is_style_read and "style" not in image.attrs and self.sizing.takes_ratio(image)
 
     def _seen_pixels(self, path: str, natural: tuple[int, int], width: int) -> float | None:
         share = self.shown.share(path, natural, width)

@@ -584,6 +584,49 @@ def test_no_box_moves_and_no_original_is_fetched(browser: Browser, tmp_path: Pat
     assert set(fetched_after) <= set(case_site.made)
 
 
+_COLUMN = "<style>body{margin:0;width:396px}img{display:block;width:100%}</style>"
+_SHAPE = "style=aspect-ratio:500/333"
+
+
+@pytest.mark.chromium
+def test_many_images_without_a_half_of_their_shape_move_nothing_below(browser: Browser, tmp_path: Path) -> None:
+    case_site = site(_COLUMN + "<img src=c.jpg>" * 12 + "<p>below")
+    before, _ = boxes(browser, written(case_site, tmp_path / "full", case_site.contents["index.html"].decode()))
+    half = written(case_site, tmp_path / "half", case_site.page_text())
+    case_site.publish(half)
+    after, _ = boxes(browser, half)
+    assert [each[1:] for each in after] == [pytest.approx(each[1:], abs=0.02) for each in before]
+
+
+@pytest.mark.chromium
+def test_an_image_that_a_script_swaps_takes_the_shape_of_the_other(browser: Browser, tmp_path: Path) -> None:
+    swap = "<script>onload = () => { document.images[0].src = 'b.jpg' }</script>"
+    case_site = site(f"{_COLUMN}{swap}<img src=c.jpg>")
+    text = case_site.page_text()
+    assert _SHAPE in text
+    half = written(case_site, tmp_path / "half", text)
+    case_site.publish(half)
+    after, _ = boxes(browser, half)
+    assert after[-1][3:] == [396, 297]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<style>img[style]{color:red}</style><img src=c.jpg>",
+        "<style>img{aspect-ratio:1}</style><img src=c.jpg>",
+        "<style>img{box-sizing:border-box;padding:5px}</style><img src=c.jpg>",
+        "<link rel=stylesheet href=//other.example/a.css><img src=c.jpg>",
+        "<script>document.querySelector('img[style]')</script><img src=c.jpg>",
+        "<img src=c.jpg style='color:red'>",
+        "<img src=a.jpg>",
+    ],
+)
+def test_the_shape_is_not_written_where_it_would_be_noticed_or_is_the_same(body: str) -> None:
+    text = halved(body)
+    assert "HALF" in text and "aspect-ratio:500" not in text
+
+
 @pytest.mark.chromium
 @pytest.mark.parametrize("srcset", ["a.jpg 400w, b.jpg 800w", "a.jpg, b.jpg 2x"])
 def test_a_screen_takes_half_of_what_it_took(srcset: str, browser: Browser, tmp_path: Path) -> None:
