@@ -265,7 +265,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass("svg", 1, _SVG, "images:clean_svg_file", content_only=True, libraries=_IMAGES),
     AssetPass(
-        "strip-sheets", 8, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
+        "strip-sheets", 9, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
     ),
     AssetPass(
         "styles",
@@ -296,7 +296,7 @@ PASSES: tuple[Pass, ...] = (
         after_edits=True,
     ),
     EditPass("half-objects", 5, _HTML, "half_images:halve_objects", writes=_IMG, needs_labels=True, libraries=_IMAGES),
-    EditPass("strip", 21, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
+    EditPass("strip", 22, _HTML, "strip:strip", _STRIP, writes=_IMG | _STYLE, needs_labels=True, libraries=_IMAGES),
     EditPass("third-parties", 3, _HTML, "third_parties:hold_third_parties", _THIRD_PARTIES, after_edits=True),
     EditPass(
         "half-images",

@@ -400,6 +400,15 @@ _words_sign("portrait", "all_words", 'called "{}"')
 
 
 @_sign
+def portrait_background(case: Case) -> str | None:
+    """A person's picture, but for the wide one that lies under the words of a profile's header."""
+    word, image = case.named("portrait", case.all_words), case.image
+    is_square = image is not None and image.width is not None and image.width == image.height
+    is_so = word is not None and case.is_background() and (is_square or case.use.region != "header")
+    return _if(is_so, f'a background called "{word}"')
+
+
+@_sign
 def figure_name(case: Case) -> str | None:
     word = case.named("figure", case.file_words)
     is_small = 0 < case.longest <= case.rules.limits["small"]  # a chart or map of this size is the icon of one

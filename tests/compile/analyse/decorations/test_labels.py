@@ -311,6 +311,17 @@ def test_photographs_of_sibling_cards_are_content_those_of_sections_are_not() ->
     assert found == {"town.png": "content", "coast.png": "content", "top.png": "decoration", "end.png": "decoration"}
 
 
+def test_portraits_as_backgrounds_are_content_and_what_lies_under_a_header_is_not() -> None:
+    html = (
+        "<header class=profile style='background-image:url(city.jpg)'><h1>Ann</h1></header>"
+        "<nav><span class=avatar style='background-image:url(ann.jpg)'></span> Ann</nav>"
+        f"<div><span class=avatar style='background-image:url(faces/9.jpg)'></span></div>{ARTICLE}"
+    )
+    files = {"city.jpg": photo(800, 300), "ann.jpg": photo(200, 200), "faces/9.jpg": photo(200, 150)}
+    found = labels({"index.html": html, **files})
+    assert found == {"city.jpg": "decoration", "ann.jpg": "content", "faces/9.jpg": "content"}
+
+
 def marks(count: int, height: int = 40) -> tuple[str, dict[str, str | bytes]]:
     """Markup of marks that lead to as many hosts, and their files."""
     names = [f"m{number}" for number in range(count)]
