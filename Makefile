@@ -26,6 +26,8 @@ demo: $(VENV)/installed
 	@echo "Look at demo/report.html (what was saved, page by page) and demo/LEVEL/id (the trees),"
 	@echo "and ask why: $(BIN)/adaptc explain index.html -o demo"
 
+# Pytest keeps its plugins compiled, and commands their modules, also where Python is told to keep none
+unexport PYTHONDONTWRITEBYTECODE
 test: $(VENV)/tests-installed
 	$(BIN)/pytest -n 4 --dist worksteal
 

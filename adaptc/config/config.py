@@ -368,11 +368,14 @@ def recipe_text(config: Config) -> str:
     Equal settings give equal text, whatever the place of the file and the order of its keys. It has the ``[levels]``
     tables as they are written; ``rulebook.Level`` values hold the levels that result.
     """
-    tables = [name for name in SECTIONS if name not in _NO_RECIPE_TABLES]
-    recipe = {name: _recipe_table(name, getattr(config, name)) for name in tables}
-    return json.dumps({**recipe, "levels": config.levels.values}, sort_keys=True, separators=(",", ":"), default=str)
+    tables = (name for name in SECTIONS if name not in _NO_RECIPE_TABLES)
+    recipe = {name: _fields(getattr(config, name), _NO_RECIPE.get(name, ())) for name in tables}
+    return json.dumps({**recipe, "levels": config.levels.values}, sort_keys=True, separators=(",", ":"), default=_plain)
 
 
-def _recipe_table(name: str, section: Any) -> dict[str, Any]:
-    left_out = _NO_RECIPE.get(name, ())
-    return {key: value for key, value in dataclasses.asdict(section).items() if key not in left_out}
+def _plain(value: object) -> object:
+    return _fields(value) if dataclasses.is_dataclass(value) else str(value)
+
+
+def _fields(section: Any, left_out: Iterable[str] = ()) -> dict[str, Any]:
+    return {each.name: getattr(section, each.name) for each in dataclasses.fields(section) if each.name not in left_out}

@@ -43,6 +43,7 @@ def sandboxed(**options: Any) -> Environment:
     return _kind()(**options)
 
 
+@cache
 def shipped_template(name: str) -> tuple[str, str, None] | None:
     """Return the text of a shipped template and its file, None for an unknown one: what Jinja expects of a loader."""
     file = package_file("adaptc.templates", name)

@@ -8,6 +8,7 @@ does, it does here; otherwise values are joined, as several policies all hold. A
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -545,12 +546,11 @@ def _open_to_elements(found: Found) -> Found:
 
 
 def _in_docroot(docroot: Path) -> Iterator[tuple[str, list[Found]]]:
-    for name, reader in _READERS.items():
-        if (docroot / name).is_file():
-            yield name, _reading(docroot / name, reader)
-    for name in sorted(os.listdir(docroot)):
-        if name.endswith(_SETTINGS) and name not in _READERS and (docroot / name).is_file():
-            yield name, _reading(docroot / name, _any_policy)
+    present = sorted(os.listdir(docroot))
+    known = (name for name in _READERS if name.partition("/")[0] in present)
+    for name in (*known, *(name for name in present if name.endswith(_SETTINGS) and name not in _READERS)):
+        if os.path.isfile(file := docroot / name):
+            yield name, _reading(file, _READERS.get(name, _any_policy))
 
 
 def _reading(file: Path, reader: Callable[[str], Iterator[Found]]) -> list[Found]:
@@ -566,12 +566,12 @@ def _reading(file: Path, reader: Callable[[str], Iterator[Found]]) -> list[Found
 def outer_files(docroot: Path) -> Iterator[tuple[str, Path]]:
     """Yield the files above a docroot that name it as what is published."""
     root = Path(os.path.realpath(docroot))
-    for folder in list(root.parents)[:_STEPS]:
-        for name, published in PUBLISHED.items():
-            file = folder / name
-            try:
-                where = published(file.read_text("utf-8-sig")) if file.is_file() else None
-            except (OSError, ValueError, TypeError, AttributeError):
-                continue
-            if isinstance(where, str) and Path(os.path.realpath(folder / where.strip("/"))) == root:
-                yield name, file
+    for folder, name in itertools.product(list(root.parents)[:_STEPS], PUBLISHED):
+        if not os.path.isfile(os.path.join(folder, name)):
+            continue
+        try:
+            where = PUBLISHED[name]((folder / name).read_text("utf-8-sig"))
+        except (OSError, ValueError, TypeError, AttributeError):
+            continue
+        if isinstance(where, str) and Path(os.path.realpath(folder / where.strip("/"))) == root:
+            yield name, folder / name
