@@ -76,13 +76,14 @@ def _kind() -> type[Environment]:
             if _is_shipped(bucket.key) and bucket.code is not None:
                 _keep_code(bucket.key, key, bucket.code)
 
+    safe: dict[tuple[type, str], bool] = {}
+
     class Sandbox(ImmutableSandboxedEnvironment):
         def __init__(self, **options: Any) -> None:
             super().__init__(undefined=StrictUndefined, bytecode_cache=Compiled(), **options)
-            self._safe: dict[tuple[type, str], bool] = {}
 
         def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-            return _remembered(self._safe, super().is_safe_attribute, obj, attr, value)
+            return _remembered(safe, super().is_safe_attribute, obj, attr, value)
 
         def is_safe_callable(self, obj: Any) -> bool:
             return super().is_safe_callable(obj) and _is_harmless(obj)
