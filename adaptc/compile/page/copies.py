@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from adaptc.compile.page.context import KEPT, PageContext
@@ -376,8 +376,10 @@ class FormatCopies:
             return None
         return None if self.as_stored and is_turned(path, self.view) else path
 
-    def of(self, path: str, reference: str, width: int | None = None) -> list[Copy]:
-        """Return an image in the formats in the order of preference; each is smaller than the next.
+    def of(
+        self, path: str, reference: str, width: int | None = None, formats: Sequence[str] | None = None
+    ) -> list[Copy]:
+        """Return an image in ``formats``, by default all, in the order of preference; each is smaller than the next.
 
         Of a photograph those after the first are not tried, unless it is small. ``reference`` is the URL by which the
         page or sheet refers to it.
@@ -386,7 +388,7 @@ class FormatCopies:
         if transfer_size(path, self.view) <= _MARKUP:  # no copy is worth it
             return copies
         is_photograph = self.view.media_type(path) == media.JPEG
-        for name in self.formats:
+        for name in self.formats if formats is None else formats:
             if is_photograph and copies and copies[0].file.size > _SMALL_AVIF:
                 break
             copy = self._copy(path, reference, name, width)
@@ -402,10 +404,10 @@ class FormatCopies:
         """Whether the first of ``copies`` saves more than the markup takes."""
         return bool(copies) and copies[0].file.size + _MARKUP < transfer_size(path, self.view)
 
-    def image_set(self, url: str) -> str | None:
+    def image_set(self, url: str, formats: Sequence[str] | None = None) -> str | None:
         """Return the choice of an image for CSS (CSS Images 4, 2.4), ``None`` if there is none worth it."""
         path = self.image(url)
-        copies = [] if path is None else self.of(path, url)
+        copies = [] if path is None else self.of(path, url, formats=formats)
         if path is None or not self.is_worth_it(path, copies):
             return None
         self.saved[path] = transfer_size(path, self.view) - copies[0].file.size

@@ -76,9 +76,9 @@ def add_pictures(editor: Editor, page: PageContext, view: DerivingView, options:
     copies = FormatCopies(*given, as_stored=as_stored, preloaded=page.preloaded)
     reads_backgrounds = any(script.reads_backgrounds for script in page.scripts.values())
     backgrounds = frozenset(_backgrounds(editor, copies)) if reads_backgrounds else frozenset()
-    loaded = _wrap_images(editor, page, view, options, copies, report, backgrounds)
+    loaded, in_place = _wrap_images(editor, page, view, options, copies, report, backgrounds)
     if not reads_backgrounds:
-        _offer_in_css(editor, copies, loaded, report)
+        _offer_in_css(editor, copies, loaded, in_place, report)
     return report
 
 
@@ -91,11 +91,21 @@ def _backgrounds(editor: Editor, copies: FormatCopies) -> Iterator[str | None]:
             yield from (copies.image(reference.url) for reference in declaration.urls)
 
 
-def _offer_in_css(editor: Editor, copies: FormatCopies, loaded: frozenset[str | None], report: Report) -> None:
-    """Offer the images of style elements and attributes, but those that the page loads as they are anyway."""
+def _offer_in_css(
+    editor: Editor,
+    copies: FormatCopies,
+    loaded: frozenset[str | None],
+    in_place: frozenset[str | None],
+    report: Report,
+) -> None:
+    """Offer the images of style elements and attributes, but those that the page loads as they are anyway.
+
+    Those that an image shows in its place have that copy.
+    """
 
     def image_set(url: str) -> str | None:
-        return None if copies.image(url) in loaded else copies.image_set(url)
+        path = copies.image(url)
+        return None if path in loaded else copies.image_set(url, (_FOR_ALL,) if path in in_place else None)
 
     for element in editor.tree.select('style, [style*="("]'):
         if is_isolated(element, editor.text) or (element.attr("type") or "text/css").lower() != "text/css":
@@ -121,13 +131,16 @@ def _wrap_images(
     copies: FormatCopies,
     report: Report,
     backgrounds: frozenset[str | None],
-) -> frozenset[str | None]:
-    """Put a ``<picture>`` around images, but for those of ``backgrounds`` that stay; return those that stay, too."""
+) -> tuple[frozenset[str | None], frozenset[str | None]]:
+    """Put a ``<picture>`` around images, but for those of ``backgrounds`` that stay.
+
+    Returns the files that the page loads as they are anyway, and those of which an image shows a copy in its place.
+    """
     every = list(editor.tree.iter_elements("img"))
     images = [image for image in every if _has_one_source(image, editor)]
     sheets = page_sheets(editor.tree, page.base, view) if images else None
     if sheets is None:
-        return frozenset(copies.image(image.attr("src") or "") for image in every)
+        return frozenset(copies.image(image.attr("src") or "") for image in every), frozenset()
     pictures = _Pictures(editor, page, view, options, copies, sheets, report)
     offered: dict[Element, str] = {}
     reason = "a style sheet is not a file of this site"
@@ -152,7 +165,8 @@ def _wrap_images(
     if chosen:
         answer_as_written(editor, page, _IS_WRAPPED)
     stay = (image for image in every if image not in chosen and image not in shown)
-    return frozenset(copies.image(image.attr("src") or "") for image in stay)
+    loaded = {copies.image(image.attr("src") or "") for image in stay}
+    return frozenset(loaded), frozenset(copies.image(image.attr("src") or "") for image in shown)
 
 
 # The format of a copy in the place of an image: every browser since 2020 knows it, and for others there is a script
@@ -242,6 +256,7 @@ class _Pictures:
         self.shown = ShownImages(page.evidence)
         self.named = NamedImages(editor.tree, page)
         self.handles = union_of([facts.handles for facts in page.scripts.values()])
+        self._in_css = frozenset(_backgrounds(editor, copies))
         self._natural: dict[str, tuple[int, int] | None] = {}
         # attributes of images that need them to keep their shape
         self.shapes: dict[Element, str] = {}
@@ -258,7 +273,8 @@ class _Pictures:
         natural = self._natural[path]
         if natural is None:
             return ""
-        ranges = list(self._ranges(image, path, natural))
+        # what the page's CSS shows is loaded whole
+        ranges = [_Range(None, None)] if path in self._in_css else list(self._ranges(image, path, natural))
         if any(_slack(each, natural) for each in ranges):
             self.shapes[image] = f' style="{own_ratio(natural)}"'
         return "".join(self._markup(path, url, ranges))

@@ -125,6 +125,19 @@ def test_where_nothing_may_be_around_an_image_it_shows_a_copy_itself(head: str) 
     assert "COPY" not in apart.partition("<img srcset='b.jpg 2x'")[2]
 
 
+def test_a_background_is_the_copy_that_an_image_shows_in_its_place() -> None:
+    shown = offered("<p style='background:url(b.jpg)'><img src=b.jpg>", FOREIGN + UNSEEN)
+    assert "data-half" in shown
+    assert set(re.findall(r"COPY\.\w+", shown)) == {"COPY.webp"}
+
+
+def test_of_an_image_that_is_a_background_there_is_one_size() -> None:
+    narrow = seen(ImageSeen("b.jpg", 300, 225), ImageSeen("b.jpg", 300, 225))
+    for background, has_sizes in (("b.jpg", False), ("a.jpg", True)):
+        body = f"<p style='background:url({background})'><img src=b.jpg>"
+        assert ("<source media=" in body_of(picture_site(body, seen=narrow))) == has_sizes
+
+
 @pytest.mark.parametrize(
     ("body", "head"),
     [
