@@ -323,7 +323,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        17,
+        18,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

@@ -97,6 +97,19 @@ def _may_ask(page: PageContext) -> bool:
     return bool(page.unseen_scripts) or any(_SHOWN in _text(script) for script in page.scripts)
 
 
+_MAKES_IMAGES = re.compile(r"\bnew\s+(?:window\.)?Image\b|createElement\(\s*[\"'`]img\b", re.IGNORECASE)
+
+
+def makes_images(page: PageContext) -> bool:
+    """Whether a script of the site makes images, which may load the addresses of others beside their copies."""
+    return any(map(_makes_images, page.scripts))
+
+
+@lru_cache(maxsize=256)
+def _makes_images(script: str | bytes) -> bool:
+    return _MAKES_IMAGES.search(_text(script)) is not None
+
+
 def _insert_before_others(editor: Editor, code: str, more: str = "") -> None:
     """Insert a script into the head, before the others, where the page does not have it."""
     scripts = [each for each in editor.tree.iter_elements("script") if not is_isolated(each, editor.text)]

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from adaptc.browser.evidence import WIDTHS
 from adaptc.compile.page.context import KEPT, PageContext, Report, is_compared, is_isolated
 from adaptc.compile.page.copies import Copy, FormatCopies, shows_as_stored, single_source_set, with_images
-from adaptc.compile.page.guarded_images import GuardedImages, NamedImages, answer_as_written, stateless
+from adaptc.compile.page.guarded_images import GuardedImages, NamedImages, answer_as_written, makes_images, stateless
 from adaptc.compile.page.image_sizes import PageSizing, ShownImages
 from adaptc.compile.page.sheets import PageSheets, page_sheets
 from adaptc.compile.page.transfer_sizes import transfer_size
@@ -150,10 +150,12 @@ def _wrap_images(
     chosen = wrappable_images(editor.text, editor.tree, list(offered), sheets.texts)
     loaded = {copies.image(image.attr("src") or "") for image in every if image not in chosen} | backgrounds
     chosen = [image for image in chosen if copies.image(image.attr("src") or "") not in loaded]
-    left = [image for image in (offered if sheets.are_known else images) if image not in chosen]
+    named = frozenset(filter(pictures.is_named, images))
+    left = [image for image in ((*offered, *named) if sheets.are_known else images) if image not in chosen]
     shown = _show_in_place(left, every, pictures, AddressSelectors.of(sheets.texts), backgrounds)
-    for path in dict.fromkeys(copies.image(image.attr("src") or "") or "img" for image in left if image not in shown):
-        why = reason if path not in backgrounds else "it is a background"
+    kept = {copies.image(image.attr("src") or "") or "img": image in named for image in left if image not in shown}
+    for path, is_named in kept.items():
+        why = "it is a background" if path in backgrounds else "a script may name it" if is_named else reason
         report.actions.append(Action(NAME, KEPT, path, why))
     for image in chosen:
         start, end = start_tag(image)
@@ -190,7 +192,7 @@ def _show_in_place(
     guarded, copies = GuardedImages(pictures.editor, pictures.page), pictures.copies
     if not guarded.is_needed or _FOR_ALL not in copies.formats:
         return frozenset()
-    free = {image: path for image in images if (path := pictures.free_path(image)) and path not in backgrounds}
+    free = {image: path for image in images if (path := pictures.path_in_place(image)) and path not in backgrounds}
     free = {image: path for image, path in free.items() if not selectors.may_choose(image.attrs, has_new_src=False)}
     taken = {copies.image(image.attr("src") or "") for image in every if image not in free}
     found = {
@@ -281,18 +283,25 @@ class _Pictures:
 
     def free_path(self, image: Element) -> str | None:
         """Return the file of an image that no script of the site may change."""
-        path = self.copies.image(image.attr("src") or "")
-        return None if path is None or self._may_be_changed(image, path) else path
+        return None if self.is_named(image) else self.copies.image(image.attr("src") or "")
 
-    def _may_be_changed(self, image: Element, path: str) -> bool:
-        """Whether a script of the site may change an image, or find it and what is around it."""
-        if not self.page.scripts:
+    def path_in_place(self, image: Element) -> str | None:
+        """Return the file of an image that no script may change, or that none did or showed as a browser looked.
+
+        The guard gives way to what one does later. A script that makes images may load the ``src``, too.
+        """
+        path = self.copies.image(image.attr("src") or "")
+        is_free = not self.is_named(image)
+        is_left = path is not None and self.shown.is_unchanged(path) and not has_lazy_address(image.attrs)
+        return path if is_free or (is_left and not makes_images(self.page)) else None
+
+    def is_named(self, image: Element) -> bool:
+        """Whether a script of the site may change an image of a file, or find it and what is around it."""
+        if not self.page.scripts or self.copies.image(image.attr("src") or "") is None:
             return False
-        is_named = any(map(self._is_named, (image, image.parent))) or self.named.includes(image)
-        if is_named or (has_lazy_address(image.attrs) and self.page.changes_images()):
-            self.report.actions.append(Action(NAME, KEPT, path, "a script may name it"))
+        if any(map(self._is_named, (image, image.parent))) or self.named.includes(image):
             return True
-        return False
+        return has_lazy_address(image.attrs) and self.page.changes_images()
 
     def _is_named(self, element: object) -> bool:
         attributes, names = getattr(element, "attrs", {}), self.handles

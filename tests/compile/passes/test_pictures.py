@@ -151,6 +151,31 @@ def test_no_copy_is_in_the_place_of_an_image_that_may_be_told_from_it(body: str,
     assert "data-half" not in offered(body, head)
 
 
+NAMED = "<p><img src=b.jpg class=g>"
+READS = "<script>x.querySelector('.g').src=y</script>"
+LEFT = ImageSeen("b.jpg", 300, 225)
+
+
+@pytest.mark.parametrize(
+    ("body", "phone", "script", "is_shown"),
+    [
+        (NAMED, LEFT, READS, True),
+        (NAMED, ImageSeen("b.jpg", 300, 225, is_by_script=True), READS, False),
+        (NAMED, ImageSeen("b.jpg", 300, 225, is_changed=True), READS, False),
+        (NAMED, ImageSeen("a.jpg", 300, 225), READS, False),
+        (NAMED.replace("class", "data-src=c.jpg class"), LEFT, READS, False),
+        (NAMED, LEFT, READS + "<script>new Image().src=z.src</script>", False),
+    ],
+    ids=["left alone", "written", "changed", "not seen", "lazy", "loaded apart"],
+)
+def test_an_image_that_scripts_name_shows_a_copy_itself_where_a_browser_saw_them_leave_it_alone(
+    body: str, phone: ImageSeen, script: str, *, is_shown: bool
+) -> None:
+    pages = picture_site(body, head=script, seen=seen(phone, LEFT))
+    assert ("data-half" in body_of(pages)) == is_shown
+    assert "data-half" not in offered(body, script)  # no browser looked
+
+
 @pytest.mark.chromium
 @pytest.mark.parametrize("is_known", [True, False])
 def test_a_copy_that_cannot_be_shown_gives_way_to_the_file(chromium: str, *, is_known: bool) -> None:
