@@ -12,7 +12,7 @@ from adaptc.cli.daemon_options import output_option
 from adaptc.cli.render import diagnostic_records, print_json, print_text, show, watching
 from adaptc.cli.site_options import with_mirror
 from adaptc.config.config import PUBLISHED_ENCODINGS, PublishConfig
-from adaptc.config.toml import nearest
+from adaptc.config.toml import nearest_or_all
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def purge(
         raise UsageError("nothing was emitted: run adaptc emit, which says what levels are called")
     for level in levels:
         if knobs is not None and level not in knobs.levels:
-            raise UsageError(f"there is no level {level} in what was emitted{nearest(level, knobs.levels)}")
+            raise UsageError(f"there is no level {level} in what was emitted{nearest_or_all(level, knobs.levels)}")
     site = site_of(config.site.base_url, config.url_prefix)
     whole = tuple(url if "://" in url else site.removesuffix(config.url_prefix) + f"/{url.lstrip('/')}" for url in urls)
     labels = tuple(f"{knobs.name}-{level}" for level in levels) if knobs is not None else ()

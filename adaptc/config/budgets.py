@@ -8,7 +8,7 @@ from typing import Any
 
 from adaptc.config.schema import InvalidSetting, Schema, TableReading, number, read_table, refuse, size
 from adaptc.config.schema import table as any_table
-from adaptc.config.toml import TomlSource, nearest, shown
+from adaptc.config.toml import TomlSource, nearest_or_all, shown
 from adaptc.core.values import dataclass, fields
 
 # Groups of media types, as in reports: adaptc.report.figures.GROUPS
@@ -98,7 +98,7 @@ def _budget(level: str, values: Mapping[str, Any]) -> Budget:
 def _read_budget(source: TomlSource, level: str, levels: Collection[str] | None) -> TableReading:
     table = source.values[level]
     if levels is not None and level not in levels:
-        problem = f"level {level} is not built{nearest(level, levels)}"
+        problem = f"level {level} is not built{nearest_or_all(level, levels)}"
     elif not isinstance(table, Mapping):
         problem = f"budgets.{level} must be a table, not {shown(table)}"
     else:

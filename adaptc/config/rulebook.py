@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptc.config.schema import Check, InvalidSetting, Schema, Wording, any_of, read_table, refuse
-from adaptc.config.toml import KeyPath, TomlSource, nearest, parse_toml, shown
+from adaptc.config.toml import KeyPath, TomlSource, nearest, nearest_or_all, parse_toml, shown
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import package_file
 from adaptc.core.values import dataclass, field, replace
@@ -136,7 +136,7 @@ def choose_levels(names: Iterable[str], levels: Mapping[str, Level]) -> tuple[Le
     wanted = tuple(names)
     unknown = [name for name in wanted if name not in levels]
     if unknown:
-        raise UsageError("\n".join(f"there is no level {name}{nearest(name, levels)}" for name in unknown))
+        raise UsageError("\n".join(f"there is no level {name}{nearest_or_all(name, levels)}" for name in unknown))
     return tuple(level for name, level in levels.items() if name in wanted)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -113,6 +113,11 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f", did you mean {close[0]}?" if close else ""
+
+
+def nearest_or_all(word: str, known: Collection[str]) -> str:
+    """Return what ``nearest`` returns, or ``"; there are X, Y"`` where no word is near: for the few names of a site."""
+    return nearest(word, known) or (f"; there are {', '.join(known)}" if known else "")
 
 
 def shown(value: Any) -> str:

@@ -12,7 +12,7 @@ from adaptc.compile.engine.state.state import State, last_build
 from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config
 from adaptc.config.rulebook import load_levels
-from adaptc.config.toml import nearest
+from adaptc.config.toml import nearest, nearest_or_all
 from adaptc.core.diagnostics import Diagnostic, UsageError, printable
 from adaptc.core.media import HTML
 from adaptc.core.urls import Reach, SiteAddress
@@ -46,7 +46,9 @@ def explain(config: Config, name: str, levels: Collection[str] = ()) -> Explanat
     """
     with last_build(config.output) as state:
         built = state.levels()
-        missing = [f"level {level} was not built{nearest(level, built)}" for level in levels if level not in built]
+        missing = [
+            f"level {level} was not built{nearest_or_all(level, built)}" for level in levels if level not in built
+        ]
         if missing:
             raise UsageError("\n".join(missing))
         return _explained(state, config, name, levels or built)

@@ -21,7 +21,7 @@ from adaptc.compile.engine.trees.output import TIMES
 from adaptc.compile.pipeline import KNOWN_PASSES
 from adaptc.config.config import Config, ServeConfig
 from adaptc.config.rulebook import Level, load_levels
-from adaptc.config.toml import nearest
+from adaptc.config.toml import nearest_or_all
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, dictionary_coding, dictionary_path, name_of_dictionary
 from adaptc.core.urls import NOWHERE, is_at_or_below, quote_path
@@ -453,9 +453,9 @@ def _refuse(config: Config, names: tuple[str, ...]) -> None:
         "serve.rich_level": serve.rich_level,
     }
     unknown = [name for name in serve.ladder if name not in names]
-    problems = [f"serve.ladder: the last build holds no level {name}{nearest(name, names)}" for name in unknown]
+    problems = [f"serve.ladder: the last build holds no level {name}{nearest_or_all(name, names)}" for name in unknown]
     problems += [
-        f"{key}: the last build holds no level {name}{nearest(name, names)}"
+        f"{key}: the last build holds no level {name}{nearest_or_all(name, names)}"
         for key, name in wanted.items()
         if name is not None and name not in names
     ]

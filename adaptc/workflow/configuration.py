@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from adaptc.config.config import Config
 from adaptc.config.config_file import Part, read_config
 from adaptc.config.schema import problems_of, read_table, refuse
-from adaptc.config.toml import TomlSource, nearest
+from adaptc.config.toml import TomlSource, nearest, nearest_or_all
 
 if TYPE_CHECKING:
     from adaptc.config.rulebook import Level
@@ -116,7 +116,7 @@ def _unknown_levels(names: tuple[str, ...], levels: Mapping[str, Level], file: T
     table = file.below("build")
     for name in names:
         if name not in levels:
-            problem = f"there is no level {name}{nearest(name, levels)}"
+            problem = f"there is no level {name}{nearest_or_all(name, levels)}"
             yield table.complaint(("levels",), problem) if name in table.values.get("levels", ()) else problem
 
 

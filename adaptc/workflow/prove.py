@@ -22,7 +22,7 @@ from adaptc.compile.engine.reporting import Progress
 from adaptc.compile.engine.state.state import last_build
 from adaptc.config.config import Config
 from adaptc.config.rulebook import Level
-from adaptc.config.toml import nearest
+from adaptc.config.toml import nearest, nearest_or_all
 from adaptc.core.diagnostics import Diagnostic, UsageError
 from adaptc.core.fs import write_atomic
 from adaptc.core.media import HTML
@@ -196,7 +196,7 @@ def _levels(config: Config, built: Iterable[str], names: Sequence[str]) -> list[
     built = set(built)
     missing = [name for name in names if name not in built]
     if missing:
-        raise UsageError(f"level {missing[0]} was not built{nearest(missing[0], built)}")
+        raise UsageError(f"level {missing[0]} was not built{nearest_or_all(missing[0], sorted(built))}")
     return [level for name, level in known_levels(config).items() if name in (names or built)]
 
 

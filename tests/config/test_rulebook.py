@@ -246,6 +246,8 @@ def test_levels_are_chosen_from_the_top_down() -> None:
 def test_choosing_a_level_that_is_none() -> None:
     with pytest.raises(UsageError, match=r"there is no level losless, did you mean lossless\?"):
         choose_levels(["losless"], load_levels())
+    with pytest.raises(UsageError, match=r"there is no level nope; there are full, lossless, moderate, "):
+        choose_levels(["nope"], load_levels())
 
 
 @pytest.mark.parametrize(
