@@ -102,7 +102,7 @@ class _Player:
         self.chance = random.Random(f"{robot.seed} {width} {url}")
         self.touched: Counter[str] = Counter()
         self.used: set[tuple[str, str, int]] = set()
-        self.errors = self.loads = 0
+        self.loads = 0
         self.failed: frozenset[str] = frozenset()
 
     async def play(self, acts: Sequence[Act] | None) -> tuple[list[Act], list[PageView | None]]:
@@ -191,7 +191,6 @@ class _Player:
     async def _look(self) -> tuple[PageView, list[dict[str, Any]]]:
         seen = self.tab.seen
         found = await self._run("look")
-        errors, self.errors = tuple(seen.errors[self.errors :]), len(seen.errors)
         loads, self.loads = seen.loads[self.loads :], len(seen.loads)
         # What failed once is in no cache, and fails again where a sheet that waited imports it
         failed = frozenset(load.url for load in loads if load.status >= 400) - self.failed
@@ -200,7 +199,7 @@ class _Player:
         left, top = await self.tab.run(_SCROLLED)
         view = PageView(
             **values_of(found["view"]),
-            errors=errors,
+            errors=tuple(seen.errors),  # all of them: scripts that wait make late those that the original made at once
             failed=tuple(sorted(failed)),
             departure=departure,
             names=(str(left), str(top)),

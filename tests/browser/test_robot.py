@@ -240,6 +240,20 @@ def test_labels_may_be_others_as_long_as_scripts_wait(chromium: str) -> None:
         assert words in found and bool(words) == bool(found), (name, found)
 
 
+AT_ONCE = "<!doctype html><title>t</title><button>Go</button><script>console.error('no year')</script>"
+LATE = AT_ONCE.replace(
+    "console.error('no year')", "addEventListener('click', () => console.error('no year'), {once: true})"
+)
+
+
+def test_an_error_that_the_original_made_at_once_may_come_late_but_once(chromium: str) -> None:
+    acts = (Act("click", "button||Go|", 0, "", 1),)
+    often = LATE.replace("console.error('no year')", "[1, 2].map(() => console.error('no year'))")
+    original, late, more = performances(chromium, *(Play(text, acts=acts) for text in (AT_ONCE, LATE, often)))
+    assert not difference(original, late)
+    assert "1 error more in the console: no year" in difference(original, more)[0]
+
+
 # A page whose last line a margin for scrolling moves, between areas that only scroll
 MARGIN = """<!doctype html><title>t</title><style>area-of-code{display:block;height:20px;overflow:auto}</style>
 <area-of-code tabindex=0 role=region>long<br>code</area-of-code><p style="height:3000px">far<p>
