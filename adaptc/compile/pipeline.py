@@ -323,7 +323,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        18,
+        19,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

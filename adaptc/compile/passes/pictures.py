@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import ceil
 from typing import TYPE_CHECKING
@@ -75,11 +75,22 @@ def add_pictures(editor: Editor, page: PageContext, view: DerivingView, options:
     given = (view, page.base, page.base_path or "", options)
     copies = FormatCopies(*given, as_stored=as_stored, preloaded=page.preloaded)
     reads_backgrounds = any(script.reads_backgrounds for script in page.scripts.values())
-    backgrounds = frozenset(_backgrounds(editor, copies)) if reads_backgrounds else frozenset()
-    loaded, in_place = _wrap_images(editor, page, view, options, copies, report, backgrounds)
+    apart = dict.fromkeys(_in_frames(editor, copies), "a document in a frame shows it")
+    if reads_backgrounds:
+        apart |= dict.fromkeys(_backgrounds(editor, copies), "it is a background")
+    loaded, in_place = _wrap_images(editor, page, view, options, copies, report, apart)
     if not reads_backgrounds:
         _offer_in_css(editor, copies, loaded, in_place, report)
     return report
+
+
+_ADDRESS = re.compile(r"[^\s\"'()<>&;,=]+\.(?:avif|gif|jpe?g|png|webp)\b", re.IGNORECASE)
+
+
+def _in_frames(editor: Editor, copies: FormatCopies) -> Iterator[str | None]:
+    """Yield the images of documents in attributes of frames, which load them as they are."""
+    for frame in editor.tree.select("iframe[srcdoc]"):
+        yield from (copies.image(address) for address in _ADDRESS.findall(frame.attr("srcdoc") or ""))
 
 
 def _backgrounds(editor: Editor, copies: FormatCopies) -> Iterator[str | None]:
@@ -130,9 +141,9 @@ def _wrap_images(
     options: Options,
     copies: FormatCopies,
     report: Report,
-    backgrounds: frozenset[str | None],
+    apart: Mapping[str | None, str],
 ) -> tuple[frozenset[str | None], frozenset[str | None]]:
-    """Put a ``<picture>`` around images, but for those of ``backgrounds`` that stay.
+    """Put a ``<picture>`` around images, but for the files that stay ``apart`` for a reason.
 
     Returns the files that the page loads as they are anyway, and those of which an image shows a copy in its place.
     """
@@ -148,14 +159,14 @@ def _wrap_images(
         offered = {image: markup for image in images if (markup := pictures.sources(image))}
         reason = "a rule of a style sheet may match otherwise there, or elsewhere"
     chosen = wrappable_images(editor.text, editor.tree, list(offered), sheets.texts)
-    loaded = {copies.image(image.attr("src") or "") for image in every if image not in chosen} | backgrounds
+    loaded = {copies.image(image.attr("src") or "") for image in every if image not in chosen} | apart.keys()
     chosen = [image for image in chosen if copies.image(image.attr("src") or "") not in loaded]
     named = frozenset(filter(pictures.is_named, images))
     left = [image for image in ((*offered, *named) if sheets.are_known else images) if image not in chosen]
-    shown = _show_in_place(left, every, pictures, AddressSelectors.of(sheets.texts), backgrounds)
+    shown = _show_in_place(left, every, pictures, AddressSelectors.of(sheets.texts), apart)
     kept = {copies.image(image.attr("src") or "") or "img": image in named for image in left if image not in shown}
     for path, is_named in kept.items():
-        why = "it is a background" if path in backgrounds else "a script may name it" if is_named else reason
+        why = apart.get(path) or ("a script may name it" if is_named else reason)
         report.actions.append(Action(NAME, KEPT, path, why))
     for image in chosen:
         start, end = start_tag(image)
@@ -182,7 +193,7 @@ def _show_in_place(
     every: Sequence[Element],
     pictures: _Pictures,
     selectors: AddressSelectors,
-    backgrounds: frozenset[str | None],
+    apart: Mapping[str | None, str],
 ) -> frozenset[Element]:
     """Show copies by source sets of ``images`` around which no ``<picture>`` may be; return those that show one.
 
@@ -192,7 +203,7 @@ def _show_in_place(
     guarded, copies = GuardedImages(pictures.editor, pictures.page), pictures.copies
     if not guarded.is_needed or _FOR_ALL not in copies.formats:
         return frozenset()
-    free = {image: path for image in images if (path := pictures.path_in_place(image)) and path not in backgrounds}
+    free = {image: path for image in images if (path := pictures.path_in_place(image)) and path not in apart}
     free = {image: path for image, path in free.items() if not selectors.may_choose(image.attrs, has_new_src=False)}
     taken = {copies.image(image.attr("src") or "") for image in every if image not in free}
     found = {

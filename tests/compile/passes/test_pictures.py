@@ -131,6 +131,13 @@ def test_a_background_is_the_copy_that_an_image_shows_in_its_place() -> None:
     assert set(re.findall(r"COPY\.\w+", shown)) == {"COPY.webp"}
 
 
+def test_an_image_that_a_document_in_a_frame_shows_stays() -> None:
+    frame = "<iframe srcdoc='<p style=&quot;background:url(./b.jpg)&quot;>'></iframe>"
+    for head in ("", FOREIGN + UNSEEN):
+        assert "COPY" in offered("<img src=b.jpg>", head)
+        assert "COPY" not in offered(f"<img src=b.jpg>{frame}", head)
+
+
 def test_of_an_image_that_is_a_background_there_is_one_size() -> None:
     narrow = seen(ImageSeen("b.jpg", 300, 225), ImageSeen("b.jpg", 300, 225))
     for background, has_sizes in (("b.jpg", False), ("a.jpg", True)):
