@@ -101,7 +101,7 @@ _MAKES_IMAGES = re.compile(r"\bnew\s+(?:window\.)?Image\b|createElement\(\s*[\"'
 
 
 def makes_images(page: PageContext) -> bool:
-    """Whether a script of the site makes images, which may load the addresses of others beside their copies."""
+    """Whether a script of the site makes images, which may load the addresses of others as well as their copies."""
     return any(map(_makes_images, page.scripts))
 
 
