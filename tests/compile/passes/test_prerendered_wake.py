@@ -50,6 +50,8 @@ setTimeout(() => {{
   for (const type of ['focus', 'focusin']) document.querySelector('input').addEventListener(type, () => tell(type))
   document.querySelector('[aria-haspopup]').addEventListener('mouseenter', () => tell('over'))
   document.querySelector('.replaced').outerHTML = '<button class=replaced onclick="told.push(\\'new\\')">R</button>'
+  document.querySelector('.moved').outerHTML = '<i></i><button class=moved>V</button>'
+  document.querySelector('.moved').addEventListener('click', () => tell('moved'))
   const inner = document.querySelector('x-box').shadowRoot.querySelector('a')
   inner.addEventListener('click', (event) => tell('inner'))
   document.addEventListener('click', () => {{}})
@@ -59,13 +61,14 @@ setTimeout(() => {{
 STYLE = (
     "<style>button,a,input,p,span,x-box{position:fixed;left:0;width:90px;height:20px;font:9px Arial}p{margin:0}</style>"
 )
-PLACES = ("#start", "a[href]", "input", ".menu", ".replaced", "p.words", "x-box")
+PLACES = ("#start", "a[href]", "input", ".menu", ".replaced", "p.words", "x-box", ".moved")
 CONTROLS = (
     "<div style='height:5000px'></div>"
     "<button id=start disabled>S</button><a href=#there>L</a><input aria-expanded=false>"
     "<span class=menu aria-haspopup=menu>M</span>"
     "<button class=replaced>R</button><p class=words role=document tabindex=-1>W</p>"
     "<x-box><template shadowrootmode=open><a role=button style='display:block;line-height:20px' href=https://other.example/>I</a></template></x-box>"
+    "<button class=moved>V</button>"
 )
 PAGE = page(
     f"<div id=__docusaurus>{ARTICLE}{CONTROLS}</div><script>globalThis.early = 1</script>",
@@ -116,6 +119,7 @@ async def told_in(tab: Tab) -> list[str]:
     [
         ("#start", "click", "pointerdown mousedown mouseup click"),
         (".replaced", "click", "new"),
+        (".moved", "click", "moved"),
         (".menu", "move", "over"),
         ("x-box", "click", "inner"),
         ("input", "type", "typed ab"),

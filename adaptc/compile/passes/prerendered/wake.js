@@ -31,9 +31,12 @@
     const parent = node.parentNode
     return node instanceof ShadowRoot ? [...placeOf(node.host), -1] : !parent || parent === document ? [] : [...placeOf(parent), [...parent.children].indexOf(node)]
   }
-  // What hydration replaced is found where it was
-  const find = ({ target, place }) =>
-    target.isConnected ? target : place.reduce((node, index) => node && (index < 0 ? node.shadowRoot : node.children[index]), document.documentElement)
+  // What hydration replaced is found where it was, or is like it: the page may have other elements before it then
+  const find = ({ target, place }) => {
+    if (target.isConnected) return target
+    const there = place.reduce((node, index) => node && (index < 0 ? node.shadowRoot : node.children[index]), document.documentElement)
+    return there?.isEqualNode(target) ? there : all(target.localName).find((node) => node.isEqualNode(target)) ?? there
+  }
   const focusedIn = (root) => root.activeElement?.shadowRoot ? focusedIn(root.activeElement.shadowRoot) : root.activeElement
   const keep = (event, target, isStopped) => {
     const place = placeOf(target) // before it is taken away
