@@ -323,7 +323,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        19,
+        20,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

@@ -80,7 +80,7 @@ def add_pictures(editor: Editor, page: PageContext, view: DerivingView, options:
         apart |= dict.fromkeys(_backgrounds(editor, copies), "it is a background")
     loaded, in_place = _wrap_images(editor, page, view, options, copies, report, apart)
     if not reads_backgrounds:
-        _offer_in_css(editor, copies, loaded, in_place, report)
+        _offer_in_css(editor, copies, loaded | apart.keys(), in_place, report)
     return report
 
 
@@ -151,7 +151,7 @@ def _wrap_images(
     images = [image for image in every if _has_one_source(image, editor)]
     sheets = page_sheets(editor.tree, page.base, view) if images else None
     if sheets is None:
-        return frozenset(copies.image(image.attr("src") or "") for image in every), frozenset()
+        return _files(every, copies), frozenset()
     pictures = _Pictures(editor, page, view, options, copies, sheets, report)
     offered: dict[Element, str] = {}
     reason = "a style sheet is not a file of this site"
@@ -159,7 +159,7 @@ def _wrap_images(
         offered = {image: markup for image in images if (markup := pictures.sources(image))}
         reason = "a rule of a style sheet may match otherwise there, or elsewhere"
     chosen = wrappable_images(editor.text, editor.tree, list(offered), sheets.texts)
-    loaded = {copies.image(image.attr("src") or "") for image in every if image not in chosen} | apart.keys()
+    loaded = _files((image for image in every if image not in chosen), copies) | apart.keys()
     chosen = [image for image in chosen if copies.image(image.attr("src") or "") not in loaded]
     named = frozenset(filter(pictures.is_named, images))
     left = [image for image in ((*offered, *named) if sheets.are_known else images) if image not in chosen]
@@ -178,8 +178,12 @@ def _wrap_images(
     if chosen:
         answer_as_written(editor, page, _IS_WRAPPED)
     stay = (image for image in every if image not in chosen and image not in shown)
-    loaded = {copies.image(image.attr("src") or "") for image in stay}
-    return frozenset(loaded), frozenset(copies.image(image.attr("src") or "") for image in shown)
+    return _files(stay, copies), _files(shown, copies)
+
+
+def _files(images: Iterable[Element], copies: FormatCopies) -> frozenset[str | None]:
+    """Return the files of images, ``None`` for those of other sites."""
+    return frozenset(copies.image(image.attr("src") or "") for image in images)
 
 
 # The format of a copy in the place of an image: every browser since 2020 knows it, and for others there is a script
@@ -205,7 +209,7 @@ def _show_in_place(
         return frozenset()
     free = {image: path for image in images if (path := pictures.path_in_place(image)) and path not in apart}
     free = {image: path for image, path in free.items() if not selectors.may_choose(image.attrs, has_new_src=False)}
-    taken = {copies.image(image.attr("src") or "") for image in every if image not in free}
+    taken = _files((image for image in every if image not in free), copies)
     found = {
         image: (path, copy)
         for image, path in free.items()
@@ -302,9 +306,8 @@ class _Pictures:
         The guard gives way to what one does later. A script that makes images may load the ``src``, too.
         """
         path = self.copies.image(image.attr("src") or "")
-        is_free = not self.is_named(image)
         is_left = path is not None and self.shown.is_unchanged(path) and not has_lazy_address(image.attrs)
-        return path if is_free or (is_left and not makes_images(self.page)) else None
+        return path if (is_left and not makes_images(self.page)) or not self.is_named(image) else None
 
     def is_named(self, image: Element) -> bool:
         """Whether a script of the site may change an image of a file, or find it and what is around it."""

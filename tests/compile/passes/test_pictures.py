@@ -136,6 +136,8 @@ def test_an_image_that_a_document_in_a_frame_shows_stays() -> None:
     for head in ("", FOREIGN + UNSEEN):
         assert "COPY" in offered("<img src=b.jpg>", head)
         assert "COPY" not in offered(f"<img src=b.jpg>{frame}", head)
+    background = "<p style='background:url(b.jpg)'>"
+    assert "COPY" in offered(background) and "COPY" not in offered(background + frame)
 
 
 def test_of_an_image_that_is_a_background_there_is_one_size() -> None:
