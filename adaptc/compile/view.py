@@ -182,6 +182,9 @@ class View(Protocol):
     def scripts(self) -> tuple[str, ...]:
         """Return the paths of the site's scripts."""
 
+    def icons_named(self) -> frozenset[str]:
+        """Return the names of icons, drawn by scripts, that pages, scripts and data of the site write."""
+
     def may_use_features(self) -> bool:
         """Whether something may turn on features of fonts that browsers do not use by themselves (small capitals)."""
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from adaptc.core.values import dataclass, pattern
 from adaptc.formats.html.syntax import class_names
+from adaptc.formats.icon_sets import icons_named
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -64,12 +65,14 @@ IconRule = tuple[str, tuple[tuple[str, ...], ...]]
 class Writing:
     """What a file writes: characters beyond ASCII without those of ``icons``, and ``classes`` of elements.
 
-    ``FEATURES`` is among the characters of one that may turn on features of fonts.
+    ``FEATURES`` is among the characters of one that may turn on features of fonts. ``icons_named`` are the icons of
+    scripts (``adaptc.formats.icon_sets``) that it may show.
     """
 
     characters: str = ""
     icons: tuple[IconRule, ...] = ()
     classes: tuple[str, ...] = ()
+    icons_named: tuple[str, ...] = ()
 
 
 NOTHING_WRITTEN = Writing()
@@ -77,7 +80,7 @@ NOTHING_WRITTEN = Writing()
 
 def text_writing(text: str) -> Writing:
     """Return what a script or another text without rules and elements writes."""
-    return Writing(written_characters(text) + _features(text))
+    return Writing(written_characters(text) + _features(text), icons_named=icons_named(text))
 
 
 def _features(text: str) -> str:
@@ -94,7 +97,8 @@ def page_writing(text: str, tree: Document) -> Writing:
     """Return what a page writes."""
     names = {name for element in tree.select("[class]") for name in class_names(element)}
     features = FEATURES if _loads_of_others(tree) else _features(text)
-    return Writing(written_characters(text) + features, (), tuple(sorted(name for name in names if "-" in name)))
+    classes = tuple(sorted(name for name in names if "-" in name))
+    return Writing(written_characters(text) + features, (), classes, icons_named(text))
 
 
 def sheet_writing(text: str) -> Writing:

@@ -46,6 +46,8 @@ EXCESS, UNUSED = "/excess/", "/unused/"
 SCRIPTS = "/scripts/"
 # On the characters that the site shows
 CHARACTERS = "/characters/"
+# On the icons of scripts that the site shows
+ICONS = "/icons/"
 # On whether a file or directory exists and is not built
 WITHHELD = "/withheld/"
 # On what a browser saw of a page
@@ -106,7 +108,8 @@ class Decisions:
     ``demotions`` are the passes that a proof in a browser drops.
     ``withheld`` are the files and directories that exist and are not built: nobody may tell what is in them.
     ``listings`` are what texts other than pages list of the site. ``hosts`` are the rules of the site's hosts.
-    ``scripts`` are the scripts of the site, in order.
+    ``scripts`` are the scripts of the site, in order; ``icons`` the names of icons, drawn by scripts, that its pages,
+    scripts and data write.
     """
 
     placements: Mapping[str, Placement]
@@ -124,6 +127,7 @@ class Decisions:
     listings: Mapping[str, Listing] = field(default_factory=dict)
     hosts: HostRules = NO_HOST_RULES
     scripts: tuple[str, ...] = ()
+    icons: frozenset[str] = frozenset()
 
 
 NO_DECISIONS = Decisions({}, {})
@@ -239,6 +243,7 @@ def decide(
         page_characters="".join(sorted(_counted(sums.page_characters))),
         listings=listings,
         scripts=tuple(sorted(paths_of_type(sources, media.JS))),
+        icons=_counted(sums.icons_named),
     )
 
 
@@ -352,7 +357,8 @@ def decision_rows(decisions: Decisions) -> dict[str, Row]:
     characters = (decisions.characters, decisions.page_characters)
     written = {CHARACTERS: (_number(repr(characters)), "")} if any(characters) else {}
     scripts = {SCRIPTS: (_number(repr(decisions.scripts)), "")} if decisions.scripts else {}
-    fixed = pins | listings | host_rows(decisions.hosts) | scripts
+    icons = {ICONS: (_number(repr(sorted(decisions.icons))), "")} if decisions.icons else {}
+    fixed = pins | listings | host_rows(decisions.hosts) | scripts | icons
     return placements | usages | fixed | soles | twofold | excess | unused | seen | dropped | written | withheld
 
 

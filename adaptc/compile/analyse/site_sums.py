@@ -67,7 +67,8 @@ class SiteSums:
     ``uses`` are the pages that embed a file which may be placed in them, ``pinned`` those that fix its bytes,
     ``loaded`` those that load it by themselves. ``transfer`` and ``imports`` are those of each sheet and script.
     ``photographs`` are the files that refer to a JPEG in any way. ``characters`` are the files that write a character,
-    ``page_characters`` the pages that do, ``classes`` those that have a class, ``icons`` the rules of sheets.
+    ``page_characters`` the pages that do, ``classes`` those that have a class, ``icons`` the rules of sheets,
+    ``icons_named`` the files that may show an icon of a script.
     ``written`` counts what may be a digest, with the path of the file that writes it, empty for pages; ``lengths`` are
     the lengths that a file writes.
     """
@@ -84,6 +85,7 @@ class SiteSums:
     page_characters: Counter[str] = field(default_factory=Counter)
     classes: Counter[str] = field(default_factory=Counter)
     icons: dict[str, tuple[IconRule, ...]] = field(default_factory=dict)
+    icons_named: Counter[str] = field(default_factory=Counter)
     written: Counter[tuple[str, str]] = field(default_factory=Counter)
     lengths: dict[str, tuple[tuple[str, int], ...]] = field(default_factory=dict)
 
@@ -131,6 +133,7 @@ class SiteSums:
             (self.photographs, facts.photographs),
             (self.characters, facts.writing.characters),
             (self.classes, facts.writing.classes),
+            (self.icons_named, facts.writing.icons_named),
         ):
             for item in items:
                 counter[item] += times
@@ -146,7 +149,7 @@ class SiteSums:
         """Return the sums as JSON values."""
         counters = {"uses": self.uses, "pinned": self.pinned, "loaded": self.loaded, "first": self.images.first}
         counters |= {"photographs": self.photographs, "characters": self.characters, "classes": self.classes}
-        counters["page_characters"] = self.page_characters
+        counters |= {"page_characters": self.page_characters, "icons_named": self.icons_named}
         shown = sorted([*key, count] for key, count in self.images.pages.items() if count)
         texts = {path: [self.transfer[path], self.imports[path], self.images.of_sheets[path]] for path in self.transfer}
         written = [[*key, count] for key, count in self.written.items() if count]
@@ -172,7 +175,8 @@ class SiteSums:
         written = Counter({(digits, place): count for digits, place, count in values["written"]})
         lengths = {path: tuple((name, size) for name, size in pairs) for path, pairs in values["lengths"].items()}
         writing, checks = (photographs, characters, of_pages, classes), (written, lengths)
-        return cls(values["pages"], *counts, transfer, imports, images, *writing, icons, *checks)
+        named = Counter(values["icons_named"])
+        return cls(values["pages"], *counts, transfer, imports, images, *writing, icons, named, *checks)
 
 
 def sum_up(facts: Iterable[tuple[str, Facts]], media_type_of: Callable[[str], str]) -> SiteSums:

@@ -14,6 +14,7 @@ from adaptc.compile.analyse.decisions import (
     EVIDENCE,
     EXCESS,
     HOSTS,
+    ICONS,
     LISTING,
     PIN,
     PLACEMENT,
@@ -376,6 +377,7 @@ def _turned(key: str) -> Reason:
 _OF_THE_SITE = {
     CHARACTERS: "the characters of the site",
     HOSTS: "the header fields of pages",
+    ICONS: "the icons of the site",
     SCRIPTS: "the scripts of the site",
 }
 

@@ -13,7 +13,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic
 from adaptc.core.model import Action
 from adaptc.core.urls import Reach, document_base
-from adaptc.core.values import dataclass, field, replace
+from adaptc.core.values import dataclass, field, pattern, replace
 from adaptc.formats.html.document import Page, markup_policies
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.references import base_element
@@ -130,7 +130,9 @@ class PageContext:
 
     def looks_for_sheets(self) -> bool:
         """Whether a script of the page looks for its style sheets, or for links and style elements."""
-        return _OF_REACT in self.page.text or any(facts.looks_for_sheets for facts in self.scripts.values())
+        return bool(_SHEETS_ARE_READ.search(self.page.text)) or any(
+            facts.looks_for_sheets for facts in self.scripts.values()
+        )
 
     def touches_addresses(self) -> bool:
         """Whether a script of the page may read or write the URLs of its images."""
@@ -153,8 +155,8 @@ class PageContext:
         return self.page.encoding.lower() == "utf-8" or _encodes(text, self.page.encoding)
 
 
-# The attribute by which React 19 finds sheets that it keeps in order
-_OF_REACT = "data-precedence="
+# The attributes by which React 19 finds sheets that it keeps in order, and which turns on that Font Awesome reads them
+_SHEETS_ARE_READ = pattern(r"\bdata-precedence=|\bdata-search-pseudo-elements\b")
 
 KEPT = "kept"  # the verb of actions that leave something unchanged
 

@@ -64,6 +64,7 @@ MARKS: tuple[Mark, ...] = (
     Mark(_SCRIPTS, "script", rf'{_SELECTS}"[^"<]*(?<![\w.#-])script(?![\w-])'),
     Mark(_SCRIPTS, "scripts", rf"(?:\bdocument|[^\w$][a-z]){_MEMBER}scripts\b(?!\()"),
     Mark(_SHEETS, "styleSheets", r"\bstyleSheets\b"),
+    Mark(_SHEETS, "searchPseudoElements", r"\bsearchPseudoElements\W*(?:true|!0)"),
     # jQuery 1 counts those of an element of its own
     Mark(_SHEETS, _TAGS, rf'{_TAG_NAME}"(?:link|style)"\)(?!\.length)'),
     Mark(_SHEETS, "link style", rf'{_SELECTS}"[^"<]*(?<![\w.#-])(?:link|style)(?![\w-]){_NO_OTHER_REL}'),
@@ -214,11 +215,12 @@ def looks_for_style_sheets(script: Script) -> bool:
 
     Vite's loader of chunks does not count: it looks for links to files that it is about to load, which it names. Nor
     does a script that takes any sheet to insert a rule of its own, and reads none, or React 19, which looks for sheets
-    with ``data-precedence`` and for those that a component names.
+    with ``data-precedence`` and for those that a component names, or Font Awesome 7, which reads all only where a page
+    or a script turns that on.
     """
     code = _CERTAIN_LINK.sub('"+', _composed(script.code))
     if "styleSheets" in code:
-        code = _RULE_INSERTION.sub(" ", code)
+        code = _PSEUDO_ELEMENTS.sub(" ", _RULE_INSERTION.sub(" ", code))
     if "data-precedence" in code:
         code = _RESOURCES.sub(" ", code)
     if '"modulepreload"' in code:
@@ -230,6 +232,7 @@ _RULE_INSERTION = pattern(
     r"\bstyleSheets\b(?=(?:(?!\.(?:cssText|deleteRule|disabled|href|media|ownerNode|selectorText|title)\b|[rR]ules\[)"
     r"[\s\S]){0,800}?\.(?:insert|add)Rule\()"
 )
+_PSEUDO_ELEMENTS = pattern(r"searchPseudoElementsFullScan\b[\s\S]{0,400}?\bstyleSheets\b")
 # Lookups that need no sheet in a file: $("head link[rel='stylesheet']").attr("rel", "stylesheet"), as jQuery Mobile
 # writes it, and those for a certain link by what a variable says of it, which is an attribute: such a link keeps it.
 _CERTAIN_LINK = pattern(

@@ -123,6 +123,17 @@ def test_many_names_are_a_filter(chromium: str) -> None:
 
 
 @pytest.mark.chromium
+def test_a_class_in_markup_of_a_script_may_begin_as_one_that_waits(chromium: str) -> None:
+    sheet = f".a{{color:red}}{MANY}"
+    drawing = """`<svg class="drawn icon-drawn"></svg>`"""
+    page = made(sheet, body=f"<script>const drawing = {drawing}</script>")
+    actions = {f"p.innerHTML = {drawing}": False, f"p.innerHTML = {drawing}.replaceAll('drawn', 'n8')": True}
+    assert acted(chromium, page, sheet, [*actions]) == {
+        action: ["a.css"] if is_needed else [] for action, is_needed in actions.items()
+    }
+
+
+@pytest.mark.chromium
 def test_what_is_in_a_closed_dialog_needs_no_rules_until_it_opens(chromium: str) -> None:
     sheet = f".a{{color:red}}{MANY}"
     page = made(sheet, body=BOXES)

@@ -13,6 +13,7 @@ from adaptc.compile.analyse.decisions import (
     EVIDENCE,
     EXCESS,
     HOSTS,
+    ICONS,
     LISTING,
     NO_LISTING,
     NOT_SHARED,
@@ -249,6 +250,10 @@ class RecordingView:
     def scripts(self) -> tuple[str, ...]:
         self.dependencies[SCRIPTS] = None
         return self.decisions.scripts
+
+    def icons_named(self) -> frozenset[str]:
+        self.dependencies[ICONS] = None
+        return self.decisions.icons
 
     def may_use_features(self) -> bool:
         self.dependencies[CHARACTERS] = None
