@@ -310,7 +310,7 @@ PASSES: tuple[Pass, ...] = (
         smaller_budgets=_SMALLER_BUDGETS,
     ),
     EditPass("inline-styles", 19, _HTML, "inline_styles:inline_styles", _READERS, writes=_LINK),
-    EditPass("inline-scripts", 22, _HTML, "inline_scripts:inline_scripts", _READERS, smaller_budgets=(0,)),
+    EditPass("inline-scripts", 23, _HTML, "inline_scripts:inline_scripts", _READERS, smaller_budgets=(0,)),
     EditPass("inline-images", 10, _HTML, "inline_images:inline_images", _INLINE_IMAGES, writes=_IMG),
     EditPass(
         "icon-fonts",

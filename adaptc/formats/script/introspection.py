@@ -23,6 +23,8 @@ _STACK = "it reads its address from an error's stack"
 _COMPUTED = "it reads a property of document by a computed name"
 
 _MEMBER = r'(?:\.|\[")'
+# A number is a place in a collection: jQuery UI keeps one of the document, this.document[0]
+_COMPUTED_NAME = r'\bdocument\[(?!"[^"]*"\]|\d+\])'
 _TAG_NAME = r'getElementsByTagName(?:NS)?(?:"\])?\((?:"[^"]*",)?'
 _SELECTS = r'(?:querySelector(?:All)?(?:"\])?|\$|jQuery|\.find|\.closest|\.matches)\('
 # Links of these kinds are no style sheets
@@ -80,7 +82,7 @@ MARKS: tuple[Mark, ...] = (
     ),
     Mark(_PATH, "webpack", r"[\w$]\.p=(?![=\"])", r"webpack(?:Jsonp|Chunk)"),
     # what it is called is in no text of the script; of 799 scripts of real sites none has this
-    Mark(_COMPUTED, "document[", r'\bdocument\[(?!"[^"]*"\])'),
+    Mark(_COMPUTED, "document[", _COMPUTED_NAME),
     Mark("it names its source (sourceURL)", "sourceURL", r"\bsourceURL\b"),
     Mark(_ITSELF, "toString callee", r"\}\)?\.toString\(\)|\bcallee(?:\.toString|\+\")"),
     Mark(_ITSELF, "toString", r"Function\.prototype\.toString\.(?:call|apply)\((?:arguments\.callee|this)"),
@@ -198,8 +200,22 @@ def introspection_reasons(script: Script) -> tuple[str | None, str | None, bool]
 
 
 def _composed(code: str) -> str:
-    """Return code with texts that are put together of strings in one: ``document["style" + "Sheets"]``."""
-    return _JOINT.sub("", code)
+    """Return code with texts that are put together of strings in one: ``document["style" + "Sheets"]``.
+
+    What asks after the screen, whose properties have other names in other browsers, computes none of those.
+    """
+    joined = _JOINT.sub("", code)
+    return _COMPUTED_READ.sub(_named, joined) if "document[" in joined else joined
+
+
+def _named(read: re.Match[str]) -> str:
+    is_of_screen = _OF_SCREEN.search(read.string, max(0, read.start() - _NEAR), read.start())
+    return "document.hidden[" if is_of_screen else read[0]
+
+
+# ["requestFullscreen", "webkitRequestFullscreen"].find((name) => document[name]), so many characters before at most
+_OF_SCREEN, _NEAR = pattern(r"[fF]ull-?[sS]creen|[hH]idden|visibility"), 600
+_COMPUTED_READ = pattern(_COMPUTED_NAME)
 
 
 _JOINT = pattern(r'"(?:\+|\.concat\()"')

@@ -38,6 +38,7 @@ from adaptc.formats.script.facts import script_facts
         ("document['style' + 'Sheets']", "style sheets"),
         ("document['current'.concat('Script')].src", "currentScript"),
         ("document[name]", "computed name"),
+        ("'fullscreen'; " + "f();" * 200 + "document[name]", "computed name"),
     ],
 )
 def test_introspection_reason(text, reason):
@@ -80,6 +81,9 @@ def test_does_not_write_the_document(text):
         "typeof importScripts === 'function'",
         "a.import(b)",
         "document['hidden']",
+        "this.document[0].defaultView",
+        "f = ['requestFullscreen', 'webkitRequestFullscreen'].find((name) => document[name])",
+        "k = 'webkitHidden'; document.addEventListener('webkitvisibilitychange', () => { seen = !document[k] })",
         "x.toString()",
         "fragment.getElementsByTagName('*').length",
         "__webpack_require__.p = '/static/'; x = __webpack_require__.p + 'a.js'",
