@@ -351,7 +351,7 @@ PASSES: tuple[Pass, ...] = (
     WholePagePass("base-only", 6, _HTML, "base_only:remove_objects"),
     WholePagePass(
         "compose",
-        21,
+        22,
         _HTML,
         "composed:compose_page",
         _COMPOSED,

@@ -67,6 +67,18 @@ def test_an_image_whose_size_hides_it_is_no_picture(size: str) -> None:
     assert b"<img" not in written and b"Words" in written
 
 
+@pytest.mark.parametrize(
+    ("size", "shown"),
+    [("", "720"), ("width=150", "150"), ('style="max-height:none;height: 100px"', "150"), ("width=100%", "720"),
+     ('style="width:2000px"', "720"), ('style="height:28px"', None)],
+)  # fmt: skip
+def test_a_picture_is_no_larger_than_its_page_says(size: str, shown: str | None) -> None:
+    body = f"<main><h1>H</h1><p>{'Words. ' * 40}<p>by <img src=lead.jpg {size}></main>"
+    tree = parse((extreme(body).content or b"").decode())
+    image = tree.select_one("img")
+    assert (image and image.attr("width")) == shown
+
+
 def test_an_image_of_which_no_copy_is_smaller_is_shown_as_it_is() -> None:
     drawn = BytesIO()
     Image.new("RGB", (600, 300), "#259").save(drawn, "PNG", optimize=True)

@@ -222,8 +222,8 @@ def _placed(use: UseEvidence, element: Element, place: Surroundings, page: _Page
     alt = _alt(element)
     return replace(
         use,
-        width=use.width or _length(element, "width"),
-        height=use.height or _length(element, "height"),
+        width=use.width or stated_length(element, "width"),
+        height=use.height or stated_length(element, "height"),
         alt=alt,
         heading=page.headings.before(start_offset(element)),
         alt_repeats=bool(alt) and 0 < place.near_length <= _LABEL and _says(place.near.text, alt or ""),
@@ -246,7 +246,7 @@ def _says(text: str, alt: str) -> bool:
 _MARKS = frozenset({"logo", "icon"})
 
 
-def _length(element: Element, name: str) -> float | None:
+def stated_length(element: Element, name: str) -> float | None:
     """Return a dimension of the style or the attribute in px (HTML, rules for parsing dimension values).
 
     Percentages are ignored.

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+from adaptc.compile.analyse.decorations.page_images import stated_length
 from adaptc.compile.page.context import PageContext
 from adaptc.compile.page.inlining import data_uri
 from adaptc.compile.view import DerivedFile, DerivingView
@@ -47,6 +48,7 @@ CARD = Role("card", 240, 48, 8_000, has_words=False)
 FIGURE = Role("figure", 400, 160, 12_000)
 THUMBNAIL = Role("thumbnail", 84, 48, 4_000)
 _MOST_HEIGHT = 480  # pixels of the page: half of a small window, so that the words below are seen
+_ICON = 64  # pixels a side, up to which an image is a mark in a line of text
 _ADDRESSES = ("data-src", "data-original", "data-lazy-src", "src")
 
 
@@ -78,8 +80,9 @@ class PagePictures:
     def _written(self, image: Element, path: str, role: Role) -> str:
         if self.view.media_type(path) == media.SVG:
             return self._drawing(image, path, role)
-        width, height = _natural_size(self.view.read(path))
-        if width < role.least or height < role.least / 2:
+        natural = _natural_size(self.view.read(path))
+        width, height = _shown_size(image, natural)
+        if natural[0] < role.least or natural[1] < role.least / 2 or min(width, height) < min(role.least, _ICON) / 2:
             return ""
         copy, own = self.view.derive(path, "hard", {"max_width": role.width}), self.view.artifact(path)
         if isinstance(copy, DerivedFile) and copy.size < len(own):
@@ -119,6 +122,13 @@ class PagePictures:
         words = image_text(image) if role.has_words and image.tag == "img" else ""
         sides = f" width={size[0]} height={size[1]}" if size is not None else ""
         return f'<img{ground} src="{uri.replace(chr(34), "%22")}" {attribute_markup("alt", words)}{sides}>'
+
+
+def _shown_size(image: Element, natural: tuple[int, int]) -> tuple[int, int]:
+    """Return the CSS pixels that an image takes at most, by its file and what its attributes say."""
+    stated = zip((stated_length(image, side) for side in ("width", "height")), natural, strict=True)
+    scale = min((length / pixels for length, pixels in stated if length and pixels), default=1.0)
+    return (round(natural[0] * min(1.0, scale)), round(natural[1] * min(1.0, scale)))
 
 
 def _natural_size(content: bytes) -> tuple[int, int]:
