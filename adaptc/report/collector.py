@@ -43,7 +43,7 @@ class Collector:
         self.written_anew = frozenset(level.name for level in levels if level.promise == "article")
         self.loaded = loaded_files(state)
         self.first = self.levels[0]
-        self.weights = Weights(state, {path: resource.size for path, resource in resources.items()})
+        self.weights = Weights(state, resources)
         self._known: dict[tuple[str, str, str], tuple[int, int, int, int, int]] = {}
         self.facts = lru_cache(maxsize=1024)(self._facts)
 

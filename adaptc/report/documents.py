@@ -159,7 +159,7 @@ class DocumentWriter:
                 stored = ledger.diagnostics()
                 figures = self._figures(ledger, stored)
                 digest = self._write_manifest(entries, ledger, figures)
-                record = {"key": self._key(), "manifest": digest, "paths": entries.paths_digest}
+                record = {"key": self._key(), "manifest": digest}
                 ledger.commit(record)
             if self.screenshots:
                 shots = self._screenshots(ledger)
@@ -178,7 +178,7 @@ class DocumentWriter:
 
         if last is None or ledger.record != last or last["key"] != self._key():
             return None
-        return read_rows(self.spec.output / MANIFEST, last["manifest"], last.get("paths"))
+        return read_rows(self.spec.output / MANIFEST, last["manifest"])
 
     def _write_manifest(self, entries: Entries, ledger: Ledger, figures: SiteFigures) -> str:
         """Write the manifest; return its digest."""
@@ -209,13 +209,13 @@ class DocumentWriter:
         from adaptc.report.html_report import site_name
 
         config, report = self.spec.config, self.report
-        cost, resources = config.cost, report.resources.values()
+        cost, (files, size, pages) = config.cost, self.state.totals(HTML)
         home_pages = [name for name in config.site.index if name in report.resources]
         return SiteFigures(
             site_name(self.spec.docroot, home_pages) or config.site.base_url or self.spec.docroot.name,
-            len(report.resources),
-            sum(resource.media_type == HTML for resource in resources),
-            sum(resource.size for resource in resources),
+            files,
+            pages,
+            size,
             level_figures(ledger, self.spec.levels, cost, weighs_views=bool(report.traffic and report.traffic.hits)),
             diagnostic_figures(self._diagnostics(stored)),
             VERSION,
@@ -225,7 +225,7 @@ class DocumentWriter:
             _traffic_figures(report.traffic),
             view_ms=cost.view_ms,
             dictionaries=tuple(_dictionary_figures(self.state, self.spec.cost)),
-            browser=_browser_figures(self.state, resources) if config.browser.pages else None,
+            browser=_browser_figures(self.state, report.resources.values()) if config.browser.pages else None,
             proof=last_proof(self.state),
             scripts=_script_figures(self.state, ledger, self.spec.levels[0].name),
         )

@@ -5,14 +5,15 @@ Both give the same ledger and the same rows.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import mmap
 import os
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import groupby, zip_longest
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
@@ -20,7 +21,7 @@ from typing import IO
 
 from adaptc.compile.engine.state.results import UnitResult
 from adaptc.config.config import CostConfig
-from adaptc.core.digest import digest_bytes, digest_file
+from adaptc.core.digest import digest_file
 from adaptc.core.media import CSS
 from adaptc.core.values import dataclass
 from adaptc.report.collector import Collector
@@ -39,12 +40,16 @@ class Entries:
 
     def __init__(self, collector: Collector, ledger: Ledger, cost: CostConfig, every: IO[bytes]) -> None:
         self.collector, self.ledger = collector, ledger
-        self.paths = in_order_of_bytes(collector.resources)
-        self.paths_digest = digest_bytes(os.fsencode("\0".join(self.paths)))
         self.writer = RowWriter(collector, lru_cache(_REMEMBERED)(self._number_of), cost, bool(collector.hits))
         self._last: ManifestText | None = None
+        self._has_same_paths = False
         self._changed: dict[str, bytes] = {}
         self._every = every
+
+    @cached_property
+    def paths(self) -> list[bytes]:
+        """The paths of all files, in the order of the manifest."""
+        return self.collector.state.paths()
 
     def update(self, last: ManifestText | None) -> None:
         """Bring the ledger up to date: from what was touched since the manifest of ``last`` was written, if any."""
@@ -53,11 +58,12 @@ class Entries:
             self._enter_all()
         else:
             self._last = last
+            self._has_same_paths = all(path in self.collector.resources for path in changed) and last.has(changed)
             self._enter_changed(changed)
 
     def _changed_since(self, last: ManifestText) -> list[str] | None:
         """Return the paths with other figures than in the ledger; ``None`` for most of the site."""
-        most = max(_FEW, _MOST * len(self.paths))
+        most = max(_FEW, _MOST * len(self.collector.resources))
         touched = self.collector.state.touched_paths()
         if len(touched) > most:
             return None
@@ -68,15 +74,16 @@ class Entries:
 
     def _number_of(self, path: str) -> int | None:
         # a table of a million numbers takes 100 MB, and files refer to few others
-        number = bisect_left(self.paths, os.fsencode(path), key=os.fsencode)
-        return number if number < len(self.paths) and self.paths[number] == path else None
+        key = os.fsencode(path)
+        number = bisect_left(self.paths, key)
+        return number if number < len(self.paths) and self.paths[number] == key else None
 
     def rows(self) -> Iterator[bytes]:
         """Yield the rows of the manifest in order; after ``update``."""
         if self._last is not None:
-            if self._last.paths_digest == self.paths_digest:
+            if self._has_same_paths:
                 return self._last.spliced(self._changed)
-            return self._last.updated(self.paths, self._changed)
+            return self._last.updated(list(map(os.fsdecode, self.paths)), self._changed)
         self._every.seek(0)
         return (line[:-1] for line in self._every)
 
@@ -98,7 +105,7 @@ class Entries:
         """Yield every path with its results, in order."""
         groups = groupby(self.collector.state.results(), key=lambda result: result.path)
         place, results = next(groups, (None, ()))
-        for path in self.paths:
+        for path in map(os.fsdecode, self.paths):
             yield path, list(results) if path == place else []
             if path == place:
                 place, results = next(groups, (None, ()))
@@ -134,13 +141,9 @@ _COPIED = 1 << 13
 
 @dataclass(frozen=True, slots=True)
 class ManifestText:
-    """The rows of a manifest. They are read from its ``file`` whenever they are needed: those of a million are 1 GB.
-
-    ``paths_digest`` is that of their paths in order, ``None`` where a former version did not note it.
-    """
+    """The rows of a manifest. They are read from its ``file`` whenever they are needed: those of a million are 1 GB."""
 
     file: Path
-    paths_digest: str | None = None
 
     def _rows(self) -> Iterator[bytes]:
         with open(self.file, "rb") as file:
@@ -175,18 +178,27 @@ class ManifestText:
             if any(map(has_some, _REFERENCES.findall(row))):
                 yield _key_in(row), number, b'"media_type":"text/css"' in row
 
+    def has(self, paths: Collection[str]) -> bool:
+        """Whether there is a row of each of ``paths``."""
+        with self._text() as text:
+            return all(start >= 0 for _, start, _ in _places(text, paths))
+
     def spliced(self, changed: Mapping[str, bytes]) -> Iterator[bytes]:
         """Yield what ``updated`` does for the same paths as before: the rows between changed ones many at a time."""
-        with open(self.file, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
-            place, end = text.find(b"\n") + 1, text.rfind(b"\n" + _END_OF_ROWS)
-            for path in in_order_of_bytes(changed):
-                row = text.find(b"\n%s%s%s" % (_PATH, key_of(path), _PATH_END), place - 1) + 1
-                if row < place:
+        with self._text() as text:
+            place, end = text.find(b"\n") + 1, _end_of_rows(text)
+            for path, start, stop in _places(text, changed):
+                if start < 0:
                     raise KeyError(path)
-                yield from _copied(text, place, row - len(b",\n"))
+                yield from _copied(text, place, start - len(b",\n"))
                 yield changed[path]
-                place = text.find(b"\n", row) + 1
+                place = stop
             yield from _copied(text, place, end)
+
+    @contextlib.contextmanager
+    def _text(self) -> Iterator[mmap.mmap]:
+        with open(self.file, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text:
+            yield text
 
     def updated(self, paths: Sequence[str], changed: Mapping[str, bytes]) -> Iterator[bytes]:
         """Yield the rows of ``paths`` in order; those of ``changed`` are given, the others are copied."""
@@ -231,6 +243,22 @@ class ManifestText:
         return new
 
 
+def _places(text: mmap.mmap, paths: Collection[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield ``paths`` in the order of rows, where the row of each starts, -1 if there is none, and where it ends."""
+    place, end = text.find(b"\n"), _end_of_rows(text)
+    for path in in_order_of_bytes(paths):
+        before = text.find(b"\n%s%s%s" % (_PATH, key_of(path), _PATH_END), place, end)
+        if before < 0:
+            yield path, -1, -1
+            continue
+        place = text.find(b"\n", before + 1)
+        yield path, before + 1, place + 1
+
+
+def _end_of_rows(text: mmap.mmap) -> int:
+    return text.rfind(b"\n" + _END_OF_ROWS)
+
+
 def _copied(text: mmap.mmap, place: int, end: int) -> Iterator[bytes]:
     """Yield the rows from ``place`` to ``end``, with what separates them."""
     while place < end:
@@ -240,9 +268,9 @@ def _copied(text: mmap.mmap, place: int, end: int) -> Iterator[bytes]:
         place = stop + len(b",\n")
 
 
-def read_rows(file: Path, digest: str, paths_digest: str | None) -> ManifestText | None:
+def read_rows(file: Path, digest: str) -> ManifestText | None:
     """Return the rows of a manifest; ``None`` when it is missing, or not the one with this digest."""
-    return ManifestText(file, paths_digest) if digest_file(os.fspath(file)) == digest else None
+    return ManifestText(file) if digest_file(os.fspath(file)) == digest else None
 
 
 def _key_in(row: bytes) -> bytes:

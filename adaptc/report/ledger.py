@@ -25,7 +25,7 @@ from adaptc.compile.engine.state.results import Extra, Output, UnitResult, pack_
 from adaptc.compile.engine.state.state import State
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic
-from adaptc.core.model import CODINGS, FORMATS, IDENTITY, Action, is_dictionary_coding
+from adaptc.core.model import CODINGS, FORMATS, IDENTITY, Action, Resource, is_dictionary_coding
 from adaptc.core.values import astuple, dataclass
 from adaptc.report.figures import CodingFigures, PageFigures, TypeFigures
 
@@ -376,10 +376,10 @@ def weight_of(outputs: Iterable[Output], source: int) -> Weight:
 
 
 class Weights:
-    """The weights of files of ``state``; ``sizes`` are those of their sources in bytes."""
+    """The weights of files of ``state``, of which ``resources`` are the sources."""
 
-    def __init__(self, state: State, sizes: dict[str, int]) -> None:
-        self.state, self.sizes = state, sizes
+    def __init__(self, state: State, resources: Mapping[str, Resource]) -> None:
+        self.state, self.resources = state, resources
         self._weights: dict[tuple[str, str], Weight | None] = {}
         self._imports: dict[tuple[str, str], tuple[str, ...]] = {}
         self._backgrounds: dict[tuple[str, str], tuple[Background, ...]] = {}
@@ -410,14 +410,14 @@ class Weights:
         return self._imports.get((level, path), ())
 
     def _read(self, level: str, path: str) -> None:
-        owner = path if path in self.sizes else self.state.extra_owner(level, path)
+        owner = path if path in self.resources else self.state.extra_owner(level, path)
         for result in self.state.results(owner, notes=False) if owner is not None else ():
             self._add(result)
 
     def _add(self, result: UnitResult) -> None:
         level, path = result.level, result.path
-        if path in self.sizes:
-            self._weights[level, path] = weight_of(result.outputs, self.sizes[path])
+        if path in self.resources:
+            self._weights[level, path] = weight_of(result.outputs, self.resources[path].size)
         for extra in result.extras:
             self._weights[level, extra.path] = self.of_extra(extra)
         if result.embeds is not None and result.media_type == media.CSS:

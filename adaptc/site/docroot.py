@@ -15,7 +15,7 @@ import stat
 import threading
 from array import array
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, MutableMapping
 from itertools import chain
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from adaptc.site.host_files import HostTypes
 from adaptc.site.selection import Selection, with_ancestors
 from adaptc.site.server_rules import ServerRule, ServerRules
 from adaptc.site.site import Site
-from adaptc.site.source_table import ResourceSources
+from adaptc.site.source_table import KnownFiles, LoadedFiles, ResourceSources
 
 _LINK_PROBLEMS = {errno.ELOOP: "symlink-loop", errno.ENOENT: "symlink-broken", errno.ENOTDIR: "symlink-broken"}
 
@@ -45,7 +45,7 @@ class Docroot:
     are these, and the others that exist and are no content: programs, private files, and those with a closed mode.
     """
 
-    resources: dict[str, Resource] = field(default_factory=dict)
+    resources: MutableMapping[str, Resource] = field(default_factory=dict)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     bypassing: list[str] = field(default_factory=list)
     withheld: list[str] = field(default_factory=list)
@@ -80,7 +80,7 @@ def load_directory(
     """Walk ``tree`` and return what is published. ``types`` are media types by path that beat those of names.
 
     Of files that are as they were when they became the ``known`` ones nothing is read. Of ``unchanged`` directories
-    all files are, and those are not read themselves where each file is a known one.
+    all files are known ones, and neither is read: where nothing else needs all files, they are not even looked up.
 
     Symbolic links that stay inside are followed once: their targets become aliases. Links that leave, are
     broken or loop, special files, programs, private files, files that ``rules`` cover and what cannot be read, or not
@@ -88,12 +88,23 @@ def load_directory(
     """
     walk = _Walk(tree, selection or Selection(), {} if types is None else types, known or {}, unchanged or {})
     walk.run()
-    docroot = walk.docroot
+    docroot, rules = walk.docroot, rules or ServerRules(tree)
+    if isinstance(known, KnownFiles) and walk.has_just(known) and not any(map(rules.has_file, walk.read)):
+        docroot.resources = LoadedFiles(known, dict(sorted(docroot.resources.items())), walk.kept)
+        return docroot
+    docroot.resources.update(_files_in(frozenset(walk.kept), known or {}))
     docroot.resources = {path: docroot.resources[path] for path in sorted(docroot.resources)}
     _leave_out_closed(docroot, walk.closed)
-    _leave_out(docroot, rules or ServerRules(tree))
+    _leave_out(docroot, rules)
     docroot.diagnostics.extend(_case_collisions(docroot.resources))
     return docroot
+
+
+def _files_in(directories: frozenset[str], known: Mapping[str, tuple[Resource, str]]) -> Iterator[tuple[str, Resource]]:
+    """Yield the known files of ``directories`` by path, without links."""
+    for path, (resource, _) in known.items() if directories else ():
+        if resource.alias_of is None and path.rpartition("/")[0] in directories:
+            yield path, resource
 
 
 def _leave_out_closed(docroot: Docroot, closed: Mapping[str, str]) -> None:
@@ -202,7 +213,7 @@ class _Walk:
         self.selection, self.excluded, self.unchanged = selection, selection.matcher(), unchanged
         # files that others may not read, by their real paths: the directory that each is reported with
         self.closed: dict[str, str] = {}
-        self.kept = _by_directory(known, unchanged)
+        self.read, self.kept = list[str](), list[str]()  # directories
         self.docroot = Docroot()
         # (path, its real path, the real directories that links were followed to, the topmost directory above that
         # others may not search); a list and no recursion, since a tree may be deeper than Python's stack
@@ -213,10 +224,10 @@ class _Walk:
             self._directory(*self.pending.pop())
 
     def _directory(self, path: str, real: str, links: tuple[str, ...], closed: str) -> None:
-        is_unchanged = not closed and path == real and path in self.unchanged
-        if is_unchanged and len(self.kept[path]) == self.unchanged[path].files:
+        if not closed and path == real and path in self.unchanged:
             self._keep(path)
             return
+        self.read.append(path)
         try:
             entries = self.tree.list_directory(real)
         except OSError as error:
@@ -229,10 +240,16 @@ class _Walk:
                 self._entry(place, entry, links, closed)
 
     def _keep(self, path: str) -> None:
-        """Take over the files of an unchanged directory; those in it are next."""
-        self.docroot.resources.update((resource.path, resource) for resource in self.kept[path])
+        """Leave out the files of an unchanged directory; those in it are next."""
+        self.kept.append(path)
         inner = (f"{path}/{name}" if path else name for name in self.unchanged[path].inner)
         self.pending.extend((place, place, (), "") for place in inner if not self._is_excluded(place))
+
+    def has_just(self, known: KnownFiles) -> bool:
+        """Whether the files are just the ``known`` ones, and no mode leaves any out."""
+        found, kept = self.docroot.resources, sum(self.unchanged[path].files for path in self.kept)
+        is_plain = bool(kept) and not self.closed
+        return is_plain and len(found) + kept == len(known) and all(path in known for path in found)
 
     def _is_excluded(self, *paths: str) -> bool:
         return any(map(self.excluded.fullmatch, set(paths)))
@@ -313,23 +330,11 @@ class _Walk:
         self.docroot.diagnostics.append(diagnose(kind, Location(place), **fields))
 
 
-def _by_directory(
-    known: Mapping[str, tuple[Resource, str]], directories: Iterable[str]
-) -> Mapping[str, Sequence[Resource]]:
-    """Return the known files of each of ``directories``, without links."""
-    found: dict[str, list[Resource]] = {directory: [] for directory in directories}
-    for path, (resource, _) in known.items() if found else ():
-        directory = path.rpartition("/")[0]
-        if directory in found and resource.alias_of is None:
-            found[directory].append(resource)
-    return found
-
-
 def _contains(outer: str, inner: str) -> bool:
     return inner == outer or inner.startswith(outer + "/")
 
 
-def _case_collisions(resources: dict[str, Resource]) -> Iterator[Diagnostic]:
+def _case_collisions(resources: Mapping[str, Resource]) -> Iterator[Diagnostic]:
     """Yield a diagnostic for each path that differs from one before it by case; only those with capitals are noted."""
     alike: dict[str, list[str]] = defaultdict(list)
     for path in resources:

@@ -13,7 +13,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -36,6 +36,7 @@ from adaptc.site.header_rules import (
     addresses_of,
 )
 from adaptc.site.selection import NGINX_LOCATION, is_nginx, location_pattern, nginx_directives, with_ancestors
+from adaptc.site.source_table import LoadedFiles
 
 ACCESS_FILE = ".htaccess"
 
@@ -463,7 +464,7 @@ def host_rules(config: Config, docroot: Path, paths: Iterable[str], *, is_export
     """
     files: list[tuple[str, tuple[HeaderRule, ...]]] = []
     fallbacks: set[str] = set()
-    known = set(paths)
+    known = paths if isinstance(paths, LoadedFiles) else set(paths)
     for name, found in _readings(config, docroot, known, is_open=is_exported and config.site.csp_hashes):
         rules = tuple(each for each in found if isinstance(each, HeaderRule) and each.fields)
         if rules:
@@ -511,21 +512,21 @@ def _is_for_everything(rule: HeaderRule) -> bool:
     return all(rule.matches((f"/{name}",), name) for name in ("-.html", "-.css"))
 
 
-def _page(address: str, known: set[str], prefix: str) -> str | None:
+def _page(address: str, known: Container[str], prefix: str) -> str | None:
     """Return the page of the site that a fallback's address leads to."""
     path = re.split(r"[?#]", address)[0].removeprefix(prefix).strip("/")
     forms = (path, f"{path}.html", f"{path}/index.html".lstrip("/"))
     return next((form for form in forms if form in known and form.lower().endswith((".html", ".htm"))), None)
 
 
-def _readings(config: Config, docroot: Path, known: set[str], *, is_open: bool) -> Iterator[tuple[str, list[Found]]]:
+def _readings(
+    config: Config, docroot: Path, known: LoadedFiles | set[str], *, is_open: bool
+) -> Iterator[tuple[str, list[Found]]]:
     for name, file in outer_files(docroot):
         yield name, _reading(file, _READERS[name])
     for name, found in _in_docroot(docroot):
         yield name, list(map(_open_to_elements, found)) if is_open else found
-    pages = (path.rpartition("/")[0] for path in known if path.lower().endswith((".html", ".htm")))
-    directories = {place for directory in set(pages) for place in (*with_ancestors(directory), "")}
-    for directory in sorted(directories):
+    for directory in sorted(_directories_of_pages(known)):
         file = docroot / directory / ACCESS_FILE
         if file.is_file():
             yield (
@@ -535,6 +536,14 @@ def _readings(config: Config, docroot: Path, known: set[str], *, is_open: bool) 
     server = config.site.server_config
     if server is not None and server.is_file():
         yield server.name, list(_server_rules(server, docroot))
+
+
+def _directories_of_pages(known: LoadedFiles | set[str]) -> set[str]:
+    """Return the directories that may have access files for pages; where files were not all looked up, none has any."""
+    if isinstance(known, LoadedFiles):
+        return set()
+    pages = (path.rpartition("/")[0] for path in known if path.lower().endswith((".html", ".htm")))
+    return {place for directory in set(pages) for place in (*with_ancestors(directory), "")}
 
 
 def _open_to_elements(found: Found) -> Found:

@@ -121,6 +121,10 @@ class ServerRules:
         restricting, _ = self._rules_above(path)
         return next((rule for rule in restricting if rule.covers(path)), None)
 
+    def has_file(self, directory: str) -> bool:
+        """Whether a directory has a file of rules, or may have one."""
+        return any(self._exists(f"{directory}/{name}" if directory else name) for name in self.names)
+
     def may_restrict(self, path: str) -> bool:
         """Whether rules may keep files in the directory of ``path`` from being built."""
         return bool(self._rules_above(path)[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import singledispatch
 from typing import NamedTuple
 
@@ -114,7 +114,7 @@ class Site:
 @singledispatch
 def directories_of(sources: Mapping[str, Source]) -> Container[str]:
     """Return the directories that hold a source. A mapping that knows better registers its own way."""
-    return frozenset(_directories(sources))
+    return directories_above(sources)
 
 
 @singledispatch
@@ -123,7 +123,8 @@ def paths_of_type(sources: Mapping[str, Source], media_type: str) -> Iterator[st
     return (path for path, source in sources.items() if source.media_type == media_type)
 
 
-def _directories(paths: Mapping[str, Source]) -> set[str]:
+def directories_above(paths: Iterable[str]) -> set[str]:
+    """Return the directories that hold one of ``paths``."""
     directories: set[str] = set()
     for path in paths:
         parent = path.rpartition("/")[0]

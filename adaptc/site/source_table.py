@@ -10,14 +10,25 @@ from __future__ import annotations
 
 import mmap
 import os
+from abc import abstractmethod
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Container, ItemsView, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Container,
+    ItemsView,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    Sequence,
+)
 from itertools import accumulate, islice
 from sys import intern
 
 from adaptc.core.model import Resource
-from adaptc.site.site import Source, directories_of, paths_of_type
+from adaptc.site.site import Source, directories_above, directories_of, paths_of_type
 
 _SEPARATOR = "\0"
 _NUMBER = array("Q").itemsize
@@ -124,6 +135,76 @@ class _Items(ItemsView[str, Source]):
         return self.table.rows()
 
 
+class KnownFiles(Mapping[str, tuple[Resource, str]]):
+    """The files of the last build with their digests. Few are read as long as nobody asks for all of them."""
+
+    @abstractmethod
+    def has_below(self, directory: str) -> bool:
+        """Whether there is a file below a directory."""
+
+    @abstractmethod
+    def of_type(self, media_types: Collection[str]) -> Iterator[str]:
+        """Yield the paths of the files of these media types."""
+
+
+class LoadedFiles(MutableMapping[str, Resource]):
+    """The files of a docroot: ``found`` in the directories that were read, and the ``known`` ones of all others.
+
+    No file is new, and links are among the found ones. ``kept`` are the directories that were not read.
+    """
+
+    def __init__(self, known: KnownFiles, found: dict[str, Resource], kept: Sequence[str]) -> None:
+        self.known, self.found, self.kept = known, found, kept
+        self.gone = set[str]()
+
+    def __getitem__(self, path: str) -> Resource:
+        if path in self.gone:
+            raise KeyError(path)
+        found = self.found.get(path)
+        return self.known[path][0] if found is None else found
+
+    def __setitem__(self, path: str, resource: Resource) -> None:
+        if path not in self:
+            raise KeyError(path)
+        self.found[path] = resource
+
+    def __delitem__(self, path: str) -> None:
+        if path not in self:
+            raise KeyError(path)
+        self.found.pop(path, None)
+        self.gone.add(path)
+
+    def __iter__(self) -> Iterator[str]:
+        return (path for path in sorted(self.known) if path not in self.gone)
+
+    def __len__(self) -> int:
+        return len(self.known) - len(self.gone)
+
+    def of_type(self, media_types: Collection[str]) -> Iterator[str]:
+        """Yield the paths of the files of these media types."""
+        yield from (path for path, resource in self.found.items() if resource.media_type in media_types)
+        others = self.known.of_type(media_types)
+        yield from (path for path in others if path not in self.found and path not in self.gone)
+
+    def has_below(self, directory: str) -> bool:
+        """Whether there is a file below a directory."""
+        if not self.gone:
+            return self.known.has_below(directory)
+        return any(path.startswith(f"{directory}/") for path in self)
+
+
+def read_files(resources: Mapping[str, Resource]) -> Mapping[str, Resource]:
+    """Return those of ``resources`` that may differ from what is known, links among them: all, if nothing is known."""
+    return resources.found if isinstance(resources, LoadedFiles) else resources
+
+
+def paths_of(resources: Mapping[str, Resource], media_types: Collection[str]) -> Iterator[str]:
+    """Yield the paths of the resources of these media types."""
+    if isinstance(resources, LoadedFiles):
+        return resources.of_type(media_types)
+    return (path for path, resource in resources.items() if resource.media_type in media_types)
+
+
 class ResourceSources(Mapping[str, Source]):
     """Resources as sources, which are made when they are looked up; ``digest_of`` returns the digest of a path."""
 
@@ -145,7 +226,7 @@ class ResourceSources(Mapping[str, Source]):
 
 
 class _Directories(Container[str]):
-    def __init__(self, table: SourceTable) -> None:
+    def __init__(self, table: SourceTable | LoadedFiles) -> None:
         self.table = table
 
     def __contains__(self, directory: object) -> bool:
@@ -153,8 +234,14 @@ class _Directories(Container[str]):
 
 
 def _resources_of_type(sources: ResourceSources, media_type: str) -> Iterator[str]:
-    return (path for path, resource in sources.resources.items() if resource.media_type == media_type)
+    return paths_of(sources.resources, (media_type,))
+
+
+def _directories_of_resources(sources: ResourceSources) -> Container[str]:
+    resources = sources.resources
+    return _Directories(resources) if isinstance(resources, LoadedFiles) else directories_above(resources)
 
 
 paths_of_type.register(ResourceSources, _resources_of_type)
 directories_of.register(SourceTable, _Directories)
+directories_of.register(ResourceSources, _directories_of_resources)

@@ -18,7 +18,7 @@ from tests.sites.built import LEVELS, BuiltSite, decoded, far_output, files_belo
 from tests.sites.plain import FILES, SHEET, page, png
 
 import adaptc
-from adaptc.compile.engine.state.state import LONGEST_PATH
+from adaptc.compile.engine.state.state import LONGEST_PATH, State
 from adaptc.compile.engine.trees.output import output_lock
 from adaptc.core.diagnostics import Busy, Severity, UsageError
 
@@ -655,6 +655,20 @@ def test_a_history_of_edits_ends_like_a_clean_build(site: BuiltSite, seed: int) 
         assert site.built() == {}
         reached |= {*kinds(result), *(type(reason).__name__ for reason in result.built.values())}
     assert seed not in HISTORIES or reached >= REACHED
+
+
+@pytest.mark.parametrize("path", ["a.html", "sub/b.html", "one.css"])
+def test_a_change_of_a_file_looks_up_few_others(site: BuiltSite, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    site.write({f"deep/{number}/a.html": page(str(number), '<a href="../../a.html">x</a>') for number in range(3)})
+    site.write({"sub/b.html": page("b", '<a href="../deep/0/">x</a>', '<link rel="stylesheet" href="../one.css">')})
+    site.build()
+    (site.docroot / path).write_text("/* other */" if path == "one.css" else page("other"))
+    with monkeypatch.context() as patch:
+        patch.setattr(State, "resources", lambda _: pytest.fail("all files are looked up"))
+        result = site.build()
+    clean = site.clean()
+    assert result.diagnostics == clean.build().diagnostics
+    assert site.trees() == clean.trees()
 
 
 def test_a_page_in_xml_syntax_and_a_malformed_sheet_stay_as_they_are_and_are_named(site: BuiltSite) -> None:

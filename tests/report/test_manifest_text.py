@@ -39,7 +39,7 @@ def manifest(of: Sequence[bytes]) -> bytes:
 def text(tmp_path: Path) -> ManifestText:
     file = tmp_path / "manifest.json"
     file.write_bytes(manifest(rows(PATHS)))
-    found = read_rows(file, digest_bytes(file.read_bytes()), None)
+    found = read_rows(file, digest_bytes(file.read_bytes()))
     assert found is not None
     return found
 
@@ -59,6 +59,11 @@ def test_rows_between_changed_ones_are_copied_together(
     monkeypatch.setattr(entries, "_COPIED", copied)
     new = dict.fromkeys(changed, b'{"path":"new"}')
     assert b",\n".join(text.spliced(new)) == b",\n".join(text.updated(PATHS, new))
+
+
+def test_which_paths_have_rows(text: ManifestText) -> None:
+    assert text.has(PATHS) and text.has(()) and text.has(["z.html", STRANGE])
+    assert not text.has(["a.css", "b.html"]) and not text.has(["x"])  # the latter is no file of the docroot
 
 
 @pytest.mark.parametrize(
@@ -91,10 +96,10 @@ def test_what_refers_to_a_file_itself_or_by_style_sheets(text: ManifestText) -> 
 
 def test_another_manifest_or_none(tmp_path: Path) -> None:
     file = tmp_path / "manifest.json"
-    assert read_rows(file, "digest", None) is None
+    assert read_rows(file, "digest") is None
     file.write_bytes(manifest([]))
-    assert read_rows(file, "digest", None) is None
-    empty = read_rows(file, digest_bytes(manifest([])), None)
+    assert read_rows(file, "digest") is None
+    empty = read_rows(file, digest_bytes(manifest([])))
     assert empty is not None and list(empty.updated([], {})) == list(empty.spliced({})) == []
     with pytest.raises(KeyError):
         list(empty.spliced({"a": b"{}"}))

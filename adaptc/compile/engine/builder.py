@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, ExitStack
 from typing import TYPE_CHECKING
 
 from adaptc.compile.engine.cache.store import Store
-from adaptc.compile.engine.loading import ScannedDocroot, begin_report
+from adaptc.compile.engine.loading import ScannedDocroot, begin_report, has_pages
 from adaptc.compile.engine.outdated import (
     Changes,
     FileChanges,
@@ -147,7 +147,7 @@ class Builder:
         if (unchanged := scanned.last_report(state)) is not None and self._is_complete(state, unchanged):
             self.trees.has_removed_outdated = True
             return unchanged
-        before = state.resources()
+        before = state.known_files()
         report = self._begin_report(state, before, remember=True, unchanged=scanned.unchanged(state))
         touched = compare_files(report.resources, before)
         if not self.spec.has_facts_of(state):
@@ -204,7 +204,7 @@ class Builder:
         unchanged: Mapping[str, PlainDirectory] | None = None,
     ) -> BuildReport:
         report = begin_report(self.spec, state, known, self.progress, remember=remember, unchanged=unchanged)
-        if self.requires_pages and not _has_pages(report.resources.values()):
+        if self.requires_pages and not has_pages(report.resources):
             self._refuse(report, known)
         return report
 
@@ -292,10 +292,6 @@ def has_new_hosts(state: State, report: BuildReport) -> bool:
 
 def _importance(diagnostic: Diagnostic) -> int:
     return list(Severity).index(diagnostic.severity)
-
-
-def _has_pages(resources: Iterable[Resource]) -> bool:
-    return any(resource.media_type in media.PAGES for resource in resources)
 
 
 # ---- dry runs

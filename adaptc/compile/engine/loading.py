@@ -36,6 +36,7 @@ from adaptc.core.version import VERSION
 from adaptc.site.apache_configuration import access_files_above
 from adaptc.site.docroot import DocrootScan, PlainDirectory, scan_directory, site_of
 from adaptc.site.host_files import HostTypes, host_rules, outer_files
+from adaptc.site.source_table import LoadedFiles, paths_of, read_files
 
 if TYPE_CHECKING:
     from adaptc.formats.accesslog.parser import LineParser
@@ -116,13 +117,14 @@ class ScannedDocroot:
 
     def record(self, state: State, report: BuildReport) -> None:
         """Record what was found, unless a file could not be read, or may change again in the same tick of the clock."""
-        has_pages = any(resource.media_type in media.PAGES for resource in report.resources.values())
         is_final = self.scan is not None and not any(is_recent(time, self.started) for time in self.scan.times)
-        if self.scan is None or report.failures or not (has_pages and is_final):
+        if self.scan is None or report.failures or not (has_pages(report.resources) and is_final):
             state.set_meta(SCANNED, None)
             return state.set_meta("scan", None)
-        directories = {path: plain.digest for path, plain in self.scan.plain.items()}
-        state.set_meta(SCANNED, {"key": self._settings(), "directories": directories})
+        # two paths may be alike but for their case wherever they are
+        is_local = all(diagnostic.id != "case-collision" for diagnostic in report.load_diagnostics)
+        directories = _complete_directories(self.scan.plain, report.resources)
+        state.set_meta(SCANNED, {"key": self._settings(), "directories": directories} if is_local else None)
         own = len(report.load_diagnostics) - len(self.spec.rule_diagnostics)
         found = tuple(report.load_diagnostics[:own])
         return state.set_meta("scan", self._record(report, pack_diagnostics(found)))
@@ -144,6 +146,21 @@ class ScannedDocroot:
         settings = (os.fspath(spec.docroot), spec.selection, site.ignore_directives, spec.config.url_prefix)
         outer = [(name, digest_file(os.fspath(file))) for name, file in outer_files(spec.docroot)]
         return VERSION, HostTypes(spec.docroot).identity, repr((settings, outer))
+
+
+def _complete_directories(plain: Mapping[str, PlainDirectory], resources: Mapping[str, Resource]) -> dict[str, str]:
+    """Return the digests of the directories in which every file is one of ``resources``, and none is hidden."""
+    kept = frozenset(resources.kept) if isinstance(resources, LoadedFiles) else frozenset()
+    files = Counter[str]()
+    for path, resource in read_files(resources).items():
+        directory, _, name = path.rpartition("/")
+        files[directory] += resource.alias_of is None and not name.startswith(".")
+    return {path: each.digest for path, each in plain.items() if path in kept or files[path] == each.files}
+
+
+def has_pages(resources: Mapping[str, Resource]) -> bool:
+    """Whether any of ``resources`` is a page."""
+    return any(True for _ in paths_of(resources, media.PAGES))
 
 
 def _resources(state: State) -> dict[str, Resource]:

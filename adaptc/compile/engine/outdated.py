@@ -37,6 +37,7 @@ from adaptc.core.digest import digest_parts
 from adaptc.core.libraries import NOT_INSTALLED
 from adaptc.core.model import Resource
 from adaptc.core.values import dataclass
+from adaptc.site.source_table import LoadedFiles, read_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,8 @@ class FileChanges:
 def compare_files(now: Mapping[str, Resource], before: Mapping[str, tuple[Resource, str]]) -> FileChanges:
     """Compare files by what ``lstat`` reports."""
     appeared, disappeared = frozenset(missing(now, before)), frozenset(missing(before, now))
-    touched = tuple(path for path, resource in now.items() if path in appeared or _differ(before[path][0], resource))
+    found = read_files(now).items()
+    touched = tuple(path for path, resource in found if path in appeared or _differ(before[path][0], resource))
     return FileChanges(touched, appeared, disappeared)
 
 
@@ -222,6 +224,10 @@ def _differ(before: Resource, now: Resource) -> bool:
 
 def missing(paths: Mapping[str, object], others: Mapping[str, object]) -> Iterator[str]:
     """Yield the paths that are not among the others: a difference of keys would copy all of them first."""
+    if isinstance(paths, LoadedFiles) and paths.known is others:
+        return iter(())
+    if isinstance(others, LoadedFiles) and others.known is paths:
+        return iter(sorted(others.gone))
     if paths.keys() <= others.keys():  # in a tenth of the time
         return iter(())
     return (path for path in paths if path not in others)
@@ -254,7 +260,7 @@ def find_changes(
 ) -> Changes:
     """Return what changed; ``read`` are the digests of the files that were read."""
     moved = frozenset((*missing(resources, before), *missing(before, resources)))
-    changed_kind = {path for path in read.keys() & before.keys() if is_other_kind(resources[path], before[path][0])}
+    changed_kind = {path for path in read if path in before and is_other_kind(resources[path], before[path][0])}
     contents = {path for path, digest in read.items() if path in before and before[path][1] != digest}
     # of a million files each set takes 64 MB: mostly nothing is to be added
     return Changes(moved | contents if contents else moved, moved | changed_kind if changed_kind else moved)
@@ -353,7 +359,7 @@ def _dependents(state: State, path: str, changes: Changes) -> Iterable[Unit]:
 
 def _add_aliases(reasons: dict[Unit, Reason], resources: Mapping[str, Resource]) -> None:
     """Add the aliases of the units to build: they are, or may become, links to them."""
-    aliases = aliases_of(resources.values())
+    aliases = aliases_of(read_files(resources).values())
     for level, path in [unit for unit in reasons if unit[1] in aliases]:
         for alias in aliases[path]:
             reasons.setdefault((level, alias), DependencyChanged(path))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
@@ -55,7 +55,7 @@ class BuildReport:
     ``None`` where nothing that they depend on changed.
     """
 
-    load_resources: Callable[[], dict[str, Resource]]
+    load_resources: Callable[[], MutableMapping[str, Resource]]
     count: int
     reasons: dict[Unit, Reason] = field(default_factory=dict)
     removed: int = 0
@@ -71,7 +71,7 @@ class BuildReport:
     hosts: HostRules | None = None
 
     @cached_property
-    def resources(self) -> dict[str, Resource]:
+    def resources(self) -> MutableMapping[str, Resource]:
         """The files of the docroot by path."""
         return self.load_resources()
 

@@ -12,7 +12,7 @@ import os
 import sqlite3
 import sys
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +31,7 @@ from adaptc.compile.engine.state.results import (
 from adaptc.compile.engine.state.tables import check_state, create, open_existing, open_read_only
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.model import PRIVATE, Resource
+from adaptc.site.source_table import KnownFiles
 
 if TYPE_CHECKING:
     from adaptc.compile.analyse.facts import Facts
@@ -103,6 +104,7 @@ class State:
         self.path = path
         self.discarded: str | None = None
         self._is_known = False  # that all values are adaptc's
+        self._known_files: StoredFiles | None = None
         if read_only:
             opened = open_read_only(path)
             self.discarded = _UNREADABLE if opened is None and path.is_file() else None
@@ -176,13 +178,35 @@ class State:
 
     def resources(self) -> dict[str, tuple[Resource, str]]:
         """Return every source of the last build with its digest."""
-        resources, naming = {}, (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
-        rows = self.db.execute("SELECT * FROM sources ORDER BY path")
-        for path, size, mtime_ns, inode, kind, alias_of, is_executable, digest in rows:
-            name, alias = path.decode(*naming), None if alias_of is None else os.fsdecode(alias_of)
-            resource = Resource(name, size, mtime_ns, inode, sys.intern(kind), alias, is_executable == 1)
-            resources[name] = (resource, digest)
-        return resources
+        return dict(self._sources())
+
+    def _sources(self, path: str | None = None) -> Iterator[tuple[str, tuple[Resource, str]]]:
+        """Yield the sources of the last build by path in the order of bytes, or one of them."""
+        only = () if path is None else (os.fsencode(path),)
+        rows = self.db.execute(f"SELECT * FROM sources {'WHERE path = ?' if only else 'ORDER BY path'}", only)
+        naming = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
+        for key, size, mtime_ns, inode, kind, alias_of, is_executable, digest in rows:
+            name, alias = key.decode(*naming), None if alias_of is None else os.fsdecode(alias_of)
+            yield name, (Resource(name, size, mtime_ns, inode, sys.intern(kind), alias, is_executable == 1), digest)
+
+    def known_files(self) -> StoredFiles:
+        """Return the sources as they are now: each is read when it is looked up, and stays so when others follow."""
+        self._known_files = StoredFiles(self)
+        return self._known_files
+
+    def source(self, path: str) -> tuple[Resource, str] | None:
+        """Return a source with its digest."""
+        return next((source for _, source in self._sources(path)), None)
+
+    def paths(self) -> list[bytes]:
+        """Return the paths of all sources in the order of bytes."""
+        return [path for (path,) in self.db.execute("SELECT path FROM sources ORDER BY path")]
+
+    def totals(self, media_type: str) -> tuple[int, int, int]:
+        """Return how many sources there are, their bytes, and how many are of a media type."""
+        query = "SELECT COUNT(*), IFNULL(SUM(size), 0), IFNULL(SUM(media_type = ?), 0) FROM sources"
+        count, size, of_type = self.db.execute(query, (media_type,)).fetchone()
+        return count, size, of_type
 
     def aliases(self) -> frozenset[str]:
         """Return the sources that are symbolic links."""
@@ -191,7 +215,7 @@ class State:
 
     def set_source(self, resource: Resource, digest: str) -> None:
         """Store a source."""
-        self.set_meta(SCANNED, None)
+        self._begin_change(resource.path)
         alias = None if resource.alias_of is None else os.fsencode(resource.alias_of)
         status = (resource.size, resource.mtime_ns, resource.inode)
         row = (os.fsencode(resource.path), *status, resource.media_type, alias, resource.is_executable, digest)
@@ -199,15 +223,20 @@ class State:
 
     def invalidate_source(self, path: str) -> None:
         """Forget the time of a source, so that the next build reads it."""
-        self.set_meta(SCANNED, None)
+        self._begin_change(path)
         self.db.execute("UPDATE sources SET mtime_ns = -1 WHERE path = ?", (os.fsencode(path),))
         self.set_meta("scan", None)
 
     def forget_source(self, path: str) -> None:
         """Remove a source and its facts."""
-        self.set_meta(SCANNED, None)
+        self._begin_change(path)
         for table in ("sources", "facts"):
             self.db.execute(f"DELETE FROM {table} WHERE path = ?", (os.fsencode(path),))
+
+    def _begin_change(self, path: str) -> None:
+        self.set_meta(SCANNED, None)
+        if self._known_files is not None:
+            self._known_files.get(path)  # and so remembers it
 
     def set_facts(self, path: str, facts: Facts) -> None:
         """Store the facts of a source."""
@@ -446,6 +475,50 @@ class State:
         self.db.execute("DELETE FROM directories")
         rows = [(os.fsencode(path), *directory) for path, directory in directories.items()]
         self.db.executemany("INSERT INTO directories VALUES (?, ?, ?, ?)", rows)
+
+
+class StoredFiles(KnownFiles):
+    """The sources of a state as they are when this is made: the state looks one up before it changes it."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._looked_up: dict[str, tuple[Resource, str] | None] = {}
+        self._count: int = state.db.execute("SELECT COUNT(*) FROM sources").fetchone()[0]
+        self._all: dict[str, tuple[Resource, str]] | None = None
+
+    def __getitem__(self, path: str) -> tuple[Resource, str]:
+        if self._all is not None:
+            return self._all[path]
+        if path not in self._looked_up:
+            self._looked_up[path] = self._state.source(path)
+        source = self._looked_up[path]
+        if source is None:
+            raise KeyError(path)
+        return source
+
+    def __iter__(self) -> Iterator[str]:
+        if self._all is None:
+            current = {**self._state.resources(), **self._looked_up}
+            self._all = {path: source for path, source in current.items() if source is not None}
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def has_below(self, directory: str) -> bool:
+        """Whether there is a source below a directory now."""
+        query = "SELECT 1 FROM sources WHERE path > ? AND path < ?"
+        return self._state.db.execute(query, _bounds_of(directory)).fetchone() is not None
+
+    def of_type(self, media_types: Collection[str]) -> Iterator[str]:
+        """Yield the paths of the sources that are of these media types now."""
+        query = f"SELECT path FROM sources WHERE media_type IN ({', '.join('?' * len(media_types))})"
+        return (os.fsdecode(path) for (path,) in self._state.db.execute(query, tuple(media_types)))
+
+
+def _bounds_of(directory: str) -> tuple[bytes, bytes]:
+    """Return between which keys paths below a directory are: 0 is the character after the slash."""
+    return os.fsencode(f"{directory}/"), os.fsencode(f"{directory}0")
 
 
 class Dependents:
