@@ -68,6 +68,7 @@ class Collector:
             for level in self.levels:
                 served = self._served(level, path, by_level)
                 ledger.add_page(self.page(served, level), self.objects(served, level), is_built=level in by_level)
+            ledger.add_row(path, self.levels)
 
     def _enter_files(self, ledger: Ledger, result: UnitResult) -> None:
         size, weight = self.resources[result.path].size, self._weight(result.level, result.path)

@@ -77,7 +77,7 @@ def stream_report(
     script, compare = template_source(environment, SCRIPT), template_source(environment, COMPARE)
     has_pictures = bool(figures.screenshots or proven.differing or proven.kept)
     levels = [level.level for level in figures.levels]
-    table, shown = tabulate_pages(ledger, levels), min(1, len(levels) - 1)  # the first level that adapts
+    table, shown = tabulate_pages(ledger), min(1, len(levels) - 1)  # the first level that adapts
     return environment.get_template(TEMPLATE).generate(
         site=figures,
         style=template_source(environment, STYLE),

@@ -1,23 +1,19 @@
 """The pages of a build as the report holds them: a row a page, and tables of what rows have in common.
 
 Sites of 32,000 pages at four levels have 128,000 sets of figures and millions of actions, most of them alike,
-since the pages come from a few templates. So the ledger is read once, rows become text at once, and passes,
-subjects, reasons, actions and whole lists of actions are interned: each distinct one is kept once.
+since the pages come from a few templates. So the ledger has a row of each page as text, and passes, subjects, reasons,
+actions and whole lists of actions are interned: each distinct one is kept once.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Hashable, Iterator, Sequence
-from itertools import groupby
-from json.encoder import encode_basestring
-from operator import itemgetter
+from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
 from adaptc.core.diagnostics import printable
 from adaptc.core.model import Action
 from adaptc.core.values import dataclass
-from adaptc.report.ledger import Ledger
+from adaptc.report.ledger import MARK, Ledger
 
 # What a report holds at most; the report says how many actions are left out.
 ACTIONS_A_PAGE = 200
@@ -57,12 +53,17 @@ class PageTable:
     lists: tuple[tuple[int, ...], ...]  # of actions
 
 
-def tabulate_pages(ledger: Ledger, levels: Sequence[str]) -> PageTable:
-    """Read the pages of a ledger. Raises ``KeyError`` for a level that is not one of ``levels``."""
-    tables = _Tables(ledger)
-    rows = tuple(_rows(ledger, tables, levels))
+def tabulate_pages(ledger: Ledger) -> PageTable:
+    """Read the pages of a ledger."""
+    # a loop over 200,000 costs takes a second
+    pieces = "\n".join(ledger.page_rows()).split(MARK)
+    used = dict.fromkeys(pieces[1::2])  # in the order of pages
+    tables = _Tables(ledger, used)
+    numbers = {key: tables.add(*map(int, key.split())) for key in used}
+    pieces[1::2] = map(numbers.__getitem__, pieces[1::2])
+    text = "".join(pieces)
     return PageTable(
-        rows,
+        tuple(text.split("\n")) if text else (),
         tuple(tables.words.numbers),
         tuple(tables.demotions.numbers),
         tuple(tables.actions.numbers),
@@ -70,29 +71,16 @@ def tabulate_pages(ledger: Ledger, levels: Sequence[str]) -> PageTable:
     )
 
 
-def _rows(ledger: Ledger, tables: _Tables, levels: Sequence[str]) -> Iterator[str]:
-    place = {level: index for index, level in enumerate(levels)}
-    known = tables.numbers
-    for (path, views), versions in groupby(ledger.page_rows(), key=itemgetter(0, 5)):
-        costs = ["null"] * len(levels)
-        for _, level, cost, actions, demoted, _ in versions:
-            numbers = known.get((actions, demoted)) or tables.add(actions, demoted)
-            costs[place[level]] = f"[{cost},{numbers}]"
-        name = encode_basestring(printable(os.fsdecode(path)))
-        yield f"[{name},{','.join(costs)},{views}]"
-
-
 class _Tables:
-    """The tables. ``numbers`` are the last numbers of a cost, by those of its actions and passes in the ledger."""
+    """The tables for lists of a ledger, each pair of which is ``used`` by costs: of actions, and of demoted passes."""
 
-    def __init__(self, ledger: Ledger) -> None:
+    def __init__(self, ledger: Ledger, used: Iterable[str]) -> None:
         self.words: Interned[str] = Interned()
         self.demotions: Interned[tuple[int, ...]] = Interned()
         self.actions: Interned[tuple[int, ...]] = Interned()
         self.lists: Interned[tuple[int, ...]] = Interned()
         self.listed = 0
-        self.numbers: dict[tuple[int, int], str] = {}
-        self._actions, self._demoted = ledger.lists()
+        self._actions, self._demoted = ledger.lists({int(number) for key in used for number in key.split()})
         self._known: dict[int, int] = {}  # actions are shared
 
     def add(self, actions: int, demoted: int) -> str:
@@ -101,8 +89,7 @@ class _Tables:
         listed = every[: self._room()]
         passes = self.demotions.number(tuple(map(self._word, self._demoted[demoted])))
         number = self._list(tuple(map(self._action, listed)))
-        text = self.numbers[actions, demoted] = f"{passes},{number},{len(every) - len(listed)}"
-        return text
+        return f"{passes},{number},{len(every) - len(listed)}"
 
     def _word(self, text: str) -> int:
         return self.words.number(printable(text))

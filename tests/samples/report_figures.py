@@ -39,6 +39,7 @@ def ledger_of(pages: Iterable[PageFigures], levels: Sequence[str] = ("full",)) -
     for path, served in {page.path: page for page in known.values()}.items():
         for missing in (name for name in levels if (path, name) not in known):
             ledger.add_page(served._replace(level=missing), (), is_built=False)
+        ledger.add_row(path, levels)
     return ledger
 
 

@@ -181,8 +181,12 @@ def _remove(build: Build) -> None:
 
 def _has_just_these(build: Build) -> bool:
     """Whether there is a unit of every file at every level, by the level's recipe, and no other."""
-    report = build.report
-    return report.restriction == UNRESTRICTED and build.state.has_just(build.spec.recipes)
+    report, state = build.report, build.state
+    if report.restriction != UNRESTRICTED:
+        return False
+    is_same = not any(True for each in (_gone(build), missing(report.resources, build.before)) for _ in each)
+    was_complete = build.directories and state.meta("complete") == build.spec.completion_mark(report)
+    return bool(is_same and was_complete) or state.has_just(build.spec.recipes)  # which reads all of them
 
 
 # ---- look, prove
