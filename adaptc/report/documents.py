@@ -145,7 +145,7 @@ class DocumentWriter:
         import tempfile
 
         from adaptc.report.collector import Collector
-        from adaptc.report.entries import Entries
+        from adaptc.report.entries import Entries, status_of
 
         report, spec = self.report, self.spec
         hits = report.traffic.hits if report.traffic else {}
@@ -159,7 +159,7 @@ class DocumentWriter:
                 stored = ledger.diagnostics()
                 figures = self._figures(ledger, stored)
                 digest = self._write_manifest(entries, ledger, figures)
-                record = {"key": self._key(), "manifest": digest}
+                record = {"key": self._key(), "manifest": digest, "status": status_of(spec.output / MANIFEST) or ""}
                 ledger.commit(record)
             if self.screenshots:
                 shots = self._screenshots(ledger)
@@ -178,7 +178,7 @@ class DocumentWriter:
 
         if last is None or ledger.record != last or last["key"] != self._key():
             return None
-        return read_rows(self.spec.output / MANIFEST, last["manifest"])
+        return read_rows(self.spec.output / MANIFEST, last["manifest"], last.get("status", ""))
 
     def _write_manifest(self, entries: Entries, ledger: Ledger, figures: SiteFigures) -> str:
         """Write the manifest; return its digest."""
@@ -189,7 +189,7 @@ class DocumentWriter:
         digest = hashlib.sha256()
 
         def digested() -> Iterator[bytes]:
-            for chunk in manifest_chunks(head, entries.rows(), ledger):
+            for chunk in manifest_chunks(head, entries.text(), ledger):
                 digest.update(chunk)
                 yield chunk
 

@@ -26,7 +26,7 @@ from adaptc.core.media import CSS
 from adaptc.core.values import dataclass
 from adaptc.report.collector import Collector
 from adaptc.report.ledger import Ledger
-from adaptc.report.manifest_writer import RowWriter
+from adaptc.report.manifest_writer import RowWriter, separated
 from adaptc.site.source_table import in_order_of_bytes
 
 # From this share and number of files on, reading all units at once is faster than one after the other
@@ -78,14 +78,14 @@ class Entries:
         number = bisect_left(self.paths, key)
         return number if number < len(self.paths) and self.paths[number] == key else None
 
-    def rows(self) -> Iterator[bytes]:
-        """Yield the rows of the manifest in order; after ``update``."""
+    def text(self) -> Iterator[bytes]:
+        """Yield the rows of the manifest in order, as ``separated`` has them; after ``update``."""
         if self._last is not None:
             if self._has_same_paths:
                 return self._last.spliced(self._changed)
-            return self._last.updated(list(map(os.fsdecode, self.paths)), self._changed)
+            return separated(self._last.updated(list(map(os.fsdecode, self.paths)), self._changed))
         self._every.seek(0)
-        return (line[:-1] for line in self._every)
+        return separated(line[:-1] for line in self._every)
 
     def _weighs_other(self, path: str) -> bool:
         """Whether a file has another weight than in the ledger: the pages that embed it have other figures, too."""
@@ -135,8 +135,8 @@ _REFERENCES = re.compile(rb'"references":\[([\d,]+)\]')
 _PATH, _PATH_END = b'{"path":', b',"media_type":'
 _END_OF_ROWS = b'],"extras":[\n'
 _GONE = -1
-# Bytes of rows that are copied together at the least
-_COPIED = 1 << 13
+# Bytes of rows that are copied together at the most
+_COPIED = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,16 +184,16 @@ class ManifestText:
             return all(start >= 0 for _, start, _ in _places(text, paths))
 
     def spliced(self, changed: Mapping[str, bytes]) -> Iterator[bytes]:
-        """Yield what ``updated`` does for the same paths as before: the rows between changed ones many at a time."""
-        with self._text() as text:
-            place, end = text.find(b"\n") + 1, _end_of_rows(text)
+        """Yield what ``updated`` does, separated, for the same paths as before: all between changed rows is copied."""
+        with self._text() as text, open(self.file, "rb") as file:  # pages that are read count less than mapped ones
+            place, end = text.find(b"\n"), _end_of_rows(text)
             for path, start, stop in _places(text, changed):
                 if start < 0:
                     raise KeyError(path)
-                yield from _copied(text, place, start - len(b",\n"))
+                yield from _copied(file, place, start)
                 yield changed[path]
                 place = stop
-            yield from _copied(text, place, end)
+            yield from _copied(file, place, end)
 
     @contextlib.contextmanager
     def _text(self) -> Iterator[mmap.mmap]:
@@ -252,25 +252,36 @@ def _places(text: mmap.mmap, paths: Collection[str]) -> Iterator[tuple[str, int,
             yield path, -1, -1
             continue
         place = text.find(b"\n", before + 1)
-        yield path, before + 1, place + 1
+        yield path, before + 1, place - (text[place - 1 : place] == b",")
 
 
 def _end_of_rows(text: mmap.mmap) -> int:
     return text.rfind(b"\n" + _END_OF_ROWS)
 
 
-def _copied(text: mmap.mmap, place: int, end: int) -> Iterator[bytes]:
-    """Yield the rows from ``place`` to ``end``, with what separates them."""
-    while place < end:
-        cut = text.find(b",\n", min(place + _COPIED, end), end)
-        stop = end if cut < 0 else cut
-        yield text[place:stop]
-        place = stop + len(b",\n")
+def _copied(file: IO[bytes], place: int, end: int) -> Iterator[bytes]:
+    """Yield the bytes of a file from ``place`` to ``end``."""
+    file.seek(place)
+    for start in range(place, end, _COPIED):
+        yield file.read(min(_COPIED, end - start))
 
 
-def read_rows(file: Path, digest: str) -> ManifestText | None:
-    """Return the rows of a manifest; ``None`` when it is missing, or not the one with this digest."""
-    return ManifestText(file) if digest_file(os.fspath(file)) == digest else None
+def read_rows(file: Path, digest: str, status: str = "") -> ManifestText | None:
+    """Return the rows of a manifest; ``None`` when it is missing, or not the one with this digest.
+
+    One that still has the ``status`` (``status_of``) with which it was written is not read for that.
+    """
+    is_same = status_of(file) == status or digest_file(os.fspath(file)) == digest
+    return ManifestText(file) if is_same else None
+
+
+def status_of(file: Path) -> str | None:
+    """Return what tells a file from one that was written to or replaced: size, time and inode; ``None`` if missing."""
+    try:
+        status = os.stat(file)
+    except OSError:
+        return None
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
 
 
 def _key_in(row: bytes) -> bytes:

@@ -68,11 +68,14 @@ class RowWriter:
 
 
 def manifest_chunks(head: bytes, rows: Iterable[bytes], ledger: Ledger) -> Iterator[bytes]:
-    """Yield the manifest as UTF-8 JSON; names of undecodable bytes become escaped lone surrogates (PEP 383)."""
+    """Yield the manifest, with separated ``rows``, as UTF-8 JSON.
+
+    Names of undecodable bytes become escaped lone surrogates (PEP 383).
+    """
     yield head
-    yield from _separated(rows)
+    yield from rows
     yield b'\n],"extras":['
-    yield from _separated(map(_json, _extras(ledger)))
+    yield from separated(map(_json, _extras(ledger)))
     yield b"\n]}\n"
 
 
@@ -80,7 +83,7 @@ def manifest_chunks(head: bytes, rows: Iterable[bytes], ledger: Ledger) -> Itera
 _CHUNK = 256
 
 
-def _separated(rows: Iterable[bytes]) -> Iterator[bytes]:
+def separated(rows: Iterable[bytes]) -> Iterator[bytes]:
     """Yield rows on lines of their own, with commas in between."""
     lead = b"\n"
     remaining = iter(rows)

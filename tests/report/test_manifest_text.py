@@ -11,7 +11,8 @@ import pytest
 
 from adaptc.core.digest import digest_bytes
 from adaptc.report import entries
-from adaptc.report.entries import ManifestText, read_rows
+from adaptc.report.entries import ManifestText, read_rows, status_of
+from adaptc.report.manifest_writer import separated
 
 STRANGE = os.fsdecode(b"latin-\xe9\n'\".html")
 PATHS = ("a.css", "b.css", "c.html", "d.html", STRANGE, "z.html")
@@ -58,7 +59,7 @@ def test_rows_between_changed_ones_are_copied_together(
 ) -> None:
     monkeypatch.setattr(entries, "_COPIED", copied)
     new = dict.fromkeys(changed, b'{"path":"new"}')
-    assert b",\n".join(text.spliced(new)) == b",\n".join(text.updated(PATHS, new))
+    assert b"".join(text.spliced(new)) == b"".join(separated(text.updated(PATHS, new)))
 
 
 def test_which_paths_have_rows(text: ManifestText) -> None:
@@ -99,6 +100,8 @@ def test_another_manifest_or_none(tmp_path: Path) -> None:
     assert read_rows(file, "digest") is None
     file.write_bytes(manifest([]))
     assert read_rows(file, "digest") is None
+    assert read_rows(file, "digest", status_of(file) or "") is not None
+    assert read_rows(file, "digest", (status_of(file) or "") + "1") is None
     empty = read_rows(file, digest_bytes(manifest([])))
     assert empty is not None and list(empty.updated([], {})) == list(empty.spliced({})) == []
     with pytest.raises(KeyError):

@@ -20,7 +20,7 @@ from adaptc.compile.analyse.popularity import (
     site_finder,
     site_traffic,
 )
-from adaptc.compile.engine.outdated import is_recent
+from adaptc.compile.engine.outdated import has_recent
 from adaptc.compile.engine.reporting import BuildReport, Progress
 from adaptc.compile.engine.spec import BuildSpec
 from adaptc.compile.engine.state.results import pack_diagnostics, unpack_diagnostics
@@ -117,7 +117,7 @@ class ScannedDocroot:
 
     def record(self, state: State, report: BuildReport) -> None:
         """Record what was found, unless a file could not be read, or may change again in the same tick of the clock."""
-        is_final = self.scan is not None and not any(is_recent(time, self.started) for time in self.scan.times)
+        is_final = self.scan is not None and not has_recent(self.scan.times, self.started)
         if self.scan is None or report.failures or not (has_pages(report.resources) and is_final):
             state.set_meta(SCANNED, None)
             return state.set_meta("scan", None)

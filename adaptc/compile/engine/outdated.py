@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 
 from adaptc.compile.analyse.decisions import (
     CHARACTERS,
@@ -278,6 +278,11 @@ def racily_clean(resource: Resource, started: int) -> Resource:
 def is_recent(mtime_ns: int, started: int) -> bool:
     """Whether a file of this time may be written again, after a build that ``started`` then, and keep its time."""
     return started - _TICK_NS < mtime_ns < time.time_ns() + _TICK_NS
+
+
+def has_recent(times: Collection[int], started: int) -> bool:
+    """Whether one of many files of these ``times`` is recent: mostly the youngest tells it."""
+    return max(times, default=0) > started - _TICK_NS and any(is_recent(time, started) for time in times)
 
 
 def outdated_units(
