@@ -159,7 +159,7 @@ class DocumentWriter:
                 stored = ledger.diagnostics()
                 figures = self._figures(ledger, stored)
                 digest = self._write_manifest(entries, ledger, figures)
-                record = {"key": self._key(), "manifest": digest, "status": status_of(spec.output / MANIFEST) or ""}
+                record = {"key": self._key(), "manifest": digest, "status": status_of(spec.output / MANIFEST)}
                 ledger.commit(record)
             if self.screenshots:
                 shots = self._screenshots(ledger)

@@ -10,6 +10,7 @@ import json
 import mmap
 import os
 import re
+import time
 from array import array
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import IO
 
+from adaptc.compile.engine.outdated import is_recent
 from adaptc.compile.engine.state.results import UnitResult
 from adaptc.config.config import CostConfig
 from adaptc.core.digest import digest_file
@@ -271,17 +273,21 @@ def read_rows(file: Path, digest: str, status: str = "") -> ManifestText | None:
 
     One that still has the ``status`` (``status_of``) with which it was written is not read for that.
     """
-    is_same = status_of(file) == status or digest_file(os.fspath(file)) == digest
+    is_same = (bool(status) and status_of(file) == status) or digest_file(os.fspath(file)) == digest
     return ManifestText(file) if is_same else None
 
 
-def status_of(file: Path) -> str | None:
-    """Return what tells a file from one that was written to or replaced: size, time and inode; ``None`` if missing."""
+def status_of(file: Path) -> str:
+    """Return what tells a file from one that was written to or replaced: size, time and inode.
+
+    "" where it is missing, or may be written again and keep its time.
+    """
     try:
         status = os.stat(file)
     except OSError:
-        return None
-    return f"{status.st_size} {status.st_mtime_ns} {status.st_ino}"
+        return ""
+    is_final = not is_recent(status.st_mtime_ns, time.time_ns())
+    return f"{status.st_size} {status.st_mtime_ns} {status.st_ino}" if is_final else ""
 
 
 def _key_in(row: bytes) -> bytes:

@@ -49,6 +49,7 @@ STYLE = "report.css"
 SCRIPT = "report.js"
 COMPARE = "compare.js"
 FIRST_ROWS = 25  # rows of the table of pages that need no JavaScript
+_PIECE = 1 << 16  # characters of JSON handed to the template at a time
 CHUNK = 500  # rows of JSON handed to the template at a time
 SEVERITIES = tuple(Severity)
 
@@ -89,7 +90,7 @@ def stream_report(
         shown=shown,
         rows=_first_rows(figures, ledger, shown),
         steps=first_steps(figures, ledger.heaviest_pages(levels[shown], FIRST_ROWS) if levels else [], shown),
-        page_count=len(table.rows),
+        page_count=table.count,
         restricted=restricted_levels(figures),
         proof=proof_sentence(figures.proof) if figures.proof is not None else "",
         data_uri=data_uri,
@@ -97,7 +98,7 @@ def stream_report(
         plots=plot_pages(ledger.page_points(), levels),
         shades=shade_labels(),
         diagnostics=sorted(figures.diagnostics, key=DiagnosticFigures.gravity),
-        row_json=_joined(table.rows),
+        row_json=_pieces(table.rows),
         heads_json=_json(_heads(figures, table, shown)),
         table_json=_json([table.words, table.actions]),
         list_json=_joined(map(_dumped, table.lists)),
@@ -177,6 +178,11 @@ def _joined(items: Iterable[str]) -> Iterator[Any]:
     while chunk := list(islice(remaining, CHUNK)):
         yield _escaped(lead + ",".join(chunk))
         lead = ","
+
+
+def _pieces(text: str) -> Iterator[Any]:
+    """Yield JSON in pieces."""
+    return (_escaped(text[start : start + _PIECE]) for start in range(0, len(text), _PIECE))
 
 
 def _heads(figures: SiteFigures, table: PageTable, shown: int) -> dict[str, object]:

@@ -86,6 +86,8 @@ CREATE TABLE pages (path BLOB, level TEXT, is_built INTEGER, requests INTEGER, i
 {_totalling("pages", "page_totals", {"level": "TEXT"}, _PAGE_TOTALS)}
 {_totalling("pages", "shown", {"level": "TEXT", "objects": "INTEGER"}, {"pages": "1", "views": "{row}.views"})}
 {_totalling("pages", "points", _POINTS, {"pages": "{row}.is_built"})}
+CREATE INDEX heaviest ON pages (level, transfer DESC, path) WHERE is_built;
+CREATE INDEX foremost ON pages (level, views DESC, transfer * is_built DESC, path);
 CREATE TABLE rows (path BLOB PRIMARY KEY, row TEXT) WITHOUT ROWID;
 CREATE TABLE lists (number INTEGER PRIMARY KEY, items TEXT UNIQUE);
 CREATE TABLE diagnostics (origin INTEGER, path BLOB, packed TEXT, PRIMARY KEY (origin, path)) WITHOUT ROWID;

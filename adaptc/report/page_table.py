@@ -39,14 +39,15 @@ class Interned(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class PageTable:
-    """All pages: ``rows`` by path in the order of bytes, each as JSON, and the tables that their numbers point into.
+    """All pages: ``count`` rows by path in the order of bytes, and the tables that their numbers point into.
 
-    A row is ``[path, cost of each level, views]``. A cost is ``null`` where the level lacks the page, or ``[requests,
-    bytes, bytes as sent, own bytes, own bytes as sent, demoted, actions, actions beyond the limits]``; demoted and
-    actions are numbers in ``demotions`` and ``lists``.
+    ``rows`` are JSON, with commas in between. A row is ``[path, cost of each level, views]``. A cost is ``null`` where
+    the level lacks the page, or ``[requests, bytes, bytes as sent, own bytes, own bytes as sent, demoted, actions,
+    actions beyond the limits]``; demoted and actions are numbers in ``demotions`` and ``lists``.
     """
 
-    rows: tuple[str, ...]
+    rows: str
+    count: int
     words: tuple[str, ...]
     demotions: tuple[tuple[int, ...], ...]  # of words
     actions: tuple[tuple[int, ...], ...]  # pass, verb, subject, reason (words) and count
@@ -56,14 +57,15 @@ class PageTable:
 def tabulate_pages(ledger: Ledger) -> PageTable:
     """Read the pages of a ledger."""
     # a loop over 200,000 costs takes a second
-    pieces = "\n".join(ledger.page_rows()).split(MARK)
+    rows = ledger.page_rows()
+    pieces = ",".join(rows).split(MARK)
     used = dict.fromkeys(pieces[1::2])  # in the order of pages
     tables = _Tables(ledger, used)
     numbers = {key: tables.add(*map(int, key.split())) for key in used}
     pieces[1::2] = map(numbers.__getitem__, pieces[1::2])
-    text = "".join(pieces)
     return PageTable(
-        tuple(text.split("\n")) if text else (),
+        "".join(pieces),
+        len(rows),
         tuple(tables.words.numbers),
         tuple(tables.demotions.numbers),
         tuple(tables.actions.numbers),

@@ -130,7 +130,7 @@ def test_a_build_killed_before_it_wrote_them_leaves_the_next_one_to_do_so(
 ) -> None:
     site.write({"p07.html": page(7, "other")})
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Entries, "rows", lambda _entries: (_ for _ in ()).throw(KeyboardInterrupt))
+        patch.setattr(Entries, "text", lambda _entries: (_ for _ in ()).throw(KeyboardInterrupt))
         site.build()
     site.write({"p08.html": page(8, "other")})
     site.build()
