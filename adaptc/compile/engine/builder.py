@@ -147,8 +147,9 @@ class Builder:
         if (unchanged := scanned.last_report(state)) is not None and self._is_complete(state, unchanged):
             self.trees.has_removed_outdated = True
             return unchanged
-        before = state.known_files()
-        report = self._begin_report(state, before, remember=True, unchanged=scanned.unchanged(state))
+        kept = scanned.unchanged(state)
+        before = _files_before(state, kept)
+        report = self._begin_report(state, before, remember=True, unchanged=kept)
         touched = compare_files(report.resources, before)
         if not self.spec.has_facts_of(state):
             touched = dataclasses.replace(touched, touched=tuple(report.resources))
@@ -281,6 +282,18 @@ class Builder:
         from adaptc.compile.engine.trees.gate import GatedPublisher
 
         return GatedPublisher(self.trees.publisher, self.gate, self.cancels_on_change)
+
+
+# The share of the files from which on it takes less to read all at once than to look up each
+_MOST_LOOKED_UP = 0.25
+
+
+def _files_before(state: State, unchanged: Mapping[str, PlainDirectory]) -> Mapping[str, tuple[Resource, str]]:
+    """Return the files of the last build with their digests: looked up where most are in ``unchanged`` directories."""
+    known, kept = state.known_files(), sum(directory.files for directory in unchanged.values())
+    if len(known) - kept > _MOST_LOOKED_UP * len(known):
+        known.read_all()
+    return known
 
 
 def has_new_hosts(state: State, report: BuildReport) -> bool:

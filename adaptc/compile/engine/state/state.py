@@ -497,10 +497,14 @@ class StoredFiles(KnownFiles):
         return source
 
     def __iter__(self) -> Iterator[str]:
+        return iter(self.read_all())
+
+    def read_all(self) -> Mapping[str, tuple[Resource, str]]:
+        """Read all of them at once, for a caller that will ask for many; return them."""
         if self._all is None:
             current = {**self._state.resources(), **self._looked_up}
             self._all = {path: source for path, source in current.items() if source is not None}
-        return iter(self._all)
+        return self._all
 
     def __len__(self) -> int:
         return self._count
