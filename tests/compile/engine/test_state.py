@@ -30,8 +30,9 @@ from adaptc.compile.engine.state.results import Output, UnitResult
 from adaptc.compile.engine.state.state import State, TreeDirectory
 from adaptc.core.diagnostics import Location, diagnose
 from adaptc.core.model import Action, Resource
-from adaptc.site.site import Source
-from adaptc.site.source_table import as_sources
+from adaptc.core.urls import SiteAddress
+from adaptc.site.site import Site, Source
+from adaptc.site.source_table import LoadedFiles, ResourceSources, as_sources
 
 STRANGE = os.fsdecode(b"latin-\xe9\n'\".html")
 SAID = (
@@ -62,6 +63,52 @@ def test_sources(state: State) -> None:
     assert as_sources(state.resources().values())["b"] == Source("d2", 1, "text/html", STRANGE)
     state.forget_source(STRANGE)
     assert list(state.resources()) == ["b"]
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_known_files_stay_as_they_were_when_others_follow(state: State, is_read: bool) -> None:
+    for path in ("a", "b/c", STRANGE):
+        state.set_source(resource(path), "before")
+    known = state.known_files()
+    before = dict(known) if is_read else {}
+    state.set_source(resource("a", size=9), "after")
+    state.set_source(resource("new"), "after")
+    state.forget_source("b/c")
+    state.invalidate_source(STRANGE)
+    assert (known["a"], known.get("new"), known["b/c"], known[STRANGE][0].mtime_ns, len(known)) == (
+        (resource("a"), "before"),
+        None,
+        (resource("b/c"), "before"),
+        2,
+        3,
+    )
+    assert dict(known) == {path: (resource(path), "before") for path in ("a", "b/c", STRANGE)}
+    assert not is_read or dict(known) == before
+
+
+def test_files_of_which_few_were_read_are_all_there(state: State) -> None:
+    files = {path: resource(path) for path in ("a.html", "b/c.html", "b0.html", "d/e/f.html", STRANGE)}
+    files["b/s.js"] = resource("b/s.js", media_type="text/javascript")
+    for each in files.values():
+        state.set_source(each, "digest")
+    changed = resource("b/c.html", media_type="text/plain")
+    loaded = LoadedFiles(state.known_files(), {"b/c.html": changed, "b/s.js": files["b/s.js"]}, ["", "d/e"])
+    assert sorted(loaded.of_type(["text/html"])) == sorted(["a.html", "b0.html", "d/e/f.html", STRANGE])
+    assert list(loaded.of_type(["text/javascript"])) == ["b/s.js"]
+    assert [loaded.has_below(each) for each in ("b", "d", "d/e", "d/e/f", "x", "a.html")] == [True] * 3 + [False] * 3
+    site = Site.of(ResourceSources(loaded, lambda _: ""), SiteAddress(None), ("index.html",))
+    assert site.leads_somewhere("d/") and not site.leads_somewhere("e/")
+    found = compare_files(loaded, loaded.known)
+    assert (found.touched, found.appeared, found.disappeared) == (("b/c.html",), frozenset(), frozenset())
+    for path in ("d/e/f.html", "b/s.js"):  # they cannot be read
+        del loaded[path]
+    assert dict(loaded) == {
+        path: {**files, "b/c.html": changed}[path] for path in ("a.html", "b/c.html", "b0.html", STRANGE)
+    }
+    assert list(loaded) == sorted(loaded) and len(loaded) == 4
+    assert [loaded.has_below(each) for each in ("b", "d", "d/e")] == [True, False, False]
+    assert "b/s.js" not in loaded and "x" not in loaded and list(loaded.of_type(["text/javascript"])) == []
+    assert compare_files(loaded, loaded.known).disappeared == {"d/e/f.html", "b/s.js"}
 
 
 def test_facts(state: State) -> None:
