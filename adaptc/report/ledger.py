@@ -28,7 +28,7 @@ from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, printable
 from adaptc.core.model import CODINGS, FORMATS, IDENTITY, Action, Resource, is_dictionary_coding
 from adaptc.core.values import astuple, dataclass
-from adaptc.report.figures import CodingFigures, PageFigures, TypeFigures
+from adaptc.report.figures import GROUPS, CodingFigures, PageFigures, TypeFigures
 
 SCHEMA = 4
 
@@ -92,17 +92,18 @@ CREATE TABLE rows (path BLOB PRIMARY KEY, row TEXT) WITHOUT ROWID;
 CREATE TABLE lists (number INTEGER PRIMARY KEY, items TEXT UNIQUE);
 CREATE TABLE diagnostics (origin INTEGER, path BLOB, packed TEXT, PRIMARY KEY (origin, path)) WITHOUT ROWID;
 """
+_KINDS = "|".join(GROUPS)
 _TYPES = {
-    "files": "path path, level level, kind text, source integer, identity integer, transfer integer, "
+    "files": f"path path, level level, kind {_KINDS}, source integer, identity integer, transfer integer, "
     + ", ".join(f"{coding} integer?" for coding in _CODINGS),
-    "totals": "level level, kind text, " + ", ".join(f"{name} integer" for name in _TOTALS),
+    "totals": f"level level, kind {_KINDS}, " + ", ".join(f"{name} integer" for name in _TOTALS),
     "extras": "path path, level level, media_type text, outputs text",
     "pages": "path path, level level, is_built integer, requests integer, identity integer, transfer integer, "
     "own integer, own_transfer integer, actions integer, demoted integer, views integer, objects integer",
     "page_totals": "level level, " + ", ".join(f"{name} integer" for name in _PAGE_TOTALS),
     "shown": "level level, objects integer, pages integer, views integer",
     "points": "level level, requests integer, transfer integer, pages integer",
-    "rows": "path path, row text",
+    "rows": "path path, row row",
     "lists": "number integer, items text",
     "diagnostics": "origin integer, path path, packed text",
 }

@@ -205,6 +205,14 @@ def test_malformed_values_are_no_end(site: BuiltSite, built: BuiltSite, seed: in
     assert_recovers(site, built)
 
 
+@pytest.mark.parametrize(("table", "column"), [("files", "kind"), ("totals", "kind"), ("rows", "row")])
+def test_texts_of_the_ledger_that_adaptc_never_writes(
+    site: BuiltSite, built: BuiltSite, table: str, column: str
+) -> None:
+    put(site.output / ".adaptc/ledger.sqlite", table, column, "{}", random.Random(1))
+    assert_recovers(site, built)
+
+
 @pytest.mark.parametrize("seed", seeds(*range(12)))
 def test_malformed_json_is_no_end(site: BuiltSite, seed: int) -> None:
     """Values of another meaning may go unnoticed, but no build fails, and a check fails or not: it is no bug."""

@@ -136,12 +136,16 @@ def _why_foreign(path: str) -> str | None:
 _CONDITIONS = {
     "path": "typeof({0}) = 'blob' AND '/' || CAST({0} AS TEXT) || '/' NOT GLOB '*/../*' AND {0} NOT GLOB '/*'",
     "path?": "({0} IS NULL OR typeof({0}) = 'blob')",
+    "row": "typeof({0}) = 'text' AND {0} GLOB '[[]\"*]'",
     "level": "typeof({0}) = 'text' AND {0} NOT GLOB '*/*' AND {0} NOT IN ('', '.', '..')",
 }
 
 
 def check_values(db: sqlite3.Connection, types: Mapping[str, str]) -> None:
-    """Raise ``DamagedState`` for a value of another type than adaptc gave it; ``types`` are the columns of tables."""
+    """Raise ``DamagedState`` for a value of another type than adaptc gave it; ``types`` are the columns of tables.
+
+    A type may be the texts that there are, with ``|`` in between.
+    """
     for table, columns in types.items():
         conditions = " AND ".join(_condition(*column.split()) for column in columns.split(", "))
         if db.execute(f"SELECT 1 FROM {table} WHERE NOT ({conditions}) LIMIT 1").fetchone() is not None:
@@ -149,6 +153,8 @@ def check_values(db: sqlite3.Connection, types: Mapping[str, str]) -> None:
 
 
 def _condition(column: str, kind: str) -> str:
+    if "|" in kind:
+        return f"{column} IN ({', '.join(map(repr, kind.split('|')))})"
     if kind in _CONDITIONS:
         return _CONDITIONS[kind].format(column)
     types = f"'{kind[:-1]}', 'null'" if kind.endswith("?") else f"'{kind}'"
