@@ -269,7 +269,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass(
         "styles",
-        14,
+        15,
         _CSS,
         "styles:rewrite_sheet",
         {"flatten": Option(True), **_MINIFY, **_PREFIXES},
@@ -341,7 +341,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("dimensions", 12, _HTML, "dimensions:add_dimensions", keeps_embeds=True, libraries=_SIZES),
     EditPass(
         "embedded",
-        17,
+        18,
         _HTML,
         "embedded:minify_embedded",
         {**_NAMES, **_MINIFY, **_PREFIXES},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from tinycss2.color3 import parse_color
@@ -30,8 +31,8 @@ def opaque_colour(value: list[Any]) -> Colour | None:
     return round(colour.red * 255), round(colour.green * 255), round(colour.blue * 255)
 
 
-def as_hex(colour: Colour) -> str:
-    """Return a colour in its shortest hexadecimal form."""
+def as_hex(colour: Sequence[int]) -> str:
+    """Return a colour, or one with an opacity of 0 to 255, in its shortest hexadecimal form."""
     digits = "".join(f"{channel:02x}" for channel in colour)
     return f"#{digits[::2]}" if digits[::2] == digits[1::2] else f"#{digits}"
 

@@ -9,12 +9,14 @@ What engines know decides:
 - MDN's browser-compat-data 8.1.9 has no property with ``-o-``, ``-ms-`` or ``-khtml-`` in today's Firefox and Safari,
   and ``-ms-high-contrast-adjust`` in Edge, so that this one stays. ``_DROPPED`` are those with ``-moz-`` that Firefox
   dropped up to version 115; all others with ``-moz-`` stay.
-- What has ``-webkit-`` goes where the same stands after it without: ``-webkit-transform:none;transform:none``. Engines
-  that know both words take the first for another name of the second, or for a property of the same effect
-  (Compatibility Standard, 3.2), so that the second wins; others ignore it. ``_UNPREFIXED`` are properties that all
-  engines have known without a prefix for eight years (Safari since version 11): not ``user-select`` or ``mask``.
+- What has ``-webkit-`` or ``-moz-`` goes where the same stands after it without: ``-webkit-transform:none;
+  transform:none``, and ``-moz-transition:-moz-transform 1s;transition:transform 1s``. Engines that know both words take
+  the first for another name of the second, or for a property of the same effect (Compatibility Standard, 3.2), so that
+  the second wins; others ignore it. ``_UNPREFIXED`` are properties that all engines have known without a prefix for
+  eight years (Safari since version 11): not ``user-select`` or ``mask``.
 - A declaration goes where the next has the same property and a value that all of them know: old flexible boxes before
-  ``display:flex``, other images before a linear gradient of plain colours.
+  ``display:flex``, other images before a linear gradient of plain colours, a colour before another, one transition
+  before another.
 
 Selectors and conditions stay: there an unknown word decides about whole rules, and is written for that.
 """
@@ -25,9 +27,10 @@ import re
 from collections.abc import Iterable
 
 from adaptc.core.values import dataclass, field
-from adaptc.formats.css.outline import TOGETHER, Entry, Outlines, OutlineTooLargeError
+from adaptc.formats.css.outline import TOGETHER, Context, Entry, Outlines, OutlineTooLargeError
 from adaptc.formats.css.rules import Item, sheet_items
 from adaptc.formats.css.sheet_text import at_keywords, beyond_limits
+from adaptc.formats.css.values import PARTS
 
 _DROPPED = (
     "background-clip", "background-origin", "background-size", "border-radius", "border-radius-bottomleft",
@@ -55,19 +58,25 @@ _UNPREFIXED = frozenset({
     "flex-direction", "flex-flow", "flex-grow", "flex-shrink", "flex-wrap", "align-content", "align-items",
     "align-self", "justify-content", "column-count", "column-gap", "column-width", "columns",
 })  # fmt: skip
-_FALLING_BACK = frozenset({"display", "background", "background-image"})
+_COLOURED = frozenset({"color", "background", "background-color"})
+_FALLING_BACK = _COLOURED | {"display", "background-image", "transition"}
 _DISPLAYS = frozenset({"flex", "inline-flex", "grid", "inline-grid"})
 _NUMBER, _SIDE = r"-?\d*\.?\d+", r"(?:(?:top|bottom)(?: (?:left|right))?|left|right)"
 _LINEAR = re.compile(rf"(?:repeating-)?linear-gradient\((?:(?:{_NUMBER}deg|to {_SIDE}),)?(.*)\)")
-_STOP = re.compile(rf"(#[0-9a-f]+|[a-z]+|rgba?\([^()]*\))(?: {_NUMBER}(?:%|px|r?em)| 0){{0,2}}")
 _STOPS_END = re.compile(r",(?![^(]*\))")
-_WEBKIT, _WEBKIT_KEYFRAMES = "-webkit-", "@-webkit-keyframes"
+_COLOUR = re.compile(r"#[0-9a-f]+|rgba?\([^()]*\)|[a-z]+")
+_STOP = re.compile(rf"({_COLOUR.pattern})(?: {_NUMBER}(?:%|px|r?em)| 0){{0,2}}")
+_TIME, _EASING = r"(?: \d*\.?\d+m?s)", r"(?: (?:linear|ease(?:-in)?(?:-out)?))"
+_NO_PROPERTY = "none|inherit|initial|unset|revert|default"
+_TRANSITION = re.compile(rf"none|(?:(?!{_NO_PROPERTY})-?[a-z][a-z-]*{_TIME}{_EASING}?{_TIME}?(?:,(?!$)|$))+")
+_PREFIX = re.compile(r"(?<![\w-])-(?:webkit|moz)-")
+_KEYFRAMES_OF_ENGINES = frozenset({"@-webkit-keyframes", "@-moz-keyframes"})
 _KEYFRAMES = re.compile(r"@keyframes\s+([\w-]+)\s*(?=\{)", re.IGNORECASE)
 _IMPORTANT = re.compile(r"\s*!\s*important\Z")
 _DECLARATION = re.compile(r"([a-z-]+)\s*:\s*(.*)", re.ASCII | re.DOTALL)
 _TEXTUAL = re.compile(r"[\"'\\]")  # strings and escapes
 # What a sheet without anything to drop has not
-_MAY_HAVE = re.compile(rf"-(?:o|ms|khtml|webkit)-|-moz-(?:{'|'.join(_DROPPED)})", re.IGNORECASE)
+_MAY_HAVE = re.compile(r"-(?:o|ms|khtml|webkit|moz)-", re.IGNORECASE)
 
 
 def is_dead_declaration(text: str) -> bool:
@@ -88,15 +97,21 @@ def _is_dead_value(name: str, value: str) -> bool:
 
 
 def _is_known_everywhere(name: str, value: str) -> bool:
-    """Whether all browsers know a value, without ``!important``, of ``display`` or of a background."""
+    """Whether all browsers know a value, without ``!important``, of a property of ``_FALLING_BACK``."""
+    value = re.sub(r"\s*([,()])\s*", r"\1", " ".join(value.lower().split()))
+    if name in ("display", "transition"):
+        return value in _DISPLAYS if name == "display" else _TRANSITION.fullmatch(value) is not None
+    gradient = _LINEAR.fullmatch(value) if name.startswith("background") else None
+    if gradient is None:
+        return name in _COLOURED and _is_colour(_COLOUR.fullmatch(value))
+    stops = [_STOP.fullmatch(stop) for stop in _STOPS_END.split(gradient[1])]
+    return len(stops) > 1 and all(_is_colour(stop and _COLOUR.match(stop[1])) for stop in stops)
+
+
+def _is_colour(match: re.Match[str] | None) -> bool:
     from tinycss2.color3 import parse_color
 
-    value = re.sub(r"\s*([,()])\s*", r"\1", " ".join(value.lower().split()))
-    gradient = _LINEAR.fullmatch(value) if name in _FALLING_BACK else None
-    if gradient is None:
-        return name == "display" and value in _DISPLAYS
-    stops = [_STOP.fullmatch(stop) for stop in _STOPS_END.split(gradient[1])]
-    return len(stops) > 1 and all(stop is not None and parse_color(stop[1]) is not None for stop in stops)
+    return match is not None and parse_color(match[0]) is not None
 
 
 # ---- dropping them
@@ -105,6 +120,11 @@ def _is_known_everywhere(name: str, value: str) -> bool:
 _FRAMES = frozenset({"@keyframes", "@-webkit-keyframes", "@-moz-keyframes"})
 _GROUPS = frozenset({"@media", "@supports", "@container", "@layer", "@scope"})
 _EMPTIED = frozenset({"@media", "@supports"})  # without effect if they are empty
+
+
+def _without_prefix(name: str) -> str:
+    prefix = _PREFIX.match(name)
+    return name[prefix.end() :] if prefix else name
 
 
 class _UnusualError(Exception):
@@ -133,14 +153,18 @@ def _living(text: str, outlines: Outlines) -> list[Entry]:
     last = {(context, name, important): place for place, (context, (name, _, important)) in enumerate(entries)}
     frames = {context[1]: place for place, (context, _) in enumerate(entries) if context[:1] == ("@keyframes",)}
 
+    def last_of(context: Context, name: str, important: bool) -> int:
+        parts = [last.get((context, part, important), -1) for part in PARTS.get(name, ())]
+        return max(last.get((context, name, important), -1), min(parts, default=-1))
+
     def is_overridden(place: int, entry: Entry) -> bool:
         context, (name, _, important) = entry
-        if context[:1] == (_WEBKIT_KEYFRAMES,) and frames.get(context[1], -1) > place:
+        if context and context[0] in _KEYFRAMES_OF_ENGINES and frames.get(context[1], -1) > place:
             return True
         if name in _FALLING_BACK:
             return last[context, name, important] > place
-        own = name.removeprefix(_WEBKIT)  # its value has other canonical forms than the one without a prefix
-        return own != name and own in _UNPREFIXED and last.get((context, own, important), -1) > place
+        own = _without_prefix(name)  # its value has other canonical forms than the one without a prefix
+        return own != name and own in _UNPREFIXED and last_of(context, own, important) > place
 
     return [entry for place, entry in enumerate(entries) if not is_overridden(place, entry)]
 
@@ -209,7 +233,7 @@ class _Dropping:
     def _is_repeated(self, text: str, item: Item) -> bool:
         """Whether keyframes of the same name follow without a prefix."""
         name = text[item.start : item.prelude].split()[1:]
-        return item.name == _WEBKIT_KEYFRAMES and len(name) == 1 and self._keyframes.get(name[0], -1) > item.start
+        return item.name in _KEYFRAMES_OF_ENGINES and len(name) == 1 and self._keyframes.get(name[0], -1) > item.start
 
     def _block(self, text: str, rule: Item) -> str:
         """Return what stays of the block of a style rule."""
@@ -235,12 +259,12 @@ class _Dropping:
 class _Block:
     """What stays of a block: its declarations, with what is before each and the semicolon after it.
 
-    ``prefixed`` are the declarations with ``-webkit-`` that end the pieces, by their text without it, and where;
-    ``places`` those of the property and importance ``last``.
+    ``prefixed`` says where the declarations with ``-webkit-`` or ``-moz-`` at the end of the pieces are, by their text
+    without it; ``places`` those of the property and importance ``last``.
     """
 
     pieces: list[str] = field(default_factory=list)
-    prefixed: dict[str, int] = field(default_factory=dict)
+    prefixed: dict[str, list[int]] = field(default_factory=dict)
     last: tuple[str, bool] | None = None
     places: list[int] = field(default_factory=list)
 
@@ -257,14 +281,14 @@ class _Block:
 
     def _drop_prefixed(self, name: str, value: str) -> None:
         """Drop a declaration of this block that says the same with a prefix, or note that this one has it."""
-        plain = f"{name.removeprefix(_WEBKIT)}:{value}"
-        if name.startswith(_WEBKIT):
-            if name.removeprefix(_WEBKIT) in _UNPREFIXED:
-                self.prefixed[plain] = len(self.pieces)
+        own = _without_prefix(name)
+        plain = f"{own}:{_PREFIX.sub('', value) if own.startswith('transition') else value}"
+        if name != own and own in _UNPREFIXED:
+            self.prefixed.setdefault(plain, []).append(len(self.pieces))
         elif not name.startswith("-"):
-            place = self.prefixed.get(plain)
-            if place is not None and "/*" not in self.pieces[place]:
-                self.pieces[place] = ""
+            for place in self.prefixed.get(plain, ()):
+                if "/*" not in self.pieces[place]:
+                    self.pieces[place] = ""
             self.prefixed.clear()
 
     def _drop_overridden(self, name: str, value: str) -> None:

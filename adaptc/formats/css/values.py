@@ -7,6 +7,7 @@ an unknown equivalence makes two values differ: a comparison errs on the side of
 
 from __future__ import annotations
 
+import math
 import re
 import struct
 from collections.abc import Callable, Iterator
@@ -15,7 +16,15 @@ from itertools import takewhile
 from typing import Any
 
 from tinycss2 import parse_component_value_list
-from tinycss2.ast import DimensionToken, FunctionBlock, HashToken, IdentToken, NumberToken, PercentageToken
+from tinycss2.ast import (
+    DimensionToken,
+    FunctionBlock,
+    HashToken,
+    IdentToken,
+    LiteralToken,
+    NumberToken,
+    PercentageToken,
+)
 from tinycss2.color3 import parse_color
 
 Entry = tuple[Any, ...]
@@ -58,8 +67,16 @@ _FOUR_SIDED = {
     "border-style": "border-%s-style",
     "border-color": "border-%s-color",
 }
-# Properties of a single side, which do not override each other
-INDEPENDENT = frozenset(form % side for form in _FOUR_SIDED.values() for side in _SIDES)
+_CORNERS = tuple(f"border-{corner}-radius" for corner in ("top-left", "top-right", "bottom-right", "bottom-left"))
+# Shorthands of two words, with what each stands for
+_PAIRS = {"place-content": ("align-content", "justify-content"), "flex-flow": ("flex-direction", "flex-wrap")}
+# Shorthands that are declared as what they stand for, but for values that are not understood
+PARTS = {"border-radius": _CORNERS, **_PAIRS}
+# Properties of a single side and of such words, which do not override each other
+INDEPENDENT = frozenset(form % side for form in _FOUR_SIDED.values() for side in _SIDES).union(*PARTS.values())
+_WRAPS = frozenset({"nowrap", "wrap", "wrap-reverse"})
+_DIRECTIONS = frozenset({"row", "row-reverse", "column", "column-reverse"})
+_PLACES = frozenset({"center", "flex-start", "flex-end", "start", "end", "space-between", "space-around", "stretch"})
 
 
 def canonical_declaration(node: Any) -> Iterator[Declaration]:
@@ -75,6 +92,12 @@ def declare(name: str, value: Entry, important: bool) -> Iterator[Declaration]:
     if name in _FOUR_SIDED and 0 < len(value) <= 4 and all(_is_plain(token) for token in value):
         for side, token in zip(_SIDES, _sides(value), strict=True):
             yield (_FOUR_SIDED[name] % side, (token,), important)
+    elif name in _PAIRS and (words := _pair(name, value)):
+        yield from ((each, (word,), important) for each, word in zip(_PAIRS[name], words, strict=True))
+    elif name == "border-radius" and (radii := _radius(value)) is not value:
+        yield from ((each, radii[place::4], important) for place, each in enumerate(_CORNERS))
+    elif name in _CORNERS and len(value) == 1 and value[0][0] in _SIZES:
+        yield (name, value * 2, important)
     else:
         yield (name, _canonical_value(name, _KEYWORDS.get((name, value), value)), important)
 
@@ -82,6 +105,17 @@ def declare(name: str, value: Entry, important: bool) -> Iterator[Declaration]:
 def _sides(value: Entry) -> Entry:
     top, right, bottom, left = {1: (0, 0, 0, 0), 2: (0, 1, 0, 1), 3: (0, 1, 2, 1), 4: (0, 1, 2, 3)}[len(value)]
     return (value[top], value[right], value[bottom], value[left])
+
+
+def _pair(name: str, value: Entry) -> Entry | None:
+    """Return the two words that a shorthand stands for, ``None`` if it has others than keywords that do."""
+    words = [token[1] if token[0] == "ident" else "" for token in value]
+    if name == "place-content":
+        return (value[0], value[-1]) if len(words) in (1, 2) and _PLACES.issuperset(words) else None
+    if len(words) != 2:
+        return None
+    ordered = value if words[0] in _DIRECTIONS else value[::-1]
+    return ordered if ordered[0][1] in _DIRECTIONS and ordered[1][1] in _WRAPS else None
 
 
 def _is_plain(token: Any) -> bool:
@@ -201,16 +235,32 @@ def _hash(token: Any, name: str) -> Entry:
 
 
 def _colour(colour: Any) -> Entry:
-    return ("colour", *(round(part * 255) for part in colour[:3]), round(colour[3] * 255))
+    return ("colour", *(round(part * 255) for part in colour[:3]), opacity_step(colour[3]))
+
+
+def opacity_step(alpha: float) -> int:
+    """Return an opacity of 0 to 1 as the number of 0 to 255 that browsers take for it, half of one upwards."""
+    return math.floor(as_held(as_held(float(alpha)) * 255) + 0.5)
 
 
 def _parsed_colour(token: Any) -> Any:
     """Parse ``rgb()`` and ``rgba()``, or ``hsl()`` and ``hsla()``, as aliases (CSS Color 4, section 5.1)."""
-    parts, commas = list(token.arguments), [place for place, part in enumerate(token.arguments) if part == ","]
+    parts = list(token.arguments)
+    if not any(part == "," for part in parts):
+        parts = _with_commas([part for part in parts if part.type not in _BLANK])
+    commas = [place for place, part in enumerate(parts) if part == ","]
     if len(commas) == 3:  # tinycss2 knows Color 3, in which the fourth is a number
         parts[commas[2] :] = map(_as_number, parts[commas[2] :])
     name = token.lower_name.rstrip("a") + ("a" if len(commas) == 3 else "")
     return parse_color(FunctionBlock(token.source_line, token.source_column, name, parts))
+
+
+def _with_commas(parts: list[Any]) -> list[Any]:
+    """Return the parts of a colour in the form without commas, ``R G B / A``, with these."""
+    if [part == "/" for part in parts] not in ([False] * 3, [False, False, False, True, False]):
+        return parts
+    comma = LiteralToken(0, 0, ",")
+    return [each for part in parts[:3] + parts[4:] for each in (part, comma)][:-1]
 
 
 def _as_number(token: Any) -> Any:
@@ -259,13 +309,14 @@ _CANONICAL_FORMS: dict[str, Callable[[Any, str], Entry]] = {
 
 
 def _drop_initial_words(tokens: list[Entry]) -> list[Entry]:
-    """Return a ``font`` shorthand without ``normal`` before the size, the initial value of what may be there."""
+    """Return a ``font`` shorthand without ``normal`` and 400 before the size, initial values of what may be there."""
     words = list(takewhile(lambda token: token[0] == "ident", tokens))
     if len(words) == len(tokens):  # one keyword: inherit, or a system font
         return tokens
     lower = [(kind, word.lower()) for kind, word in words]
     forms = [_FONT_WEIGHTS.get(word[1], word) for word in lower if word[1] != "normal"]
-    return forms + tokens[len(words) :]
+    rest = tokens[len(words) :]
+    return forms + (rest[1:] if rest[0] == ("number", 400.0) else rest)
 
 
 _FONT_WEIGHTS: dict[str, Entry] = {"bold": ("number", 700.0)}
@@ -324,6 +375,7 @@ _KEYWORDS: dict[tuple[str, Entry], Entry] = {
 
 _ZERO, _HALF, _COMMA, _SLASH = ("number", 0.0), ("percentage", 50.0), ("literal", ","), ("literal", "/")
 _AUTO, _NONE, _CURRENT = ("ident", "auto"), ("ident", "none"), ("ident", "currentcolor")
+_MEDIUM = ("ident", "medium")
 # Names with a prefix that mean the same: "-webkit-border-radius: 1px 2px" and "-webkit-background-size: 1px" do not
 _PREFIXED = {f"-webkit-{name}": name for name in ("box-shadow", "flex", "transform")}
 _SIZES = ("number", "dimension", "percentage")
@@ -380,6 +432,11 @@ def _size(value: Entry) -> Entry:
     return value[:1] if value[1:] == (_AUTO,) else value
 
 
+_REPEAT = ("ident", "repeat")
+_REPEATS = frozenset({"repeat", "repeat-x", "repeat-y", "no-repeat", "space", "round"})
+_BACKGROUND_INITIAL: Entry = (_NONE, ("colour", 0, 0, 0, 0), ("ident", "scroll"))
+
+
 def _background(value: Entry) -> Entry:
     """Return a layer of ``background`` without what it has anyway, its position as two distances."""
     first = next((place for place, token in enumerate(value) if _is_place(token)), len(value))
@@ -392,8 +449,9 @@ def _background(value: Entry) -> Entry:
         rest = (_SLASH, *_size(size), *rest[1 + len(size) :])
     elif position == (_ZERO, _ZERO):
         position = ()
-    others = (token for token in value[:first] if token not in (_NONE, ("colour", 0, 0, 0, 0)))
-    after = (token for token in rest if token not in (_NONE, ("colour", 0, 0, 0, 0)))
+    repeats = [token for token in value if token[0] == "ident" and token[1] in _REPEATS]
+    initial = (*_BACKGROUND_INITIAL, *(repeats if repeats == [_REPEAT] else ()))
+    others, after = ([token for token in part if token not in initial] for part in (value[:first], rest))
     return (*others, *position, *after)
 
 
@@ -416,7 +474,7 @@ def _shadow(most: int) -> Callable[[Entry], Entry]:
 
 def _border(value: Entry) -> Entry:
     """Return a border without the colour of its text, and without the style of none that its width has anyway."""
-    left = tuple(token for token in value if token != _CURRENT)
+    left = tuple(token for token in value if token not in (_CURRENT, _MEDIUM))
     shorter = tuple(token for token in left if token != _NONE)
     return shorter if any(token[0] in _SIZES for token in shorter) and len(shorter) == 1 else left or value
 
@@ -474,10 +532,10 @@ _FORMS: dict[str, Callable[[Entry], Entry]] = {
     "perspective-origin": _position,
     "box-shadow": _layers(_shadow(4)),
     "text-shadow": _layers(_shadow(3)),
-    "border-radius": _radius,
     "flex": _flex,
     "transform": _transform,
     "border": _border,
+    "outline": lambda value: tuple(token for token in value if token != _MEDIUM) or value,
     **{f"border-{side}": _border for side in _SIDES},
     **{f"border-{side}-color": _border_colour for side in _SIDES},
 }
@@ -514,7 +572,7 @@ def _computed(token: Entry, is_signed: bool) -> Entry:
             return token
     if operator != "*" or "" in terms:
         return token
-    sums = {unit: round(amount, 9) for unit, amount in sorted(terms.items())}
+    sums = {unit: as_held(round(amount, 9)) for unit, amount in sorted(terms.items())}
     if len(sums) > 1:
         return ("function", "calc", tuple(sums.items()))
     ((unit, amount),) = sums.items()

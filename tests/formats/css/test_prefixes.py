@@ -85,6 +85,13 @@ TWINS = [
     ("a{background-image:-o-linear-gradient(top,#fff 0,#ddd 99%);background-image:url(a.png);"
      "background-image:repeating-linear-gradient(to top left,#fff 0,#ddd 2em)}",
      "a{background-image:repeating-linear-gradient(to top left,#fff 0,#ddd 2em)}"),
+    ("a{-webkit-transition:-webkit-transform 1s;-moz-transition:-moz-transform 1s;transition:transform 1s}",
+     "a{transition:transform 1s}"),
+    ("a{-webkit-box-sizing:border-box;-moz-box-sizing:border-box;box-sizing:border-box}", "a{box-sizing:border-box}"),
+    ("@-moz-keyframes x{to{top:0}}@keyframes x{to{top:0}}", "@keyframes x{to{top:0}}"),
+    ("a{-ms-x:0;background:#000;background:rgba(0, 0, 0, .5)}", "a{background:rgba(0, 0, 0, .5)}"),
+    ("a{transition:opacity 1s,-webkit-transform 1s;transition:opacity 1s, transform .5s ease-in 2s}",
+     "a{transition:opacity 1s, transform .5s ease-in 2s}"),
 ]  # fmt: skip
 
 
@@ -107,6 +114,11 @@ def test_what_follows_without_a_prefix_replaces_what_has_one(text: str, expected
         "a{background:#fff;background:linear-gradient(to top,red,rde)}",
         "a{background:#fff;background:linear-gradient(to top,red)}",
         "a{background-color:red;background:linear-gradient(to top,red,blue)}",
+        "a{-webkit-transition:-webkit-transform 1s;transition:opacity 1s}", "a{-moz-hyphens:none;hyphens:none}",
+        "a{-webkit-animation-name:-webkit-x;animation-name:x}",
+        "a{-webkit-x:0;color:red;color:rde}", "a{-webkit-x:0;color:red;color:lab(0 0 0)}",
+        "a{-webkit-x:0;transition:none;transition:inherit 1s}", "a{-webkit-x:0;transition:none;transition:top 1}",
+        "a{-webkit-x:0;color:red;background:red}", "a{-webkit-x:0;color:red!important;color:blue}",
         "@keyframes x{to{top:0}}@-webkit-keyframes x{to{top:0}}",
         "@-webkit-keyframes x{to{top:0}}@keyframes y{to{top:0}}",
         "@-webkit-keyframes x{to{top:0}}@media print{@keyframes x{to{top:0}}}",

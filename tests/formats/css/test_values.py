@@ -14,7 +14,18 @@ from adaptc.formats.css.values import Declaration, canonical_declaration
 
 SAME = [
     ("color", "rgba(0, 20, 80, .05)", "rgb(0,20,80,5%)"),
+    ("color", "rgb(0 20 80 / 30%)", "rgba(0,20,80,.3)"),
+    *(
+        ("color", f"rgba(1,2,3,.{tenth})", f"#010203{digits}")
+        for tenth, digits in zip("13579", ("1a", "4d", "80", "b3", "e6"), strict=True)
+    ),
     ("border-bottom-color", "currentColor", "initial"),
+    ("border", "medium none", "none"),
+    ("outline", "medium none", "none"),
+    ("flex-flow", "wrap row", "row wrap"),
+    ("place-content", "center", "center center"),
+    ("background", "repeat scroll url(a.png)", "url(a.png)"),
+    ("font", "normal 400 14px/1.2 Arial", "14px/1.2 Arial"),
     ("background-position", "center", "50%"),
     ("background-position", "top right", "100% 0"),
     ("background-position", "bottom", "50% 100%"),
@@ -49,6 +60,9 @@ DIFFERENT = [
     ("background-position", "center top 5px", "50% 0 5px"),
     ("background", "url(a.png) 0 1px", "url(a.png)"),
     ("background", "url(a.png)", "url(a.png) fixed"),
+    ("background", "url(a.png) no-repeat", "url(a.png)"),
+    ("flex-flow", "row wrap", "column wrap"),
+    ("place-content", "center", "center start"),
     ("-webkit-background-size", "48px auto", "48px"),
     ("-webkit-border-radius", "5px 9px 5px 9px", "5px 9px"),
     ("box-shadow", "0 0 0 var(--wide)", "0 0 var(--wide)"),
