@@ -316,7 +316,7 @@ PASSES: tuple[Pass, ...] = (
         "icon-fonts",
         5,
         _HTML,
-        "fonts:inline_icon_fonts",
+        "icon_fonts:inline_icon_fonts",
         {"largest": Option(8192)},
         writes=_STYLE,
         after_edits=True,

@@ -1,7 +1,7 @@
 """The characters that files of a site write, by which fonts are reduced to what the site shows.
 
 They are found generously: what a text may write counts, whether it is shown or not. Icons are the exception: a sheet
-has a rule for each icon of its font, of which a site uses some.
+has a rule for each icon of its font, of which a site uses some. So does a script that draws icons.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from adaptc.core.values import dataclass, pattern
 from adaptc.formats.html.syntax import class_names
-from adaptc.formats.icon_sets import icons_named
 
 if TYPE_CHECKING:
     from turbohtml import Document
@@ -22,10 +21,14 @@ if TYPE_CHECKING:
     from adaptc.formats.css.rules import Item
 
 __all__ = [
+    "ANY_ICON",
     "FEATURES",
     "NOTHING_WRITTEN",
     "IconRule",
     "Writing",
+    "drop_icons",
+    "holds_icons",
+    "icons_named",
     "page_writing",
     "sheet_writing",
     "shown_characters",
@@ -66,7 +69,7 @@ class Writing:
     """What a file writes: characters beyond ASCII without those of ``icons``, and ``classes`` of elements.
 
     ``FEATURES`` is among the characters of one that may turn on features of fonts. ``icons_named`` are the icons of
-    scripts (``adaptc.formats.icon_sets``) that it may show.
+    scripts that it may show.
     """
 
     characters: str = ""
@@ -159,3 +162,104 @@ def shown_characters(written: Iterable[str]) -> frozenset[int]:
     """
     characters = {other for each in written for other in (each, *each.upper(), *each.lower())} - {FEATURES}
     return frozenset((*range(0x7F), *map(ord, _BY_BROWSERS), *map(ord, characters)))
+
+
+# ---- Icons that a script holds as data, as Font Awesome's do, of which a site shows a few of two thousand
+# A set is an object literal: each value is [width, height, other names, code, path], the ``IconDefinition`` of Font
+# Awesome 5 to 7. Elements name an icon by the class ``fa-NAME``, and the library draws it in their place.
+
+ANY_ICON = "*"
+"""Stands for a text that may ask for icons by names which it does not write out."""
+
+_PREFIX = "fa-"
+# Of the library; what is in its own files says nothing of the site
+_LIBRARY = "___FONT_AWESOME___"
+_NAMED = pattern(r"\bfa-([a-z0-9][a-z0-9-]*)")
+# "fa-" + name, `fa-${name}`, the library's functions and data, icons in place of pseudo-elements, and glyphs as text
+_COMPOSED = pattern(
+    r"""\bfa-(?:["'`]|\$\{|\\u|\\x)|\bFontAwesome\s*[.[]\s*\w|\biconName\b|earch-?[Pp]seudo-?[Ee]lements"""
+    r"""|class=["']?[^"'<>]*\bfa[a-z]?(?:-[a-z]+)*(?:\s[^"'<>]*)?["']?\s*>\s*(?:&\#?\w+;|[^\s<&])"""
+)
+# Old names, each with its style and its new name: ["close", null, "times"]
+_RENAMED = pattern(r'\[\s*"[\w-]+"\s*,\s*(?:null|"fa[a-z-]*")\s*,\s*"([\w-]+)"\s*\]')
+# A map of a script's source, which pages do not read
+_SOURCE_MAP = pattern(r'\s*\{\s*"version"\s*:\s*3\b')
+
+_ICON = pattern(
+    r"""(?<![\w$-])(?:"(?P<quoted>[\w-]+)"|'(?P<single>[\w-]+)'|(?!icon\b)(?P<bare>[\w$]+))\s*:
+    \s*\[\s*[\d.e]+\s*,\s*[\d.e]+\s*,\s*\[(?P<others>[^\[\]]*)\]\s*,\s*["'][0-9a-f]{1,6}["']\s*,
+    \s*(?:"[^"\\\n]*"|'[^'\\\n]*'|\[[^\[\]]*\])\s*\]\s*,?""",
+    re.VERBOSE,
+)
+_OTHER = pattern(r"""["']([\w-]+)["']""")
+# Icons that make a set, and how many times a script must be as long: a larger one is more than icons
+_FEWEST, _MOST_TIMES = 50, 2
+
+
+def icons_named(text: str) -> tuple[str, ...]:
+    """Return the names of icons that a page, a script or data may show, in order; ``ANY_ICON`` for all of them."""
+    if _PREFIX not in text and "ontAwesome" not in text and '"shims"' not in text and ".shims" not in text:
+        return ()
+    if _SOURCE_MAP.match(text):
+        return ()
+    renamed = _RENAMED.findall(text) if "shims" in text else []
+    if _LIBRARY in text:
+        return tuple(sorted(set(renamed)))
+    composed = [ANY_ICON] if _COMPOSED.search(text) else []
+    return tuple(sorted({*_NAMED.findall(text), *renamed, *composed}))
+
+
+def holds_icons(text: str) -> bool:
+    """Whether a script is mostly icons."""
+    return bool(_icons(text))
+
+
+def drop_icons(text: str, used: Container[str]) -> tuple[str, int] | None:
+    """Return a script without the icons that have none of the names in ``used``, and how many these are.
+
+    ``None`` for a script that is not mostly icons, and where nothing goes.
+    """
+    icons = _icons(text)
+    dropped = [span for names, span in icons if not any(name in used for name in names)]
+    if not dropped:
+        return None
+    pieces, position = list[str](), 0
+    for start, end in dropped:
+        pieces.append(text[position:start])
+        position = end
+    shorter = "".join([*pieces, text[position:]])
+    return (shorter, len(dropped)) if _is_rest(text, dropped, shorter) else None
+
+
+@lru_cache(maxsize=4)  # the same at each level
+def _icons(text: str) -> tuple[tuple[frozenset[str], tuple[int, int]], ...]:
+    """Return the icons of a script that is mostly icons: the names of each, and where it is."""
+    found = list(_ICON.finditer(text)) if _LIBRARY in text else []
+    length = sum(match.end() - match.start() for match in found)
+    icons = [(_names(match), match.span()) for match in found]
+    is_set = len({name for names, _ in icons for name in names}) >= _FEWEST
+    return tuple(icons) if is_set and length * _MOST_TIMES >= len(text) else ()
+
+
+def _names(icon: re.Match[str]) -> frozenset[str]:
+    name = icon["quoted"] or icon["single"] or icon["bare"]
+    return frozenset((name, *_OTHER.findall(icon["others"])))
+
+
+def _is_rest(text: str, dropped: list[tuple[int, int]], shorter: str) -> bool:
+    """Whether a script has the tokens of another but for those in ``dropped``, none of which begins or ends in one."""
+    from adaptc.formats.script.lexer import tokenize
+
+    tokens, rest = tokenize(text), tokenize(shorter)
+    if tokens is None or rest is None:
+        return False
+    kept, spans = list[str](), iter([*dropped, (len(text), len(text))])
+    start, end = next(spans)
+    for token in tokens:
+        while token.start >= end:
+            start, end = next(spans, (len(text) + 1, len(text) + 1))
+        if token.start < start < token.end or token.start < end < token.end:
+            return False
+        if token.end <= start:
+            kept.append(token.text)
+    return kept == [token.text for token in rest]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from adaptc.compile.page.context import KEPT
 from adaptc.compile.view import Asset, Options, Outcome, View
 from adaptc.core.model import Action
-from adaptc.formats.icon_sets import ANY_ICON, drop_icons, holds_icons
+from adaptc.formats.characters import ANY_ICON, drop_icons, holds_icons
 from adaptc.formats.script import minify_json, minify_script
 from adaptc.formats.script.facts import SCRIPT
 

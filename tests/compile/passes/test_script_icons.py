@@ -9,7 +9,7 @@ import pytest
 
 from tests.sites.built import BuiltSite
 
-from adaptc.formats.icon_sets import ANY_ICON, drop_icons, icons_named
+from adaptc.formats.characters import ANY_ICON, drop_icons, icons_named
 
 LIBRARY = 'var n="___FONT_AWESOME___";'
 
