@@ -126,7 +126,8 @@ def test_many_names_are_a_filter(chromium: str) -> None:
 def test_a_class_in_markup_of_a_script_may_begin_as_one_that_waits(chromium: str) -> None:
     sheet = f".a{{color:red}}{MANY}"
     drawing = """`<svg class="drawn icon-drawn"></svg>`"""
-    page = made(sheet, body=f"<script>const drawing = {drawing}</script>")
+    script = f"function f() {{ p.className = (q ? 'a' : 'b'); p.addClass() }} const drawing = {drawing}"
+    page = made(sheet, body=f"<script>{script}</script>")
     actions = {f"p.innerHTML = {drawing}": False, f"p.innerHTML = {drawing}.replaceAll('drawn', 'n8')": True}
     assert acted(chromium, page, sheet, [*actions]) == {
         action: ["a.css"] if is_needed else [] for action, is_needed in actions.items()

@@ -171,14 +171,14 @@ class _UsedStyles:
 
 
 _ADDING = re.compile(
-    r"(?:\b(?:add|toggle)Class\(|\bclassList\.(?:add|toggle)\(|\bclassName\s*\+?=)([^();\n]{0,200})"
-    r"""|\bclass=\\?["']([^"'\\<>]{0,200})"""  # in markup
+    r"(?:\b(?:add|toggle)Class\(|\bclassList\.(?:add|toggle)\(|\bclassName\s*\+?=)[^();\n]{0,200}"
+    r"""|\bclass=\\?["'][^"'\\<>]{0,200}"""  # in markup
 )
 
 
 def _added_classes(text: str) -> frozenset[str]:
-    """Return the words with which a script gives classes to elements."""
-    return frozenset(name for match in _ADDING.finditer(text) for name in WORD.findall(match[1] or match[2]))
+    """Return the words with which a script gives classes to elements, and those by which it does."""
+    return frozenset(name for match in _ADDING.finditer(text) for name in WORD.findall(match[0]))
 
 
 _ADDED = FactKind("added classes", _added_classes, frozenset[str]())
