@@ -98,10 +98,15 @@ def _loads_of_others(tree: Document) -> bool:
 
 def page_writing(text: str, tree: Document) -> Writing:
     """Return what a page writes."""
-    names = {name for element in tree.select("[class]") for name in class_names(element)}
+    classed = [(element, class_names(element)) for element in tree.select("[class]")]
+    names = {name for _, own in classed for name in own}
+    named = icons_named(text)
+    if not names.isdisjoint(_STYLES):  # a glyph, or the name of an icon, as text
+        is_text = any(not _STYLES.isdisjoint(own) and element.text.strip() for element, own in classed)
+        named = (ANY_ICON, *named) if is_text and ANY_ICON not in named else named
     features = FEATURES if _loads_of_others(tree) else _features(text)
     classes = tuple(sorted(name for name in names if "-" in name))
-    return Writing(written_characters(text) + features, (), classes, icons_named(text))
+    return Writing(written_characters(text) + features, (), classes, named)
 
 
 def sheet_writing(text: str) -> Writing:
@@ -171,14 +176,19 @@ def shown_characters(written: Iterable[str]) -> frozenset[int]:
 ANY_ICON = "*"
 """Stands for a text that may ask for icons by names which it does not write out."""
 
-_PREFIX = "fa-"
+# What a text that names no icon has not
+_MARKS = ("fa-", "ontAwesome", "iconName", "seudo", "shims")
+# The classes of the sets, by which the text of an element is an icon, too
+_STYLES = frozenset({
+    "fa", "fas", "far", "fab", "fal", "fad", "fat", "fass", "fasr", "fasl", "fast", "fa-solid", "fa-regular",
+    "fa-brands", "fa-light", "fa-thin", "fa-duotone", "fa-sharp",
+})  # fmt: skip
 # Of the library; what is in its own files says nothing of the site
 _LIBRARY = "___FONT_AWESOME___"
 _NAMED = pattern(r"\bfa-([a-z0-9][a-z0-9-]*)")
-# "fa-" + name, `fa-${name}`, the library's functions and data, icons in place of pseudo-elements, and glyphs as text
+# "fa-" + name, `fa-${name}`, the library's functions and data, and icons in place of pseudo-elements
 _COMPOSED = pattern(
     r"""\bfa-(?:["'`]|\$\{|\\u|\\x)|\bFontAwesome\s*[.[]\s*\w|\biconName\b|earch-?[Pp]seudo-?[Ee]lements"""
-    r"""|class=["']?[^"'<>]*\bfa[a-z]?(?:-[a-z]+)*(?:\s[^"'<>]*)?["']?\s*>\s*(?:&\#?\w+;|[^\s<&])"""
 )
 # Old names, each with its style and its new name: ["close", null, "times"]
 _RENAMED = pattern(r'\[\s*"[\w-]+"\s*,\s*(?:null|"fa[a-z-]*")\s*,\s*"([\w-]+)"\s*\]')
@@ -198,9 +208,7 @@ _FEWEST, _MOST_TIMES = 50, 2
 
 def icons_named(text: str) -> tuple[str, ...]:
     """Return the names of icons that a page, a script or data may show, in order; ``ANY_ICON`` for all of them."""
-    if _PREFIX not in text and "ontAwesome" not in text and '"shims"' not in text and ".shims" not in text:
-        return ()
-    if _SOURCE_MAP.match(text):
+    if not any(mark in text for mark in _MARKS) or _SOURCE_MAP.match(text):
         return ()
     renamed = _RENAMED.findall(text) if "shims" in text else []
     if _LIBRARY in text:

@@ -9,7 +9,8 @@ import pytest
 
 from tests.sites.built import BuiltSite
 
-from adaptc.formats.characters import ANY_ICON, drop_icons, icons_named
+from adaptc.formats.characters import ANY_ICON, drop_icons, icons_named, page_writing
+from adaptc.formats.html.document import parse
 
 LIBRARY = 'var n="___FONT_AWESOME___";'
 
@@ -98,12 +99,24 @@ def test_names_are_those_that_a_text_writes(text, names):
         'draw({iconName:"sun", p:"fa-"})',
         "FontAwesomeConfig={searchPseudoElements:true}",
         "<script data-search-pseudo-elements src=fa-all.js>",
-        "<i class='fas fa-fw'>&#xf015;</i>",
-        '<i class="fas">home</i> fa-sun',
+        'findIconDefinition({prefix: "fas", iconName})',
     ],
 )
 def test_who_asks_for_icons_otherwise_may_ask_for_all(text):
     assert ANY_ICON in icons_named(text)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_any"),
+    [
+        ('<i class="fas">home</i>', True),
+        ('<p><i title=x class="mr-1 fa-solid" style="color:red">&#xf015;</i></p>', True),
+        ('<i class="fas fa-sun"></i> words <b class="fade">more</b>', False),
+    ],
+)
+def test_a_glyph_as_text_may_be_any_icon(body, is_any):
+    text = page(body)
+    assert (ANY_ICON in page_writing(text, parse(text)).icons_named) is is_any
 
 
 def moderate(site: BuiltSite) -> str:
