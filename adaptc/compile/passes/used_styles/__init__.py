@@ -172,7 +172,7 @@ class _UsedStyles:
 
 _ADDING = re.compile(
     r"(?:\b(?:add|toggle)Class\(|\bclassList\.(?:add|toggle)\(|\bclassName\s*\+?=)[^();\n]{0,200}"
-    r"""|\bclass=\\?["'][^"'\\<>]{0,200}"""  # in markup
+    r"""|\bclass(?:=\\?|(?:Name)?["']?:\s?)["'][^"'\\<>]{0,200}"""  # in markup, or a property of JSX
 )
 
 
