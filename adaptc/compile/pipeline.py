@@ -283,7 +283,7 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("scripts", 8, _JS, "scripts:rewrite_script", {**_NAMES, **_MINIFY}, content_only=True),
     AssetPass("json", 3, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
-    EditPass("late-styles", 2, _HTML, "inline_styles:apply_late_styles", writes=_LINK),
+    EditPass("late-styles", 3, _HTML, "inline_styles:apply_late_styles", writes=_LINK),
     EditPass("page-fonts", 8, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 7, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 6, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),

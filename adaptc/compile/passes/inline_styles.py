@@ -38,6 +38,7 @@ from adaptc.core.values import dataclass
 from adaptc.formats.css.sheet_text import escape_for_style_element, is_balanced
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import is_style_sheet, preloads, rel_tokens
+from adaptc.formats.script.introspection import MEDIUM_SWITCH
 
 if TYPE_CHECKING:
     from turbohtml import Element
@@ -226,9 +227,10 @@ def _attribute(value: str) -> str:
 
 # late-styles: style sheets that a handler applies once they are loaded apply from the start.
 #
-# Two patterns are in wide use: ``media=print onload="this.media='all'"``, and ``rel=preload as=style
-# onload="this.rel='stylesheet'"``. Both spare the reader a wait for a request. A sheet in the page costs none, and the
-# passes that move sheets into the page know plain links only.
+# Three patterns are in wide use: ``media=print onload="this.media='all'"``, ``rel=preload as=style
+# onload="this.rel='stylesheet'"``, and a script that gives links the medium that an attribute holds (Beasties, in
+# Angular 22). They spare the reader a wait for a request. A sheet in the page costs none, and the passes that move
+# sheets into the page know plain links only.
 
 
 LATE = "late-styles"
@@ -246,13 +248,26 @@ def apply_late_styles(editor: Editor, page: PageContext, view: View, options: Op
     report = Report()
     if page.has_policy:
         return report
+    switches = _switches(editor)
     for link in editor.tree.iter_elements("link"):
-        medium = None if is_isolated(link, editor.text) else late_medium(link)
+        name = next((each for each in switches if link.attr(each) is not None), None)
+        medium = None if is_isolated(link, editor.text) else late_medium(link) if name is None else link.attr(name)
         path = None if medium is None else view.follow(page.base, link.attr("href") or "").path
         if medium is not None and path is not None and view.media_type(path) == media.CSS:
-            _apply(link, medium, editor)
-            report.actions.append(Action(LATE, "applied", path, "its handler would apply it when it is loaded"))
+            _apply(link, medium, editor, name)
+            how = "its handler would apply it when it is loaded" if name is None else "a script would apply it"
+            report.actions.append(Action(LATE, "applied", path, how))
+        elif name is not None:
+            switches.pop(name)  # the script is needed
+    for script in switches.values():
+        editor.remove_element(script)
     return report
+
+
+def _switches(editor: Editor) -> dict[str, Element]:
+    """Return the scripts that do nothing but give links the medium that an attribute holds, by that attribute."""
+    matches = ((each, MEDIUM_SWITCH.fullmatch(each.text.strip())) for each in editor.tree.iter_elements("script"))
+    return {match["name"]: script for script, match in matches if match and not script.attrs}
 
 
 def late_medium(link: Element) -> str | None:
@@ -272,9 +287,9 @@ def late_medium(link: Element) -> str | None:
     return mediums[-1] if mediums else link.attr("media") or ""
 
 
-def _apply(link: Element, medium: str, editor: Editor) -> None:
+def _apply(link: Element, medium: str, editor: Editor, attribute: str | None) -> None:
     editor.set_attribute(link, "rel", "stylesheet")
-    for name in ("onload", "as"):
+    for name in ("onload", "as", *filter(None, [attribute])):
         editor.remove_attribute(link, name)
     if medium and medium != "all":
         editor.set_attribute(link, "media", medium)

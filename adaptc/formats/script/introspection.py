@@ -234,6 +234,8 @@ def looks_for_style_sheets(script: Script) -> bool:
     with ``data-precedence`` and for those that a component names, or Font Awesome 7, which reads all only where a page
     or a script turns that on.
     """
+    if "[data-" in script.text and MEDIUM_SWITCH.fullmatch(script.text.strip()):
+        return False  # a sheet in the page has its medium
     code = _CERTAIN_LINK.sub('"+', _composed(script.code))
     if "styleSheets" in code:
         code = _PSEUDO_ELEMENTS.sub(" ", _RULE_INSERTION.sub(" ", code))
@@ -247,6 +249,14 @@ def looks_for_style_sheets(script: Script) -> bool:
 _RULE_INSERTION = pattern(
     r"\bstyleSheets\b(?=(?:(?!\.(?:cssText|deleteRule|disabled|href|media|ownerNode|selectorText|title)\b|[rR]ules\[)"
     r"[\s\S]){0,800}?\.(?:insert|add)Rule\()"
+)
+# What gives links the medium that an attribute holds, and does nothing else:
+# document.querySelectorAll('link[data-a]').forEach(function(l){l.media=l.getAttribute('data-a');
+# l.removeAttribute('data-a')})
+MEDIUM_SWITCH = pattern(
+    r"""document\.querySelectorAll\((['"])link\[(?P<name>data-[\w-]+)\]\1\)\.forEach\(function\((?P<link>\w+)\)\{"""
+    r"""(?P=link)\.media=(?P=link)\.getAttribute\((['"])(?P=name)\4\);"""
+    r"""(?P=link)\.removeAttribute\((['"])(?P=name)\5\);?\}\);?"""
 )
 _PSEUDO_ELEMENTS = pattern(r"searchPseudoElementsFullScan\b[\s\S]{0,400}?\bstyleSheets\b")
 # Lookups that need no sheet in a file: $("head link[rel='stylesheet']").attr("rel", "stylesheet"), as jQuery Mobile

@@ -36,6 +36,39 @@ def test_the_medium_is_that_of_the_handler() -> None:
     assert rewritten(link) == "<link rel=stylesheet media=screen href=a.css>"
 
 
+SWITCH = (
+    "<script>document.querySelectorAll('link[data-beasties-media]').forEach(function(l)"
+    "{l.media=l.getAttribute('data-beasties-media');l.removeAttribute('data-beasties-media')})</script>"
+)
+SWITCHED = "<link rel=stylesheet href={} media=print data-beasties-media={}>"
+
+
+def test_a_sheet_to_which_a_script_gives_its_medium_is_applied() -> None:
+    """Beasties in Angular 22."""
+    assert rewritten(SWITCHED.format("a.css", "all") + SWITCH) == "<link rel=stylesheet href=a.css>"
+    medium = rewritten(SWITCHED.format("a.css", "'(min-width: 9em)'") + SWITCH)
+    assert medium == '<link rel=stylesheet href=a.css media="(min-width: 9em)">'
+
+
+def test_the_script_stays_while_a_link_needs_it() -> None:
+    elsewhere = SWITCHED.format("https://cdn.example/a.css", "all")
+    assert rewritten(SWITCHED.format("a.css", "all") + elsewhere + SWITCH) == (
+        "<link rel=stylesheet href=a.css>" + elsewhere + SWITCH
+    )
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        SWITCH.replace(".media=", ".title="),
+        SWITCH.replace("})<", "});go()<"),
+        SWITCH.replace("<script", "<script defer"),
+    ],
+)
+def test_a_script_that_does_something_else_is_none(script: str) -> None:
+    assert rewritten(SWITCHED.format("a.css", "all") + script) == ""
+
+
 @pytest.mark.parametrize(
     "link",
     [
