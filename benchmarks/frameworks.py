@@ -151,7 +151,7 @@ def main() -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as scratch:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
         for site in arguments.sites:
-            name = "-".join(site.resolve().parts[-2:])  # many docroots are named dist
+            name = "-".join(site.resolve().parts[1:])  # many docroots are named dist
             output, base = (arguments.trees or Path(scratch)) / name, base_of(site)
             if not output.exists():
                 build(site, output, levels, proven=arguments.proven)
@@ -159,7 +159,7 @@ def main() -> None:
             trees = [Tree((site,), base), *(Tree((output / level / "id", site), base) for level in levels)]
             views = [[load(browser, tree, page, arguments.quiet) for page in pages] for tree in trees]
             row = [cell for found in views[1:] for cell in cells(views[0], found)]
-            print(f"| {name} | {' | '.join(row)} |", flush=True)
+            print(f"| {site} | {' | '.join(row)} |", flush=True)
 
 
 if __name__ == "__main__":

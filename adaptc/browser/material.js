@@ -1,13 +1,14 @@
 // Does what the bundle of Material for MkDocs does before a visitor uses anything, while that waits: the class of the
-// root, colours, tables that scroll, buttons that copy code, side bars as high as the window. The event TYPE of the window,
-// once the bundle ran, undoes what is there twice. OWN marks what it adds. Returns true; in other pages nothing happens.
+// root, colours, tables that scroll, buttons that copy code, the line below the tab that is open, the hint of the search,
+// side bars as high as the window. The event TYPE of the window, once the bundle ran, undoes what is there twice. OWN marks
+// what it adds. Returns true; in other pages nothing happens.
 () => {
   const all = (selector) => [...document.querySelectorAll(selector)]
   const root = document.documentElement, header = document.querySelector('.md-header'), main = document.querySelector('.md-main')
   if (!header || !main || !root.matches('.no-js') || !document.querySelector('meta[name=generator][content*="mkdocs-material"]')) return
   const make = (tag, name) => {
     const element = document.createElement(tag)
-    element.className = name
+    if (name) element.className = name
     element.setAttribute('OWN', '')
     return element
   }
@@ -33,16 +34,37 @@
   }
   for (const code of all('.md-content pre:not(.mermaid) > code')) {
     if (!code.closest('.copy') && (!features.includes('content.code.copy') || code.closest('.no-copy'))) continue
-    const nav = make('nav', 'md-code__nav'), button = make('button', 'md-code__button')
+    // Without a mark: marked buttons are disabled as scripts start (``wake.js``)
+    const nav = make('nav', 'md-code__nav'), button = document.createElement('button')
+    button.className = 'md-code__button'
     button.title = translations['clipboard.copy']
     button.setAttribute('data-md-type', 'copy')
     nav.append(button)
     code.before(nav)
   }
+  const hint = document.querySelector('.md-search-result__meta')
+  if (hint) hint.textContent = translations['search.result.placeholder']
+  for (const label of all('.md-content .tabbed-labels > label')) {
+    const link = make('a')
+    link.href = '#' + label.htmlFor
+    link.tabIndex = -1
+    link.append(...label.childNodes)
+    label.append(link)
+    label.parentElement.classList.add('tabbed-labels--linked')
+  }
+  const setLines = () => {
+    for (const input of all('.md-content .tabbed-set > input:checked')) {
+      const tabs = input.parentElement, label = tabs.querySelector(`.tabbed-labels > label[for="${input.id}"]`)
+      if (!label) continue
+      tabs.style.setProperty('--md-indicator-x', label.offsetLeft + 'px')
+      tabs.style.setProperty('--md-indicator-width', label.offsetWidth + 'px')
+    }
+  }
+  setLines()
 
   // As high as what is seen of the main part, below the header, its margin and the padding of the bar. Then the bundle
   // scrolls the bar to the link to the page
-  const inner = main.firstElementChild, style = make('style', '')
+  const inner = main.firstElementChild, style = make('style')
   let height
   const setHeight = () => {
     const y = Math.max(0, scrollY), top = header.offsetHeight, start = main.offsetTop, margin = inner.offsetTop - start
@@ -62,11 +84,23 @@
   }
   const events = ['scroll', 'resize']
   for (const event of events) addEventListener(event, setHeight, { passive: true })
+  addEventListener('resize', setLines)
 
   addEventListener('TYPE', () => {
     for (const event of events) removeEventListener(event, setHeight)
+    removeEventListener('resize', setLines)
     style.remove()
-    for (const nav of all('nav[OWN]')) nav.remove()
+    for (const nav of all('nav[OWN]')) {
+      const later = nav.nextElementSibling?.querySelector('button')
+      if (!later || !nav.matches(':active')) {
+        nav.remove()
+        continue
+      }
+      // It is pressed: without it there would be no click, which is for the button of the bundle
+      nav.addEventListener('click', () => later.click())
+      addEventListener('pointerup', () => setTimeout(() => nav.remove()), { once: true })
+    }
+    for (const link of all('a[OWN]')) link.replaceWith(...link.childNodes)
     for (const wrapper of all('div.md-typeset__table[OWN]')) wrapper.parentNode.replaceWith(...wrapper.childNodes)
   }, { once: true })
   return true

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.samples.material import BUNDLE, BUNDLE_PATH, LINKS, material_page
+from tests.samples.material import BUNDLE, BUNDLE_PATH, LINKS, TABS, material_page
 from tests.sites.built import BuiltSite
 
 import adaptc
@@ -220,7 +220,11 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
 
 @pytest.mark.chromium
 def test_pages_of_material_are_the_same_with_what_stands_in_for_their_bundle(chromium: str, tmp_path: Path) -> None:
-    pages = {"index.html": material_page(), "more.html": material_page("<p id=more></p>")}
+    pages = {
+        "index.html": material_page(),
+        "more.html": material_page("<p id=more></p>"),
+        "tabs.html": material_page(TABS),
+    }
     pages["more.html"] = pages["more.html"].replace("</body>", "<script>more.textContent = 'More'</script></body>")
     few = "<p>".join(
         ("<div style='margin-bottom:-40px'>", *LINKS.split("<p>")[51:63], "</div>")
@@ -232,6 +236,7 @@ def test_pages_of_material_are_the_same_with_what_stands_in_for_their_bundle(chr
         "few.html": True,
         "index.html": True,
         "more.html": False,
+        "tabs.html": True,
     }
 
 

@@ -9,7 +9,8 @@ SHEET = """.md-main>*{display:flex;margin-top:30px}.md-main{display:flow-root}.e
 .no-js .md-search{display:none} .md-sidebar{height:0;position:sticky;padding:1.2rem 0} .no-js .md-sidebar{height:auto}
 .md-sidebar__scrollwrap{overflow-y:auto} .md-content table{display:inline-block} .md-typeset__table{padding:9px}
 .md-typeset__table table{display:table} .md-code__nav{float:right} .md-option:checked+label:not([hidden]){display:block}
-label{display:none}
+label{display:none} .tabbed-labels label{display:inline-block} .tabbed-labels--linked a{padding:5px}
+.tabbed-labels:before{content:"";display:block;height:2px;width:var(--md-indicator-width)}
 .md-nav__link{display:block} [data-md-color-scheme=slate]{background:#000;padding:5px} button{width:20px;height:9px}"""
 LINKS = "".join(
     f"<p><a class='md-nav__link{' md-nav__link--active' * (number == 60)}' href={number}/>Page {number}</a>"
@@ -20,6 +21,9 @@ PALETTE = """<form data-md-component=palette>
 <input class=md-option type=radio checked data-md-color-media="(prefers-color-scheme)"><label hidden>0</label>
 <input class=md-option type=radio data-md-color-media="(prefers-color-scheme: light)" data-md-color-scheme=slate
 data-md-color-primary=teal data-md-color-accent=teal><label hidden>1</label></form>"""
+
+TABS = """<div class=tabbed-set data-tabs=1:2><input checked id=t1 name=t type=radio><input id=t2 name=t type=radio>
+<div class=tabbed-labels><label for=t1>C</label><label for=t2>Python</label></div></div>"""
 
 # What the bundle does at once, and to a click on a button to copy code
 BUNDLE = """
@@ -35,6 +39,18 @@ for (const code of all('pre > code')) {
   const button = '<button class="md-code__button" title="Copy"></button>'
   code.insertAdjacentHTML('beforebegin', `<nav class="md-code__nav">${button}</nav>`)
   code.previousSibling.firstChild.addEventListener('click', () => { globalThis.copied = code.textContent })
+}
+for (const set of all('.tabbed-set')) {
+  set.style.setProperty('--md-indicator-x', '0px')
+  for (const label of set.querySelectorAll('.tabbed-labels > label')) {
+    const link = document.createElement('a')
+    link.href = '#' + label.htmlFor
+    link.tabIndex = -1
+    link.append(...label.childNodes)
+    label.replaceChildren(link)
+    label.parentElement.classList.add('tabbed-labels--linked')
+  }
+  set.style.setProperty('--md-indicator-width', set.querySelector('label').offsetWidth + 'px')
 }
 for (const bar of all('.md-sidebar__scrollwrap')) {
   const header = document.querySelector('.md-header').offsetHeight, main = document.querySelector('.md-main')

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from tests.samples.drawn import photo_file
-from tests.samples.material import BUNDLE, BUNDLE_PATH, material_page
+from tests.samples.material import BUNDLE, BUNDLE_PATH, TABS, material_page
 from tests.samples.prerendered import ARTICLE, FILES, PAGES, page, prerendered
 from tests.sites.small import SmallSite
 
@@ -185,7 +185,8 @@ def test_islands_wait_where_a_browser_sees_the_same_and_what_they_import_counts(
     [
         ("", True, None),
         ("", False, "only a browser says what it shows without scripts"),
-        ("<div class=tabbed-set></div>", True, "scripts run before a visitor uses anything"),
+        (TABS, True, None),
+        ("<pre class=mermaid></pre>", True, "scripts run before a visitor uses anything"),
         ("<div class='highlight annotate'></div>", True, "scripts run before a visitor uses anything"),
         ("<meta http-equiv=Content-Security-Policy content='style-src *'>", True, POLICY),
     ],

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.samples.material import BUNDLE, BUNDLE_PATH, material_page
+from tests.samples.material import TABS as SET_OF_TABS
 from tests.samples.prerendered import ARTICLE, FILES, page
 from tests.sites.shown import URL, site
 from tests.sites.small import SmallSite
@@ -346,7 +347,15 @@ def test_a_tab_is_shown_as_soon_as_the_application_listens_to_the_window(chromiu
     assert after_waking(chromium, text, TABS, work) == ["awake", "tab two"]
 
 
-COUNTED = (".md-typeset__scrollwrap", ".md-code__nav", "style[data-later]", "label:not([hidden])", "div[style]")
+COUNTED = (
+    ".md-typeset__scrollwrap",
+    ".md-code__nav",
+    "style[data-later]",
+    ".md-option + label:not([hidden])",
+    ".md-sidebar__scrollwrap[style]",
+    ".tabbed-labels--linked > label > a",
+    "a a",
+)
 STATE = f"""JSON.stringify([document.documentElement.className, globalThis.copied ?? '',
 ...{list(COUNTED)}.map((selector) => document.querySelectorAll(selector).length)])"""
 BUTTON = "() => { const {x, y} = document.querySelector('.md-code__button').getBoundingClientRect(); return [x, y] }"
@@ -355,7 +364,7 @@ BUTTON = "() => { const {x, y} = document.querySelector('.md-code__button').getB
 def material_that_waits() -> bytes:
     """Return a page of Material whose bundle waits."""
     seen = {"index.html": PageEvidence((), is_same_without_scripts=True)}
-    small = SmallSite({"index.html": material_page(), BUNDLE_PATH: BUNDLE}, evidence=seen)
+    small = SmallSite({"index.html": material_page(SET_OF_TABS), BUNDLE_PATH: BUNDLE}, evidence=seen)
     content = small.rewrite(steps=(Step(BY_NAME["prerendered"], {"hydration": "drop"}),), promise="words").content
     assert content is not None
     return content
@@ -377,15 +386,29 @@ def test_the_side_bar_of_material_is_as_high_as_by_its_bundle_wherever_a_reader_
             return [await tab.run(BAR, y) for y in (0, 10, 300, 9000, 0)]
 
     async def work(browser: Chromium) -> tuple[list[list[int]], list[list[int]]]:
-        return await bars(browser, material_page()), await bars(browser, material_that_waits())
+        return await bars(browser, material_page(SET_OF_TABS)), await bars(browser, material_that_waits())
 
     by_bundle, waiting = in_chromium(chromium, work)
     assert len({tuple(each) for each in by_bundle}) > 3
     assert waiting == by_bundle
 
 
+TOUCH = (
+    ("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{}]}),
+    ("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []}),
+)
+# Pressed where the pointer was not before, so that the scripts start with it
+CLICK = tuple(
+    ("Input.dispatchMouseEvent", {"type": kind, "button": "left", "clickCount": 1})
+    for kind in ("mousePressed", "mouseReleased")
+)
+
+
 @pytest.mark.chromium
-def test_a_click_on_a_button_that_stands_in_for_one_of_material_is_repeated_for_it(chromium: str) -> None:
+@pytest.mark.parametrize("events", [TOUCH, CLICK], ids=["touch", "mouse"])
+def test_a_click_on_a_button_that_stands_in_for_one_of_material_is_repeated_for_it(
+    chromium: str, events: tuple[tuple[str, dict[str, object]], ...]
+) -> None:
     server, asked = site({"index.html": material_that_waits(), BUNDLE_PATH: BUNDLE}), list[str]()
 
     def answer(url: str) -> Answer | None:
@@ -400,14 +423,15 @@ def test_a_click_on_a_button_that_stands_in_for_one_of_material_is_repeated_for_
             await tab.open(URL)
             before, first = await state(tab), [url for url in asked if url.endswith(".js")]
             box = await tab.run(BUTTON)
-            points = [{"x": box[0] + 2, "y": box[1] + 2}]
-            await tab.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": points})
-            await tab.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+            point = {"x": box[0] + 2, "y": box[1] + 2}
+            for method, event in events:
+                where = {"touchPoints": [point] if event["touchPoints"] else []} if "touchPoints" in event else point
+                await tab.send(method, {**event, **where})
             async with asyncio.timeout(PATIENCE):
                 while "make" not in await state(tab):
                     await asyncio.sleep(0.02)
             return before, first, await state(tab)
 
     before, first, after = in_chromium(chromium, work)
-    assert (before, first) == ('["js","",1,1,1,1,0]', [])
-    assert after == '["js","make",1,1,0,1,1]'
+    assert (before, first) == ('["js","",1,1,1,1,0,2,0]', [])
+    assert after == '["js","make",1,1,0,1,1,2,0]'
