@@ -290,7 +290,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("prerendered", 39, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
-        33,
+        34,
         _HTML,
         "used_styles:inline_used_styles",
         writes=_LINK | _STYLE,

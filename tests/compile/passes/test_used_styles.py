@@ -63,11 +63,17 @@ def test_sheets_that_are_not_applied_go():
     head = (
         "<link rel=stylesheet href=noise.css title=day><link rel='alternate stylesheet' title=night href=a.css>"
         "<link rel=stylesheet title=night href=a.css><link rel=stylesheet disabled href=a.css>"
-        "<link rel=stylesheet href=gone.css>"
     )
     text = made(head=head, files={"a.css": ".a{color:blue}"})
     assert "<link" not in text
     assert "<style" not in text
+
+
+def test_a_sheet_that_the_site_does_not_have_stays():
+    """A server may have it: in another directory, or below a base path of which the build does not know."""
+    for address in ("gone.css", "/base/a.css"):
+        text = made(head=f"<link rel=stylesheet href={address}><style>.a{{color:red}}</style>", files={"a.css": ".a{}"})
+        assert f"<link rel=stylesheet href={address}><style>.a{{color:red}}</style>" in text
 
 
 def test_sheets_of_other_sites_stay_in_their_place():

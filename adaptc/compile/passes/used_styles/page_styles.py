@@ -25,7 +25,7 @@ from adaptc.compile.page.sheets import Rebase, SheetLoader, sheet_references, sh
 from adaptc.compile.view import Asset, View
 from adaptc.core import media
 from adaptc.core.model import Role
-from adaptc.core.urls import Reach, is_rooted
+from adaptc.core.urls import is_rooted
 from adaptc.core.values import dataclass
 from adaptc.formats.css.flatten import flatten
 from adaptc.formats.css.sheet_text import at_keywords, ends_between_rules, is_balanced
@@ -114,9 +114,8 @@ def _with_imports(path: str, text: str, view: View, *, in_page: bool = False) ->
 def _link(element: Element, page: PageContext, view: View) -> PageStyle:
     url = element.attr("href") or ""
     destination = view.follow(page.base, url)
-    if destination.path is None:
-        is_needless = destination.target.reach is Reach.LOCAL
-        return PageStyle(element, "" if is_needless else None, "it is not a file of this site")
+    if destination.path is None:  # a server may have it all the same: from another directory, or below a base path
+        return PageStyle(element, None, "it is not a file of this site")
     if view.media_type(destination.path) != media.CSS:
         return PageStyle(element, "")
     if destination.path in page.preloaded:
