@@ -18,7 +18,7 @@ from adaptc.formats.image.halve import ImageCopy
 from adaptc.formats.image.lossy import JPEG, PNG, WEBP, Encoder, Search, lossy
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, Refusal, probe
 from adaptc.formats.image.score import Reference
-from adaptc.formats.image.vips import to_pillow
+from adaptc.formats.image.vips import from_pillow, to_pillow
 
 # coarse enough that no high quality is taken for enough
 GRAIN = np.random.default_rng(3).normal(0, 45, (700, 900, 1))
@@ -44,7 +44,7 @@ def heights(encoder: Encoder) -> tuple[Encoder, list[int]]:
         seen.append(image.height)
         return encoder.encode(image, effort, quality)
 
-    return replace(encoder, encode=encode, encode_crisp=None), seen
+    return replace(encoder, encode=encode, encode_crisp=None, encode_sample=None), seen
 
 
 def shown(content: bytes) -> Image.Image:
@@ -114,3 +114,12 @@ def test_a_wide_copy_is_as_close_as_a_laptop_shows_it() -> None:
     assert isinstance(copy, ImageCopy) and copy.width == 1920
     assert likeness(content, copy.content, 1280) == pytest.approx(0.9, abs=0.02)
     assert likeness(content, copy.content, 1920) < 0.88
+
+
+def test_a_sample_of_a_jpeg_is_scored_with_the_pixels_of_the_whole_encoding() -> None:
+    encode_sample = JPEG.encode_sample
+    assert encode_sample is not None
+    for quality in (20, 67, 92):
+        whole = JPEG.encode(from_pillow(LARGE).copy(interpretation="srgb"), "default", quality)
+        sample = encode_sample(from_pillow(LARGE).copy(interpretation="srgb"), "default", quality)
+        assert shown(sample).tobytes() == shown(whole).tobytes()
