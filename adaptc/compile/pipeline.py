@@ -257,7 +257,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AlternatePass(
         "alternates",
-        9,
+        10,
         _CONVERTIBLE,
         "images:make_alternates",
         {"formats": _FORMATS, "target": _TARGET},
@@ -277,7 +277,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
     AssetPass("half-sheets", 10, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
-    AssetPass("sheet-pictures", 8, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
+    AssetPass("sheet-pictures", 9, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 7, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
     AssetPass("script-icons", 1, _JS, "scripts:drop_unused_icons", content_only="scripts:is_without_icons"),
     AssetPass("scripts", 8, _JS, "scripts:rewrite_script", {**_NAMES, **_MINIFY}, content_only=True),
@@ -324,7 +324,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     EditPass(
         "pictures",
-        20,
+        21,
         _HTML,
         "pictures:add_pictures",
         _PICTURES,

@@ -131,7 +131,7 @@ def _with_loss(
 # ---- The functions that make copies of images, by the names that passes use
 
 # Incremented when one writes other bytes for the same image
-COPIERS_VERSION = 10
+COPIERS_VERSION = 11
 COPIERS: Mapping[str, Callable[..., ImageCopy | Refusal]] = {
     "half": halve,
     "exact": halve_exactly,

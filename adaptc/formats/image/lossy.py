@@ -79,8 +79,18 @@ def jpeg_step(quality: int) -> float:
 
 
 def av1_step(quality: int) -> float:
-    """Return the logarithm of AV1's quantizer step, whose tables are exponential (AV1, 7.12.2)."""
-    return 6.27 - 0.056 * quality
+    """Return the logarithm of AV1's quantizer step, whose tables are exponential (AV1, 7.12.2).
+
+    libheif has 64 quantizers for its 101 qualities: one that gives the encoding of the next lower has its step, too.
+    """
+    return 6.27 - 0.056 * (quality + _repeats(quality + 1))
+
+
+def _repeats(quality: int) -> bool:
+    """Whether a quality gives the encoding of the next lower one (libheif of pyvips-binary 8.18)."""
+    if quality > 52:
+        return quality % 4 == 1
+    return quality % 5 in (1, 3) if quality > 33 else quality % 2 == 1
 
 
 def decode(content: bytes) -> Image.Image:
@@ -145,9 +155,9 @@ def search_quality(
         points.append(point)
         is_good = point.score >= target or (quality >= enough and point.loss <= goal + log(_GRAINY))
         if is_good:
-            content, best, choices = encoded, point, range(choices.start, quality)
+            content, best, choices = encoded, point, _without(quality, range(choices.start, quality), step)
         else:
-            choices = range(quality + 1, choices.stop)
+            choices = _without(quality, range(quality + 1, choices.stop), step)
             most += quality == enough  # which was not where the target was expected
         is_close = best is not None and (len(choices) <= 1 or goal - best.loss <= _CLOSE)
         if is_close or is_limited or not choices or len(points) == most:
@@ -156,6 +166,12 @@ def search_quality(
             quality = highest
         else:
             quality = _predict(points, goal - (_SAFE_AIM * len(points) if best is None else _AIM), choices, step)
+
+
+def _without(tried: int, choices: range, step: Callable[[int], float]) -> range:
+    """Return ``choices`` without the qualities next to it that give the encoding of one that was tried."""
+    others = [quality for quality in choices if step(quality) != step(tried)]
+    return range(others[0], others[-1] + 1) if others else range(0)
 
 
 def _loss(score: float) -> float:
@@ -379,6 +395,6 @@ WEBP_METHODS: dict[Effort, int] = {"fast": 2, "default": 4, "max": 6}
 JPEG = Encoder(encode_jpeg, is_local=True, add_orientation=_turned_jpeg, encode_sample=_encode_jpeg_sample, enough=85)
 PNG = Encoder(encode_png, finish=finish_png, add_orientation=_turned_png)
 WEBP = Encoder(encode_webp, is_local=True, encode_crisp=partial(encode_webp, is_sharp=True), enough=82)
-AVIF = Encoder(encode_avif, av1_step, is_local=True, enough=65)
+AVIF = Encoder(encode_avif, av1_step, is_local=True, enough=64)
 # Media types whose images are replaced by smaller ones: not AVIF, whose source is usually an image that the site lacks
 ENCODERS: dict[str, Encoder] = {media.JPEG: JPEG, media.PNG: PNG, media.WEBP: WEBP}

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from adaptc.formats.image.lossy import Point, av1_step, jpeg_step, search_quality
+from adaptc.formats.image.lossy import Point, av1_step, encode_avif, jpeg_step, search_quality
 from adaptc.formats.image.score import Reference
+from adaptc.formats.image.vips import from_pillow
 
 RANDOM = np.random.default_rng(7)
 SAMPLES = np.clip(RANDOM.normal(128, 40, (61, 47, 3)), 0, 255).astype(np.uint8)
@@ -114,6 +115,30 @@ def test_three_encodings_come_close_to_the_lowest_quality_that_reaches_the_targe
     assert search.best.score >= target
     assert search.content == encode(search.best.quality)
     assert lowest <= search.best.quality <= lowest + 4
+
+
+def test_av1_has_a_step_for_each_encoding() -> None:
+    """Qualities that libheif maps to one quantizer give one encoding, and no others do."""
+    pixels = from_pillow(PICTURE.crop((0, 0, 16, 16))).copy(interpretation="srgb")
+    encodings = {quality: encode_avif(pixels, "fast", quality) for quality in range(19, 99)}
+    for quality in range(20, 99):
+        is_same = encodings[quality] == encodings[quality - 1]
+        assert (av1_step(quality) == av1_step(quality - 1)) is is_same, quality
+
+
+def test_a_quality_that_gives_an_encoding_that_was_tried_is_not_tried() -> None:
+    tried: list[int] = []
+
+    def encode_in_pairs(quality: int) -> bytes:
+        tried.append(quality)
+        return encode(quality - quality % 2)
+
+    def step(quality: int) -> float:
+        return jpeg_step(quality - quality % 2)
+
+    search = search_quality(encode_in_pairs, curve(1.3), 0.95, step=step, first=50, lowest=45, highest=60)
+    assert search.best is not None
+    assert len({quality // 2 for quality in tried}) == len(tried) > 1
 
 
 @pytest.mark.parametrize(("loss", "quality"), [(0.03, 80), (0.065, 85), (0.11, None)])
