@@ -248,7 +248,7 @@ PASSES: tuple[Pass, ...] = (
     # files
     AssetPass(
         "images",
-        12,
+        13,
         _RASTER,
         "images:recompress_image",
         {"target": _TARGET, **_PRICE},

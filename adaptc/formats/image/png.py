@@ -44,6 +44,15 @@ class Header:
     colour_type: int
     is_interlaced: bool
 
+    @property
+    def raw_size(self) -> int:
+        """Bytes of all samples without compression."""
+        return self.width * self.height * self.depth * _SAMPLES.get(self.colour_type, 1) // 8
+
+
+# Samples a pixel by colour type (PNG, 11.2.1)
+_SAMPLES = {0: 1, 2: 3, PALETTE: 1, 4: 2, 6: 4}
+
 
 def chunks(content: bytes) -> Iterator[Chunk]:
     """Yield the chunks up to IEND or to the place where the file breaks off. CRCs are for the decoder to check."""

@@ -13,7 +13,7 @@ from adaptc.core.libraries import identify
 from adaptc.core.model import Effort
 from adaptc.core.shortage import raise_shortage
 from adaptc.core.values import dataclass, replace
-from adaptc.formats.image import jpeg
+from adaptc.formats.image import jpeg, png
 from adaptc.formats.image.exact import exact_jpeg, exact_png, keeps_jpeg_colours, keeps_png_colours
 from adaptc.formats.image.lossy import ENCODERS, Encoder, lossy
 from adaptc.formats.image.probe import LIMIT_PIXELS, ImageFacts, Refusal, broken, probe
@@ -122,9 +122,9 @@ def _recompress_lossy(
     return Recompression(search.content, reason, score=search.best.score)
 
 
-# A lossy JPEG of this share of the bytes is not compared with an exact one, which takes longer: those save 2 to 14 %
-# apart from metadata, which both drop
-_CERTAINLY_SMALLER = 0.7
+# A lossy image of this share of the bytes is not compared with an exact one, which takes longer: those of JPEGs save 2
+# to 14 % apart from metadata, which both drop, and of 1,197 PNGs of this share none was smaller exactly
+_CERTAINLY_SMALLER = {media.JPEG: 0.7, media.PNG: 0.3}
 
 
 def _choose_smaller(
@@ -134,13 +134,20 @@ def _choose_smaller(
     if any(diagnostic.id == "image-broken" for diagnostic in lossy_result.diagnostics):
         return lossy_result
     smaller = lossy_result.content
-    if media_type == media.JPEG and smaller is not None and len(smaller) < _CERTAINLY_SMALLER * len(content):
+    if smaller is not None and _is_certainly_smaller(smaller, content, media_type):
         return lossy_result
     exact_result = recompress_exactly()
     if exact_result.content is None:
         return lossy_result
     is_smaller = lossy_result.content is None or len(exact_result.content) <= len(lossy_result.content)
     return exact_result if is_smaller else lossy_result
+
+
+def _is_certainly_smaller(smaller: bytes, content: bytes, media_type: str) -> bool:
+    """Whether an exact image would be larger than a lossy one; a PNG that is hardly compressed may shrink to little."""
+    header = png.read_header(content)
+    is_compressed = header is None or len(content) < header.raw_size / 2
+    return is_compressed and len(smaller) < _CERTAINLY_SMALLER.get(media_type, 0) * len(content)
 
 
 def _refuse(path: str, refusal: Refusal) -> Recompression:

@@ -342,6 +342,14 @@ def test_a_target_out_of_reach_falls_back_to_the_exact_result() -> None:
     assert pixels(smaller) == pixels(content)
 
 
+def test_a_drawing_without_compression_keeps_its_pixels_where_that_is_as_small() -> None:
+    """Its lossy encoding is far smaller than the source, and so is the exact one."""
+    content = encoded(picture(side=200).quantize(16).convert("RGB"), "PNG", compress_level=0)
+    result, smaller = smaller_of(content, PNG, target=0.96, effort="fast")
+    assert result.score == 1.0
+    assert pixels(smaller) == pixels(content)
+
+
 def test_colours_other_than_srgb_are_not_re_encoded_but_may_shrink_exactly() -> None:
     content = chunky((b"gAMA", (100_000).to_bytes(4, "big")))
     result, smaller = smaller_of(content, PNG, target=0.9)
