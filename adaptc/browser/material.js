@@ -44,14 +44,6 @@
   }
   const hint = document.querySelector('.md-search-result__meta')
   if (hint) hint.textContent = translations['search.result.placeholder']
-  for (const label of all('.md-content .tabbed-labels > label')) {
-    const link = make('a')
-    link.href = '#' + label.htmlFor
-    link.tabIndex = -1
-    link.append(...label.childNodes)
-    label.append(link)
-    label.parentElement.classList.add('tabbed-labels--linked')
-  }
   const setLines = () => {
     for (const input of all('.md-content .tabbed-set > input:checked')) {
       const tabs = input.parentElement, label = tabs.querySelector(`.tabbed-labels > label[for="${input.id}"]`)
@@ -59,6 +51,21 @@
       tabs.style.setProperty('--md-indicator-x', label.offsetLeft + 'px')
       tabs.style.setProperty('--md-indicator-width', label.offsetWidth + 'px')
     }
+  }
+  for (const label of all('.md-content .tabbed-labels > label')) {
+    const link = make('a')
+    link.href = '#' + label.htmlFor
+    link.tabIndex = -1
+    link.onclick = (event) => {
+      if (event.metaKey || event.ctrlKey) return
+      event.preventDefault() // a link in a label does not do what the label does
+      history.replaceState({}, '', link.hash)
+      label.click()
+      setLines()
+    }
+    link.append(...label.childNodes)
+    label.append(link)
+    label.parentElement.classList.add('tabbed-labels--linked')
   }
   setLines()
 

@@ -242,7 +242,7 @@ _HTML, _CSS, _JS, _SVG = (frozenset({name}) for name in (media.HTML, media.CSS, 
 _JSON = frozenset({"application/json", "application/manifest+json", "application/ld+json"})
 _CONVERTIBLE = frozenset(media.BY_EXTENSION[extension] for extension in NEGOTIABLE)
 _RASTER = frozenset({media.JPEG, media.PNG, media.GIF, media.WEBP, media.AVIF, "image/apng"})
-_IMG, _LINK, _STYLE = (frozenset({tag}) for tag in ("img", "link", "style"))
+_IMG, _LINK, _SCRIPT, _STYLE = (frozenset({tag}) for tag in ("img", "link", "script", "style"))
 
 PASSES: tuple[Pass, ...] = (
     # files
@@ -283,14 +283,14 @@ PASSES: tuple[Pass, ...] = (
     AssetPass("scripts", 8, _JS, "scripts:rewrite_script", {**_NAMES, **_MINIFY}, content_only=True),
     AssetPass("json", 3, _JSON, "scripts:rewrite_json", content_only=True),
     # pages
-    EditPass("late-styles", 3, _HTML, "inline_styles:apply_late_styles", writes=_LINK),
+    EditPass("late-styles", 4, _HTML, "inline_styles:apply_late_styles", writes=_LINK | _SCRIPT),
     EditPass("page-fonts", 8, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 7, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 6, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
-    EditPass("prerendered", 39, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
+    EditPass("prerendered", 40, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
-        34,
+        35,
         _HTML,
         "used_styles:inline_used_styles",
         writes=_LINK | _STYLE,

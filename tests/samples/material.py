@@ -25,7 +25,7 @@ data-md-color-primary=teal data-md-color-accent=teal><label hidden>1</label></fo
 TABS = """<div class=tabbed-set data-tabs=1:2><input checked id=t1 name=t type=radio><input id=t2 name=t type=radio>
 <div class=tabbed-labels><label for=t1>C</label><label for=t2>Python</label></div></div>"""
 
-# What the bundle does at once, and to a click on a button to copy code
+# What the bundle does at once, and to a click on a button to copy code or on a tab
 BUNDLE = """
 const all = (selector) => [...document.querySelectorAll(selector)]
 document.documentElement.className = 'js'
@@ -48,6 +48,11 @@ for (const set of all('.tabbed-set')) {
     link.tabIndex = -1
     link.append(...label.childNodes)
     label.replaceChildren(link)
+    link.addEventListener('click', (event) => {
+      event.preventDefault()
+      history.replaceState({}, '', link.hash)
+      label.click()
+    })
     label.parentElement.classList.add('tabbed-labels--linked')
   }
   set.style.setProperty('--md-indicator-width', set.querySelector('label').offsetWidth + 'px')

@@ -248,26 +248,36 @@ def apply_late_styles(editor: Editor, page: PageContext, view: View, options: Op
     report = Report()
     if page.has_policy:
         return report
-    switches = _switches(editor)
     for link in editor.tree.iter_elements("link"):
-        name = next((each for each in switches if link.attr(each) is not None), None)
-        medium = None if is_isolated(link, editor.text) else late_medium(link) if name is None else link.attr(name)
-        path = None if medium is None else view.follow(page.base, link.attr("href") or "").path
-        if medium is not None and path is not None and view.media_type(path) == media.CSS:
-            _apply(link, medium, editor, name)
-            how = "its handler would apply it when it is loaded" if name is None else "a script would apply it"
-            report.actions.append(Action(LATE, "applied", path, how))
-        elif name is not None:
-            switches.pop(name)  # the script is needed
-    for script in switches.values():
-        editor.remove_element(script)
+        medium = None if is_isolated(link, editor.text) else late_medium(link)
+        path = None if medium is None else _sheet_path(link, page, view)
+        if medium is not None and path is not None:
+            _apply(link, medium, editor, ("onload", "as"))
+            report.actions.append(Action(LATE, "applied", path, "its handler would apply it when it is loaded"))
+    for script, name, links in _switches(editor):
+        paths = [None if is_isolated(link, editor.text) else _sheet_path(link, page, view) for link in links]
+        if None not in paths:
+            for link in links:
+                _apply(link, link.attr(name) or "", editor, (name,))
+            editor.remove_element(script)
+            report.actions += [Action(LATE, "applied", path, "a script would apply it") for path in paths if path]
     return report
 
 
-def _switches(editor: Editor) -> dict[str, Element]:
-    """Return the scripts that do nothing but give links the medium that an attribute holds, by that attribute."""
-    matches = ((each, MEDIUM_SWITCH.fullmatch(each.text.strip())) for each in editor.tree.iter_elements("script"))
-    return {match["name"]: script for script, match in matches if match and not script.attrs}
+def _sheet_path(link: Element, page: PageContext, view: View) -> str | None:
+    path = view.follow(page.base, link.attr("href") or "").path
+    return path if path is not None and view.media_type(path) == media.CSS else None
+
+
+def _switches(editor: Editor) -> Iterator[tuple[Element, str, list[Element]]]:
+    """Yield each script that only gives links the medium that an attribute holds, that attribute, and those links."""
+    before: list[Element] = []
+    for element in editor.tree.iter_elements(("link", "script")):
+        match = None if element.tag == "link" or element.attrs else MEDIUM_SWITCH.fullmatch(element.text.strip())
+        if element.tag == "link":
+            before.append(element)
+        elif match is not None:
+            yield element, match["name"], [link for link in before if link.attr(match["name"]) is not None]
 
 
 def late_medium(link: Element) -> str | None:
@@ -287,9 +297,9 @@ def late_medium(link: Element) -> str | None:
     return mediums[-1] if mediums else link.attr("media") or ""
 
 
-def _apply(link: Element, medium: str, editor: Editor, attribute: str | None) -> None:
+def _apply(link: Element, medium: str, editor: Editor, needless: tuple[str, ...]) -> None:
     editor.set_attribute(link, "rel", "stylesheet")
-    for name in ("onload", "as", *filter(None, [attribute])):
+    for name in needless:
         editor.remove_attribute(link, name)
     if medium and medium != "all":
         editor.set_attribute(link, "media", medium)

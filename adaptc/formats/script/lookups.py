@@ -172,7 +172,6 @@ _PARTS = pattern(r"(href|src)([~*^|$]?=)([\s\S]+)")
 # that a script composes otherwise: what is missed here costs a request, and no rule (``wait.js``).
 
 WORD = re.compile(r"[A-Za-z_][\w-]*+")
-_HYPHENS = re.compile(r"-++")
 # What a selector looks up is there already
 _LOOKUP = pattern(r"[.#][A-Za-z_][\w-]*+")
 _PROPERTY = pattern(r"[{,]([A-Za-z_]\w*+):|\.([A-Za-z_]\w*+)=(?!=)")
@@ -196,12 +195,10 @@ class LikelyNames:
         return folded.lstrip(".#[") in self._words or (bool(words) and all(map(self._is_likely, words)))
 
     def _is_likely(self, word: str) -> bool:
-        places = [match.end() for match in _HYPHENS.finditer(word)] if "-" in word else ()
-        is_composed = any(word[:place] in self._words and self._has_all(word[place:]) for place in places)
-        return is_composed or word in self._words or word.rstrip("0123456789") in self._words
-
-    def _has_all(self, rest: str) -> bool:
-        return rest in self._words or self._words.issuperset(rest.split("-"))
+        if word in self._words or word.rstrip("0123456789") in self._words:
+            return True
+        ends = (place for place, character in enumerate(word, 1) if character == "-")
+        return any(word[:end] in self._words and self._words.issuperset(word[end:].split("-")) for end in ends)
 
 
 def names_of_script(script: Script) -> frozenset[str]:

@@ -186,6 +186,7 @@ def test_islands_wait_where_a_browser_sees_the_same_and_what_they_import_counts(
         ("", True, None),
         ("", False, "only a browser says what it shows without scripts"),
         (TABS, True, None),
+        ('<script type=x>["content.tabs.link"]</script>', True, "scripts run before a visitor uses anything"),
         ("<pre class=mermaid></pre>", True, "scripts run before a visitor uses anything"),
         ("<div class='highlight annotate'></div>", True, "scripts run before a visitor uses anything"),
         ("<meta http-equiv=Content-Security-Policy content='style-src *'>", True, POLICY),

@@ -276,8 +276,8 @@ document.querySelector('#live').addEventListener('click', () => {{
 """
 
 
-async def press(tab: Tab, y: int) -> None:
-    mouse = {"x": 30, "y": y, "button": "left", "clickCount": 1, "pointerType": "mouse"}
+async def press(tab: Tab, y: float, x: float = 30) -> None:
+    mouse = {"x": x, "y": y, "button": "left", "clickCount": 1, "pointerType": "mouse"}
     for type_ in ("mousePressed", "mouseReleased"):
         await tab.send("Input.dispatchMouseEvent", {"type": type_, **mouse})
 
@@ -358,7 +358,6 @@ COUNTED = (
 )
 STATE = f"""JSON.stringify([document.documentElement.className, globalThis.copied ?? '',
 ...{list(COUNTED)}.map((selector) => document.querySelectorAll(selector).length)])"""
-BUTTON = "() => { const {x, y} = document.querySelector('.md-code__button').getBoundingClientRect(); return [x, y] }"
 
 
 def material_that_waits() -> bytes:
@@ -393,21 +392,30 @@ def test_the_side_bar_of_material_is_as_high_as_by_its_bundle_wherever_a_reader_
     assert waiting == by_bundle
 
 
-TOUCH = (
-    ("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{}]}),
-    ("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []}),
-)
-# Pressed where the pointer was not before, so that the scripts start with it
-CLICK = tuple(
-    ("Input.dispatchMouseEvent", {"type": kind, "button": "left", "clickCount": 1})
-    for kind in ("mousePressed", "mouseReleased")
-)
+CENTRE = """(selector) => {
+  const {x, y, width, height} = document.querySelector(selector).getBoundingClientRect()
+  return [x + width / 2, y + height / 2]
+}"""
+
+
+async def use(tab: Tab, selector: str, *, touches: bool) -> None:
+    """Press an element where the pointer was not before, so that the scripts start with it."""
+    x, y = await tab.run(CENTRE, selector)
+    if not touches:
+        await press(tab, y, x)
+        return
+    await tab.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    await tab.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+
+async def evaluated(tab: Tab, expression: str) -> object:
+    return (await tab.send("Runtime.evaluate", {"expression": expression}))["result"]["value"]
 
 
 @pytest.mark.chromium
-@pytest.mark.parametrize("events", [TOUCH, CLICK], ids=["touch", "mouse"])
+@pytest.mark.parametrize("touches", [True, False])
 def test_a_click_on_a_button_that_stands_in_for_one_of_material_is_repeated_for_it(
-    chromium: str, events: tuple[tuple[str, dict[str, object]], ...]
+    chromium: str, touches: bool
 ) -> None:
     server, asked = site({"index.html": material_that_waits(), BUNDLE_PATH: BUNDLE}), list[str]()
 
@@ -415,23 +423,35 @@ def test_a_click_on_a_button_that_stands_in_for_one_of_material_is_repeated_for_
         asked.append(url)
         return server(url)
 
-    async def state(tab: Tab) -> str:
-        return str((await tab.send("Runtime.evaluate", {"expression": STATE}))["result"]["value"])
-
-    async def work(browser: Chromium) -> tuple[str, list[str], str]:
+    async def work(browser: Chromium) -> tuple[object, list[str], object]:
         async with browser.tab(answer, 1280, 600, is_drawn=True) as tab:
             await tab.open(URL)
-            before, first = await state(tab), [url for url in asked if url.endswith(".js")]
-            box = await tab.run(BUTTON)
-            point = {"x": box[0] + 2, "y": box[1] + 2}
-            for method, event in events:
-                where = {"touchPoints": [point] if event["touchPoints"] else []} if "touchPoints" in event else point
-                await tab.send(method, {**event, **where})
+            before, first = await evaluated(tab, STATE), [url for url in asked if url.endswith(".js")]
+            await use(tab, ".md-code__button", touches=touches)
             async with asyncio.timeout(PATIENCE):
-                while "make" not in await state(tab):
+                while "make" not in str(await evaluated(tab, STATE)):
                     await asyncio.sleep(0.02)
-            return before, first, await state(tab)
+            return before, first, await evaluated(tab, STATE)
 
     before, first, after = in_chromium(chromium, work)
     assert (before, first) == ('["js","",1,1,1,1,0,2,0]', [])
     assert after == '["js","make",1,1,0,1,1,2,0]'
+
+
+@pytest.mark.chromium
+@pytest.mark.parametrize("touches", [True, False])
+def test_a_press_on_a_tab_of_material_opens_it(chromium: str, touches: bool) -> None:
+    """Its link stands in for that of the bundle, which opens the tab, and does so by itself."""
+
+    async def work(browser: Chromium) -> tuple[object, object]:
+        async with browser.tab(
+            site({"index.html": material_that_waits(), BUNDLE_PATH: BUNDLE}), 1280, 600, is_drawn=True
+        ) as tab:
+            await tab.open(URL)
+            await use(tab, "label[for=t2]", touches=touches)
+            async with asyncio.timeout(PATIENCE):
+                while not await evaluated(tab, "document.querySelector('#t2').checked"):
+                    await asyncio.sleep(0.02)
+            return await evaluated(tab, "location.hash"), await evaluated(tab, STATE)
+
+    assert in_chromium(chromium, work) == ("#t2", '["js","",1,1,1,1,0,2,0]')

@@ -326,7 +326,14 @@ def test_rules_that_lack_a_name_wait_in_their_files():
 
 
 @pytest.mark.parametrize(
-    "script", ["$('html').addClass('bar-off')", "e.classList.add('a', 'bar-off')", "e.className = 'bar-off'"]
+    "script",
+    [
+        "$('html').addClass('bar-off')",
+        "e.classList.add('a', 'bar-off')",
+        "e.className = 'bar-off'",
+        "h('nav',{class:'bar-off'})",
+        'jsx("nav", {className: "bar-off"})',
+    ],
 )
 def test_a_class_that_a_script_adds_and_no_rule_has_wakes_none(script):
     css = ".a{color:red}" + "".join(f".bar-{number} .b{{top:{number}px}}" for number in range(200))

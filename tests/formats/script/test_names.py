@@ -6,16 +6,33 @@ import pytest
 
 from adaptc.formats.script.lookups import LikelyNames
 
-WORDS = ("drop", "nav", "a-b", "is-")
+WORDS = ("drop", "nav", "a-b", "is-", "card__title--")
 
 
-@pytest.mark.parametrize("name", ["nav", "nav12", "nav drop", "drop:nav", "a-b", "is-nav", "is-drop-nav"])
+@pytest.mark.parametrize(
+    "name", ["nav", "nav12", "nav drop", "drop:nav", "a-b", "is-nav", "is-drop-nav", "card__title--nav"]
+)
 def test_a_name_consists_of_words(name: str) -> None:
     assert name in LikelyNames(WORDS)
 
 
 @pytest.mark.parametrize(
-    "name", ["", "12", "other", "nav-other", "nav other", "a", "NAV", "is", "is-a", "nav-drop", "nav-is-drop"]
+    "name",
+    [
+        "",
+        "12",
+        "other",
+        "nav-other",
+        "nav other",
+        "a",
+        "NAV",
+        "is",
+        "is-a",
+        "nav-drop",
+        "nav-is-drop",
+        "card__title",
+        "card__title--other",
+    ],
 )
 def test_other_names_are_none(name: str) -> None:
     assert name not in LikelyNames(WORDS)

@@ -98,14 +98,14 @@ FRAMEWORKS = (
         needs=_DIRECTIVES,
     ),
     # Its bundle works on pages that MkDocs wrote (``material.js`` stands in for it). More runs before a visitor uses
-    # anything: notes in code, diagrams, versions, consent
+    # anything: notes in code, tabs that were chosen on another page, diagrams, versions, consent
     Framework(
         MATERIAL,
         bundle=re.compile(r"(?:^|/)assets/javascripts/bundle\.[0-9a-f]{8}\.min\.js$"),
         mark='meta[name=generator][content*="mkdocs-material"]',
         needs_evidence=True,
         needs=re.compile(
-            r"""\b(?:mermaid|md-banner__button)\b|"content\.code\.(?:annotate|select)"|"provider": """
+            r"""\b(?:mermaid|md-banner__button)\b|"content\.(?:code\.(?:annotate|select)|tabs\.link)"|"provider": """
             r"""|__consent|\bclass=["'][^"']*\b(?:annotate|select)\b"""
         ),
     ),
