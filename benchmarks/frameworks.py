@@ -121,7 +121,7 @@ def load(browser: Browser, tree: Tree, page: str, quiet: float) -> View:
 
 def build(site: Path, output: Path, levels: Sequence[str], *, proven: bool) -> None:
     wanted = [argument for level in ("full", "lossless", *levels) for argument in ("--level", level)]
-    options = ["--effort", "fast", *wanted, *(("--browser", "--prove") if proven else ())]
+    options = ["--effort", "fast", *wanted, *(("--browser=all", "--prove") if proven else ())]
     command = [sys.executable, "-P", "-m", "adaptc", "build", str(site), "-o", str(output), *options]
     subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -139,7 +139,7 @@ def cells(originals: Sequence[View], views: Sequence[View]) -> Iterator[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sites", type=Path, nargs="+")
-    parser.add_argument("--proven", action="store_true", help="build with --browser --prove")
+    parser.add_argument("--proven", action="store_true", help="build with --browser=all --prove")
     parser.add_argument("--levels", default="moderate,unhydrated")
     parser.add_argument("--pages", type=int, default=2)
     parser.add_argument("--quiet", type=float, default=3.0, help="seconds without a request")

@@ -12,7 +12,7 @@ from adaptc.core.libraries import identify
 from adaptc.core.values import asdict, dataclass, replace
 
 # The distributions that evidence depends on: those that this package imports, some to encode answers
-LIBRARIES = frozenset({"Brotli", "deflate", "Pillow", "playwright", "upa-url", "zstandard"})
+LIBRARIES = frozenset({"Brotli", "deflate", "Pillow", "playwright", "tinycss2", "turbohtml", "upa-url", "zstandard"})
 
 # CSS pixels: a phone and a laptop
 WIDTHS = (412, 1280)
@@ -59,16 +59,17 @@ class PageEvidence:
 
     ``document`` is the digest of the page's markup after its scripts ran, an object of the cache, ``None`` if it has no
     scripts. ``is_same_without_scripts`` says that it shows the same text, links and boxes when no script runs.
-    ``loaded`` are the paths of the scripts and data that it loads by itself. ``is_settled`` says that the markup after
-    scripts is the same at all widths, and that each request for these had an answer by a file of the site. ``hinted``
-    are the paths of what it fetches early, by hints that its scripts or its markup give.
+    ``loaded`` are the paths of the scripts and data that it loads by itself. ``written`` is the digest of what of the
+    markup after scripts is the same at all widths (``join_views``), ``None`` unless the page shows the same as with
+    scripts once that is written into it (``find_written``), and each request for scripts and data had an answer by a
+    file of the site. ``hinted`` are the paths of what it fetches early, by hints that its scripts or its markup give.
     """
 
     widths: tuple[WidthEvidence, ...]
     document: str | None = None
     is_same_without_scripts: bool = False
     loaded: tuple[str, ...] = ()
-    is_settled: bool = False
+    written: str | None = None
     hinted: tuple[str, ...] = ()
 
     def as_record(self) -> dict[str, Any]:

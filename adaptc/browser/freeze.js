@@ -42,6 +42,12 @@
   let stillAt = 0, stillClock = 0
   const elapsed = () => isStill ? stillAt + clock - stillClock : now()
   performance.now = function () { return this === performance ? elapsed() : ofPage.call(this) }
+  // Vue 3.2 drops events that are older, by this clock, than their listeners
+  const stamps = new WeakMap(), stamp = Object.getOwnPropertyDescriptor(Event.prototype, 'timeStamp')
+  Object.defineProperty(Event.prototype, 'timeStamp', { ...stamp, get: { timeStamp() {
+    if (!stamps.has(this)) stamps.set(this, isStill ? elapsed() : stamp.get.call(this))
+    return stamps.get(this)
+  } }.timeStamp })
 
   const timed = (name, repeats) => {
     const original = window[name]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
 from typing import Any, TypeVar
 
@@ -24,9 +24,12 @@ from adaptc.browser.script_coverage import (
     script_coverage,
 )
 from adaptc.browser.tab import RESTLESS, BrowserError, Load, Tab, script
+from adaptc.browser.written import YEAR_SEEN, find_written, join_views, write_content, write_frame
 from adaptc.core.media import HTML
-from adaptc.core.urls import join
+from adaptc.core.urls import host_and_path, join
 from adaptc.core.values import dataclass, field, replace
+from adaptc.formats.html.document import Irreversible, encode_page, parse_bare, read_page
+from adaptc.formats.html.edit import Editor, EditRefused
 
 # What libraries make of the clock that freeze.js shows: names that no other load has
 _TIME = re.compile(r"1700000\d{6}")
@@ -43,6 +46,7 @@ PathOf = Callable[[str], str | None]
 class Look:
     """What was seen of a page: its evidence, its markup after scripts, and the URLs that it asked for.
 
+    ``written`` is what of the markup is the same at all widths, if the page may have that in its own.
     ``scripts`` say how much of its script files ran; no pass asks for it. ``is_sure`` says that another look would see
     the same: nothing is missing for lack of time.
     """
@@ -52,10 +56,11 @@ class Look:
     urls: frozenset[str]
     scripts: tuple[ScriptCoverage, ...] = ()
     is_sure: bool = True
+    written: bytes | None = None
 
-    def evidence_with(self, document: str | None) -> PageEvidence:
-        """Return the evidence with the digest of the document."""
-        return replace(self.evidence, document=document)
+    def evidence_with(self, document: str | None, written: str | None) -> PageEvidence:
+        """Return the evidence with the digests of the documents."""
+        return replace(self.evidence, document=document, written=written)
 
 
 class NotSeen(Exception):
@@ -81,50 +86,56 @@ async def look_at(
     found, urls = await _visit(
         browser, server, laptop, lambda tab: _in_one_tab(browser, tab, server, url, path_of, compares)
     )
-    views, shown = found
+    views, shown, written = found
     if len(views) == 1:
         narrow, others = await _visit(browser, server, phone, lambda tab: _views(tab, server, url, path_of))
         views, urls = [*narrow, *views], urls | others
     view, widths = views[-1], tuple(view.evidence for view in views)
-    is_settled = all(each.is_answered and each.document == view.document for each in views)
-    evidence = PageEvidence(widths, None, compares and shown == view.shown, view.loaded, is_settled, view.hinted)
+    evidence = PageEvidence(
+        widths, None, compares and shown is not None and _shows_same(shown, view.shown), view.loaded, None, view.hinted
+    )
     scripts = script_coverage(view.scripts for view in views)
     if shown is None:
         is_sure = view.document is None or (view.is_own and not compares)
         return Look(evidence, view.document, urls, scripts, is_sure=is_sure)
     urls |= await _refuse_lost(browser, server, url, home, _words(view.shown), _words(shown))
-    return Look(evidence, view.document, urls, scripts)
+    return Look(evidence, view.document, urls, scripts, written=written)
 
 
 async def _in_one_tab(
     browser: Chromium, tab: Tab, server: Server, url: str, path_of: PathOf, compares: bool
-) -> tuple[list[_View], str | None]:
+) -> tuple[list[_View], str | None, bytes | None]:
     """Return the views of a page in a tab as wide as a laptop, and what it shows without its scripts, if that is asked.
 
-    One tab serves for all: opening another takes as long as loading a small page. Where the page could not be seen
-    without its scripts, nothing is known of the tab, and the view of a phone is missing.
+    The third is what may be written into it (``_written``). One tab serves for all: opening another takes as long as
+    loading a small page. Where the page was not seen without its scripts, nothing is known of the tab, and the view
+    of a phone is missing.
     """
     views = await _views(tab, server, url, path_of, also=WIDTHS[0])
     view, bare = views[-1], None
     if len(views) == len(WIDTHS):
-        return views, None
+        return views, None, None
     if view.document is not None and (compares or not view.is_own):
         bare = await _bare(browser, tab, server, url)
         if bare is None:
-            return views, None
+            return views, None, None
     elif view.document is not None:
         tab.serve(lambda _: _EMPTY, runs_scripts=False)  # its scripts end, so that they store nothing more
         await tab.open(url)
     await tab.forget()
     tab.serve(server)
     await tab.resize(WIDTHS[0], HEIGHTS[WIDTHS[0]])
-    return [*await _views(tab, server, url, path_of), *views], bare
+    views = [*await _views(tab, server, url, path_of), *views]
+    differs = compares and bare is not None and not _shows_same(bare, view.shown)
+    return views, bare, await _written(browser, tab, server, url, views) if differs else None
 
 
 # An address that no site has; words that make a page, and the share of them that two pages have in common to be alike
 _NOWHERE, _FEWEST_WORDS, _ALIKE = "no-such-page-here-1700000000", 5, 0.8
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _EMPTY = Answer(b"", HTML)
+# The attribute by which scripts would find what is written
+_MARK = "data-later"
 
 
 async def _refuse_lost(
@@ -192,6 +203,60 @@ async def _bare(browser: Chromium, tab: Tab, server: Server, url: str) -> str | 
         return None
 
 
+_BOX = re.compile(r"-?\d+(?: -?\d+){3}")
+
+
+def _shows_same(one: str, other: str) -> bool:
+    """Whether two pages show the same (``show.js``); texts that scripts wrote in parts may be a pixel wider."""
+    lines, others = one.split("\n"), other.split("\n")
+    return len(lines) == len(others) and all(
+        line == its or (_BOX.fullmatch(line) and _BOX.fullmatch(its) and _is_near(line, its))
+        for line, its in zip(lines, others, strict=True)
+    )
+
+
+def _is_near(box: str, other: str) -> bool:
+    return all(abs(int(one) - int(two)) <= 1 for one, two in zip(box.split(), other.split(), strict=True))
+
+
+async def _written(browser: Chromium, tab: Tab, server: Server, url: str, views: Sequence[_View]) -> bytes | None:
+    """Return what scripts leave of a page at each width, if its markup can have that, and shows the same then."""
+    documents = [parse_bare(view.document.decode()) for view in views if view.document is not None]
+    if len(documents) < len(WIDTHS) or not all(view.is_answered for view in views):
+        return None
+    other, after = documents
+    join_views(after, other)
+    joined, sent = after.html.encode("utf-8", "replace"), server(url)
+    page = None if sent is None else _with_written(sent.body, joined)
+    if sent is None or page is None:
+        return None
+
+    def answer(asked: str) -> Answer | None:
+        return replace(sent, body=page) if asked == url else server(asked)
+
+    for view in views:
+        await tab.resize(view.evidence.width, HEIGHTS[view.evidence.width])
+        bare = await _bare(browser, tab, answer, url)
+        if bare is None or not _shows_same(bare, view.shown):
+            return None
+    return joined
+
+
+def _with_written(content: bytes, joined: bytes) -> bytes | None:
+    """Return a page with what scripts write into it, ``None`` if it cannot have that."""
+    try:
+        page = read_page(content)
+        editor, after = Editor(page.text), parse_bare(joined.decode())
+        written = find_written(editor.tree, after)
+        if written is None:
+            return None
+        write_content(editor, written, _MARK, YEAR_SEEN)
+        write_frame(editor, after, _MARK)
+        return encode_page(page, editor.apply().text)
+    except (Irreversible, EditRefused):
+        return None
+
+
 async def _visit(
     browser: Chromium, server: Server, width: int, look: Callable[[Tab], Awaitable[T]]
 ) -> tuple[T, frozenset[str]]:
@@ -245,7 +310,10 @@ async def _patient_views(tab: Tab, server: Server, url: str, path_of: PathOf, al
     sent = server(url) if document is not None else None
     markup = None if sent is None else base64.b64encode(sent.body).decode()
     own = _words(str(await tab.run(script("look"), {"markup": markup})))
-    shown, asked = str(await tab.run(script("show"))), _asked(tab.seen.loads, path_of)
+    shown, asked = (
+        str(await tab.run(script("show"))),
+        _asked(tab.seen.loads, path_of, b"" if sent is None else sent.body),
+    )
     if also is not None and document is None and await tab.run(script("resizable")):
         return [_View(evidence, None, shown) for evidence in await _at_both_widths(tab, also, path_of)]
     await interact(tab, has_scripts=document is not None)
@@ -262,12 +330,17 @@ async def _patient_views(tab: Tab, server: Server, url: str, path_of: PathOf, al
 _ASKED, _HINTED = frozenset({"script", "fetch", "xhr", "eventsource", "websocket"}), frozenset({"other"})
 
 
-def _asked(loads: Iterable[Load], path_of: PathOf) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
+def _asked(loads: Iterable[Load], path_of: PathOf, markup: bytes) -> tuple[tuple[str, ...], bool, tuple[str, ...]]:
+    """Return which scripts and data were loaded, whether each had an answer, and which files were fetched early.
+
+    Scripts of hosts that the markup names are left out of the second: they run at each level, as its hydration waits.
+    """
     found = [(load, path_of(load.url)) for load in loads if load.kind in _ASKED | _HINTED]
     asked = [(load, path) for load, path in found if load.kind in _ASKED]
     loaded = {path for load, path in asked if load.status == 200 and path is not None}
     hinted = {path for load, path in found if load.kind in _HINTED and path is not None}
-    is_answered = all(load.status == 200 and path is not None for load, path in asked)
+    missed = [load for load, path in asked if load.status != 200 or path is None]
+    is_answered = all(load.kind == "script" and host_and_path(load.url)[0].encode() in markup for load in missed)
     return tuple(sorted(loaded)), is_answered, tuple(sorted(hinted))
 
 

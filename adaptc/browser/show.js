@@ -10,15 +10,20 @@
     node.matches('a[aria-expanded]') ? 'opens' : String(node.href?.baseVal ?? node.href ?? '').replace(location.origin, '')
   const walker = document.createTreeWalker(document.body ?? document, NodeFilter.SHOW_ELEMENT | NodeFilter.SHOW_TEXT)
   const range = document.createRange()
+  // Texts next to each other are one, as in markup, whatever comments are between them
+  const isPart = (node) => node?.nodeType === Node.TEXT_NODE || node?.nodeType === Node.COMMENT_NODE
+  const run = (node) => isPart(node) ? [...(node.nodeType === Node.TEXT_NODE ? [node] : []), ...run(node.nextSibling)] : []
+  const follows = (node) => isPart(node) && (node.nodeType === Node.TEXT_NODE || follows(node.previousSibling))
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     if (node.nodeType === Node.TEXT_NODE) {
-      const parent = node.parentElement
-      if (!node.data.trim() || !parent || !isVisible(parent) || parent.closest(HINT)) continue
-      range.selectNodeContents(node)
+      const parent = node.parentElement, texts = follows(node.previousSibling) ? [] : run(node), text = texts.map((each) => each.data).join('')
+      if (!text.trim() || !parent || !isVisible(parent) || parent.closest(HINT)) continue
+      range.setStart(node, 0)
+      range.setEndAfter(texts.at(-1))
       const rect = range.getBoundingClientRect()
       if (!rect.width || !rect.height) continue
       if (parent.closest(LABELLED)) { if (shown.at(-1) !== 'label') shown.push('label') }
-      else shown.push(node.data.replace(/\s+/g, ' '), box(rect))
+      else shown.push(text.replace(/\s+/g, ' '), box(rect))
     } else if (!(node.localName === 'svg' && node.closest(LABELLED)) && node.matches('a[href],area,img,svg,video,iframe,canvas,input,button,select,textarea')) {
       const rect = node.getBoundingClientRect()
       if (isVisible(node) && (rect.width > 1 || rect.height > 1)) shown.push(node.localName, address(node), box(rect))

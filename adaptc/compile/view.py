@@ -164,6 +164,9 @@ class View(Protocol):
     def page_document(self, path: str) -> bytes | None:
         """Return the markup (UTF-8) of the page at ``path`` after its scripts, ``None`` if no browser saw any."""
 
+    def page_written(self, path: str) -> bytes | None:
+        """Return what of that markup the page at ``path`` can have before its scripts run (``PageEvidence``)."""
+
     def pinned(self, path: str) -> str | None:
         """Return what fixes the bytes of ``path``: an ``integrity`` attribute, or its digest in a text of the site."""
 

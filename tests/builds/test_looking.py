@@ -214,8 +214,40 @@ def test_pages_that_are_the_same_without_scripts(chromium: str, tmp_path: Path) 
     assert not any(seen.is_same_without_scripts for seen in plain.values())  # no pass of lossless asks for it
     look(site, build__levels=["unhydrated"])
     same = {path for path, seen in evidence(site).items() if seen.is_same_without_scripts}
-    assert {path: replace(seen, is_same_without_scripts=path in same) for path, seen in plain.items()} == evidence(site)
+    bare = {path: replace(seen, written=None) for path, seen in evidence(site).items()}
+    assert {path: replace(seen, is_same_without_scripts=path in same) for path, seen in plain.items()} == bare
     assert same == {"same.html", "absolute.html", "noscript.html", "key.html", "label.html", "speck.html", "menu.html"}
+
+
+@pytest.mark.chromium
+def test_pages_that_are_the_same_with_what_scripts_write(chromium: str, tmp_path: Path) -> None:
+    text = "<h2 id=x>Words</h2><p>And more words.</p>"
+
+    def written_by(code: str) -> str:
+        return f"{text}<script>{code}</script>"
+
+    add = "const p = document.createElement('p'); p.textContent = '{}'; x.after(p)"
+    pages = {
+        "words.html": written_by("x.textContent = 'More'"),
+        "parts.html": written_by("x.append(' and ', '12', ' days'); x.prepend('All ')"),
+        "added.html": written_by(add.format("New")),
+        "classes.html": "<style>.on {margin: 50px}</style>" + written_by("x.className = 'on'; x.title = 'T'"),
+        "varying.html": written_by(f"x.style.width = innerWidth + 'px'; {add.format('New')}"),
+        "widths.html": written_by(f"if (innerWidth < 500) {{{add.format('Narrow')}}}"),
+        "texts.html": written_by("x.textContent = innerWidth"),
+        "drawn.html": written_by("document.body.append(document.createElement('canvas'))"),
+        "frame.html": written_by("x.innerHTML = '<iframe src=words.html></iframe>'"),
+        "day.html": written_by("x.textContent = 'Today is the 14th of November 2023'"),
+        "year.html": written_by("x.textContent = '(c) ' + new Date().getFullYear()"),
+        "asked.html": written_by(f"fetch('/api').catch(() => 0); {add.format('New')}"),
+        "fetched.html": written_by(f"fetch('a.json'); {add.format('New')}"),
+        "of-others.html": "<script src=//other.invalid/a.js async></script>" + written_by(add.format("New")),
+    }
+    site = site_of(tmp_path, pages).write({"a.json": "{}"})
+    look(site, build__levels=["unhydrated"])
+    found = {path for path, seen in evidence(site).items() if seen.written is not None}
+    same = {"words", "parts", "added", "classes", "varying", "year", "fetched", "of-others"}
+    assert found == {f"{name}.html" for name in same}
 
 
 @pytest.mark.chromium

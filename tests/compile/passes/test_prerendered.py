@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 
 import pytest
@@ -72,12 +73,27 @@ def test_hydration_stays_unless_it_is_to_be_dropped(framework: str) -> None:
     assert result(prerendered(framework), KEEP).content is None
 
 
-@pytest.mark.parametrize("is_same", [False, True])
-def test_hydration_waits_only_where_a_browser_shows_the_same_without(is_same: bool) -> None:
-    text, seen = prerendered("Docusaurus"), {"index.html": PageEvidence((), is_same_without_scripts=is_same)}
+@pytest.mark.parametrize(
+    ("is_same", "document", "reason"),
+    [
+        (True, "ab12", []),
+        (False, "ab12", ["without scripts, a browser does not show the same"]),
+        (
+            False,
+            None,
+            [
+                "without scripts, a browser does not show the same; it looked at pages like this one "
+                "(--browser=all looks at each)"
+            ],
+        ),
+    ],
+)
+def test_hydration_waits_only_where_a_browser_shows_the_same_without(
+    is_same: bool, document: str | None, reason: list[str]
+) -> None:
+    text, seen = prerendered("Docusaurus"), {"index.html": PageEvidence((), document, is_same_without_scripts=is_same)}
     rewritten = SmallSite({"index.html": text, **FILES}, evidence=seen).rewrite(steps=DROP, promise="words")
-    reasons = [action.reason for action in rewritten.actions if action.verb == "kept"]
-    assert reasons == ([] if is_same else ["without scripts, a browser does not show the same"])
+    assert [action.reason for action in rewritten.actions if action.verb == "kept"] == reason
     assert (rewritten.content is None) != is_same
 
 
@@ -106,6 +122,7 @@ def test_hydration_of_a_short_page_waits_where_a_browser_saw_that_nothing_is_mis
     assert [each.reason for each in rewritten.actions if each.verb == "kept"] == ([reason] if reason else [])
 
 
+@pytest.mark.parametrize("is_in_application", [False, True])
 @pytest.mark.parametrize(
     ("data", "styles"),
     [
@@ -115,11 +132,16 @@ def test_hydration_of_a_short_page_waits_where_a_browser_saw_that_nothing_is_mis
     ],
 )
 def test_a_heading_of_vitepress_stands_below_the_bars_once_a_link_leads_to_it(
-    data: str, styles: list[str | None]
+    data: str, styles: list[str | None], is_in_application: bool
 ) -> None:
     words = "<h1>Start</h1><h2 id=a class=padded>A</h2><h3 id=b style='color:red'>B</h3>"
-    head = f'<style>.padded{{padding-top:24px}}</style><script>window.__VP_SITE_DATA__=JSON.parse("{data}")</script>'
-    tree = parse(adapted(prerendered("VitePress", f"<main class=vp-doc>{words}{ARTICLE}</main>", head=head)))
+    style, code = "<style>.padded{padding-top:24px}</style>", f'window.__VP_SITE_DATA__=JSON.parse("{data}");'
+    head = style if is_in_application else f"{style}<script>{code}</script>"
+    text, app = (
+        prerendered("VitePress", f"<main class=vp-doc>{words}{ARTICLE}</main>", head=head),
+        "assets/app.DJH2XMec.js",
+    )
+    tree = parse(adapted(text, **{app: code * is_in_application + FILES[app]}))
     assert [tree.select_one(name).attr("style") for name in ("h1", "h2", "h3")] == styles  # type: ignore[union-attr]
 
 
@@ -386,7 +408,7 @@ def test_the_outline_of_a_page_is_written_from_its_headings() -> None:
     heading = '<h2 id=first-steps>First &amp; steps <a class=header-anchor href="#first-steps">\u200b</a></h2>'
     text = prerendered("VitePress", outline + f"<div class=VPDoc>{ARTICLE.replace('</h1>', '</h1>' + heading)}</div>")
     made = adapted(text)
-    (link,) = parse(made).select(".VPDocOutlineItem.root > li[data-later][data-v-1] > a.outline-link[data-v-2]")
+    (link,) = parse(made).select(".VPDocOutlineItem.root > li[data-later-new][data-v-1] > a.outline-link[data-v-2]")
     assert (link.attr("href"), link.attr("title"), link.text) == ("#first-steps", "First & steps", "First & steps")
     assert 'class="VPDocAsideOutline has-outline"' in made
     deeper = text.replace("<script>window.__VP", '<script>x={"outline":"deep"};window.__VP')
@@ -446,7 +468,7 @@ def test_the_side_bar_of_vuepress_has_the_headings_of_its_page(items: str, depth
     script = "".join(f'x={{"sidebarDepth":{depth}}};' for depth in depths) + FILES["assets/js/main.75c38abc.js"]
     made = parse(adapted(page(body, head), **{"assets/app-BmTp4_j0.js": script}))
     assert len(made.select("script[type=adaptc-later]")) == 1
-    links = made.select(".vp-sidebar-item + ul.vp-sidebar-children[data-later] a.vp-sidebar-item")
+    links = made.select(".vp-sidebar-item + ul.vp-sidebar-children[data-later-new] a.vp-sidebar-item")
     assert [(each.attr("href"), each.text) for each in links] == [("#one", "One"), ("#two", "Two")][:count]
 
 
@@ -623,7 +645,7 @@ def test_images_that_a_held_script_would_load_are_loaded(image: str, loaded: dic
 # ---- what a browser saw scripts write
 
 LIST = "<h1>Ships</h1><p>These are the ships in the dock, as the office wrote them down this morning.</p>"
-SEEN = PageEvidence((), "ab12", is_settled=True)
+SEEN = PageEvidence((), "ab12", written="ab12")
 
 
 def written(
@@ -726,7 +748,7 @@ def test_what_else_shows_the_day_is_not_written(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("own", "marks", "filled"),
-    [("", " data-v-app", "root"), ("", " class=dark", "__app"), ("<p>Loading</p>", " data-v-app", "__app")],
+    [("", " data-v-app", "root"), ("", " class=dark", "root"), ("<p>Loading</p>", " data-v-app", "root")],
     ids=["mark", "class", "words"],
 )
 def test_an_application_may_mark_the_empty_element_that_it_fills(own: str, marks: str, filled: str) -> None:
@@ -770,18 +792,43 @@ def test_sheets_that_scripts_add_are_in_the_head_until_they_run(own: str, after:
     ("classes", "place", "waits"),
     [
         ("theme-light", "<div class=portal><ul></ul></div>", True),
+        ("theme-light", "<div class=portal>Words</div>", True),
         ("desktop", "", False),
-        ("theme-light", "<div>Words</div>", False),
-        ("theme-light", "<div><img src=a.png></div>", False),
-        ("theme-light", "<div><p id=toast></div>", False),
+        ("theme-light", "<div class=portal><iframe src=/b.html></iframe></div>", False),
+        ("theme-light", "<div class=portal>We use cookies.</div>", False),
+        ("theme-light", "<div class=portal>Get it for Linux</div>", False),
     ],
-    ids=["place", "device", "words", "image", "name"],
+    ids=["place", "words", "device", "frame", "notice", "system"],
 )
-def test_scripts_may_add_classes_and_empty_places_to_the_body(classes: str, place: str, waits: bool) -> None:
+def test_scripts_may_add_classes_and_elements_to_the_body(classes: str, place: str, waits: bool) -> None:
     made = written(f"{LIST}<ul></ul>", f"{LIST}<ul>{ITEMS}</ul>", body=f"<body class={classes}>", end=place)
-    assert (b"adaptc-later" in (made.content or b"")) is waits
+    text = (made.content or b"").decode()
+    assert ("adaptc-later" in text) is waits
     if waits:
-        assert b"<body class=theme-light>" in (made.content or b"") and b"portal" not in (made.content or b"")
+        assert "<body class=theme-light>" in text
+        assert ("<div data-later-new class=portal>Words</div></body>" in text) is ("Words" in place)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "wanted"),
+    [
+        ("<p>One</p><b>Two</b>", "<p>One</p><i>New</i><b>Two</b>", "</p><i data-later-new>New</i><b>"),
+        ("<p>One</p> two", "<p>One</p><i>New</i><br> two", "</p><i data-later-new>New</i><br data-later-new> two"),
+        ("<p>One</p>", "<p>One</p><i>New</i>", "</p><i data-later-new>New</i></div>"),
+        ("one <p>Two</p>", "<i>New</i>one <p>Two</p>", "<i>New</i>one <p>Two</p><span hidden data-later>"),
+    ],
+    ids=["before", "after", "end", "between-texts"],
+)
+def test_elements_that_scripts_add_are_written(before: str, after: str, wanted: str) -> None:
+    made = written(f"{LIST}<div>{before}</div>", f"{LIST}<div>{after}</div>")
+    assert wanted in (made.content or b"").decode() and not made.demoted
+
+
+def test_attributes_that_scripts_change_are_written_and_what_they_were() -> None:
+    made = written(f"{LIST}<p class=a hidden>One</p>", f"{LIST}<p class='a on' title=T>One</p>")
+    (changed,) = parse((made.content or b"").decode()).select("[data-later-was]")
+    assert (changed.attr("class"), changed.attr("title"), "hidden" in changed.attrs) == ("a on", "T", False)
+    assert json.loads(changed.attr("data-later-was") or "") == {"class": "a", "title": None, "hidden": ""}
 
 
 @pytest.mark.parametrize("is_set", [False, True])

@@ -20,6 +20,7 @@ from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import PageEvidence
 from adaptc.browser.tab import Tab
 from adaptc.compile.pipeline import BY_NAME, Step
+from adaptc.formats.html.document import parse
 
 # The application says what it sees, in order
 TELL = "globalThis.told ??= []; const tell = (what) => told.push(what);"
@@ -200,7 +201,7 @@ def test_what_scripts_write_is_shown_until_they_run(chromium: str, start: str, p
     text, seen = (page(body % each, extra) for each, extra in (("", script), (items, "<style>p{color:red}</style>")))
     code = FILLING.replace("PLACE", place).replace("WRITTEN", repr(items))
     files = {"index.html": text, **FILES, "assets/js/main.75c38abc.js": code}
-    evidence = {"index.html": PageEvidence((), "ab12", is_settled=True)}
+    evidence = {"index.html": PageEvidence((), "ab12", written="ab12")}
     step = Step(BY_NAME["prerendered"], {"hydration": "drop"})
     small = SmallSite(files, evidence=evidence, documents={"ab12": seen})
     content = small.rewrite(steps=(step,), promise="words").content
@@ -318,6 +319,72 @@ def test_a_button_that_nobody_serves_delays_no_other(chromium: str) -> None:
         return await told_in(tab)
 
     assert after_waking(chromium, text, UNSERVED, work) == ["awake", "live at 300"]
+
+
+# Nobody listens to a heading, but the page does as soon as a button was pressed
+OUTSIDE = f"""{TELL} tell('awake')
+document.querySelector('#live').addEventListener('click', () => {{
+  tell('opened')
+  document.addEventListener('click', ({{target}}) => target.matches('h1') && tell('closed'))
+}})
+{FILES["assets/js/main.75c38abc.js"].replace("run", "String")}
+"""
+
+
+@pytest.mark.chromium
+def test_a_press_on_a_heading_is_not_repeated_after_a_later_one(chromium: str) -> None:
+    style = "<style>h1,button{position:fixed;left:0;top:0;margin:0;width:90px;height:20px}#live{top:30px}</style>"
+    text = page(
+        f"<div id=__docusaurus>{ARTICLE}<button id=live>L</button></div>",
+        style + "<script src=/assets/js/main.75c38abc.js defer></script>",
+    )
+
+    async def work(tab: Tab) -> list[str]:
+        await tab.advance(20)
+        await press(tab, 40)
+        await tab.advance(20)
+        return await told_in(tab)
+
+    assert after_waking(chromium, text, OUTSIDE, work) == ["awake", "opened"]
+
+
+# What scripts find as they start is what they left there
+FOUND = f"""{TELL} tell(document.querySelector('#__app').innerHTML)
+{FILES["assets/js/main.75c38abc.js"].replace("run", "String")}
+"""
+
+
+@pytest.mark.chromium
+def test_scripts_find_the_markup_without_what_they_write(chromium: str) -> None:
+    own = f"{ARTICLE}<p class=bar hidden>Bar</p><ul><li>One</li></ul>"
+    after = f"{ARTICLE}<p class='bar on' title=B>Bar</p><b>New</b><ul><li>One</li><li>Two</li></ul>"
+    script = "<script src=/assets/js/main.75c38abc.js defer></script>"
+    text, seen = (page(f"<div id=__app>{each}</div>", extra) for each, extra in ((own, script), (after, "")))
+    files = {"index.html": text.replace("<div id=__app>", "<div id=__app data-server-rendered=true>"), **FILES}
+    seen = seen.replace("<div id=__app>", "<div id=__app data-server-rendered=true>")
+    small = SmallSite(
+        {**files, "assets/js/main.75c38abc.js": FOUND},
+        evidence={"index.html": PageEvidence((), "ab12", written="ab12")},
+        documents={"ab12": seen},
+    )
+    step = Step(BY_NAME["prerendered"], {"hydration": "drop"})
+    content = small.rewrite(steps=(step,), promise="words").content
+    assert content is not None and b"<li data-later-new>Two" in content and b"<b data-later-new>New" in content
+
+    async def work(browser: Chromium) -> tuple[str, list[str]]:
+        server = site({"index.html": content, "assets/js/main.75c38abc.js": FOUND})
+        async with browser.tab(server, 400, 300, is_drawn=True) as tab:
+            await tab.open(URL)
+            first = await tab.run("() => document.querySelector('.bar').className")
+            await tab.run("() => { dispatchEvent(new Event('adaptc-later')) }")
+            async with asyncio.timeout(PATIENCE):
+                while not (found := await told_in(tab)):
+                    await tab.advance(1)
+            return first, found
+
+    first, (found,) = in_chromium(chromium, work)
+    assert first == "bar on" and parse(f"<div>{found}").select_one(".bar").attrs == {"class": ["bar"], "hidden": ""}
+    assert [each.text for each in parse(f"<div>{found}").select("li, b")] == ["One"]
 
 
 # A router that listens to the window, and then an application that does so, too, for its tabs (VitePress)

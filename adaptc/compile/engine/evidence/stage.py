@@ -74,15 +74,15 @@ class LookRecords:
     def _is_complete(self, key: str) -> bool:
         """Whether the cache still has all of the evidence."""
         try:
-            document = self.page_evidence.read(key).document
+            evidence = self.page_evidence.read(key)
         except ObjectGone:
             return False
-        return document is None or self.store.has(document)
+        return all(each is None or self.store.has(each) for each in (evidence.document, evidence.written))
 
     def put(self, path: str, look: Look) -> Outcome:
         """Store what was seen of a page."""
-        document = None if look.document is None else self.store.put(look.document)
-        key = self.page_evidence.put(look.evidence_with(document))
+        stored = (None if each is None else self.store.put(each) for each in (look.document, look.written))
+        key = self.page_evidence.put(look.evidence_with(*stored))
         return self._put(path, look.urls, Outcome(key, scripts=look.scripts, is_sure=look.is_sure))
 
     def put_failure(self, path: str, reason: NotSeen) -> Outcome:

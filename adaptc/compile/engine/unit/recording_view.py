@@ -85,7 +85,7 @@ class Materials(Protocol):
         """Return what a browser saw of a page, by the key of the decision."""
 
     def page_document(self, digest: str) -> bytes:
-        """Return the markup of a page after its scripts."""
+        """Return a markup of a page after its scripts."""
 
 
 def _anywhere(bounds: Bounds) -> frozenset[str]:
@@ -208,9 +208,14 @@ class RecordingView:
 
     def page_document(self, path: str) -> bytes | None:
         evidence = self.page_evidence(path)
-        if evidence is None or evidence.document is None:
-            return None
-        return self.materials.page_document(evidence.document)
+        return self._document(None if evidence is None else evidence.document)
+
+    def page_written(self, path: str) -> bytes | None:
+        evidence = self.page_evidence(path)
+        return self._document(None if evidence is None else evidence.written)
+
+    def _document(self, digest: str | None) -> bytes | None:
+        return None if digest is None else self.materials.page_document(digest)
 
     def demotions(self, level: str, path: str) -> tuple[Demotion, ...]:
         """Return the passes that are dropped for a unit; its dependency on them is that on its source."""

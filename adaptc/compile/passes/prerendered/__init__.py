@@ -7,12 +7,13 @@ link is followed without them, a button wakes them, and is pressed again for the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
 from turbohtml import Element
 
+from adaptc.browser.written import Written, find_written, write_content, write_frame
 from adaptc.compile.page.context import KEPT, PageContext, Report
 from adaptc.compile.page.sheets import screen_sheets
 from adaptc.compile.page.transfer_sizes import transfer_size
@@ -28,9 +29,9 @@ from adaptc.compile.passes.prerendered.dependence import (
     styling_reason,
 )
 from adaptc.compile.passes.prerendered.hydration import ANY, MATERIAL, Framework, Hydration, find_framework
-from adaptc.compile.passes.prerendered.loading import find_written, load_lazy_images, write_content, write_frame
 from adaptc.compile.passes.prerendered.vitepress import (
     DEPTHS,
+    OFFSETS,
     keep_scroll_offset,
     label_switch,
     write_bar,
@@ -45,6 +46,7 @@ from adaptc.formats.html.document import parse_bare
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.references import embedded_references
 from adaptc.formats.html.static_text import has_streamed_parts, place_streamed_parts
+from adaptc.formats.html.syntax import class_words
 from adaptc.formats.html.visible_text import content_length
 from adaptc.formats.script.minify import minify_script
 
@@ -66,10 +68,13 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     chosen = options["hydration"]
     if chosen == "keep" or not page.has_scripts or (chosen == "applications" and page.evidence is None):
         return Report()
-    framework, (after, written) = find_framework(editor), _written(editor, page, view)
-    if framework is None and len(written) == 1 and not any(each.text.strip() for each in written):
+    framework = find_framework(editor)
+    is_material = framework is not None and framework.name == MATERIAL  # ``material.js`` writes what its scripts do
+    written = None if is_material else _written(editor, page, view)
+    filled = () if written is None else tuple(written.filled)
+    if framework is None and len(filled) == 1 and not filled[0].text.strip():
         framework = ANY  # of a page that is an empty element
-    is_application = bool(written) and not any(map(content_length, editor.tree.select("body")))
+    is_application = bool(filled) and not any(map(content_length, editor.tree.select("body")))
     if framework is None or (chosen == "applications" and not is_application):
         return Report()
     hydration = Hydration.of(editor.tree, framework)
@@ -79,19 +84,22 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
         return Report()
     depths = held_facts(DEPTHS, hydration, page, view) if framework.name == "VuePress" else frozenset[str]()
     evidence = page.evidence
-    if evidence is not None and not evidence.is_same_without_scripts and writes_headings(editor.tree, depths):
-        evidence, written = None, {}  # it will show more than the browser saw without scripts
-    reason = _reason_to_run(editor, page, view, (framework, hydration), evidence, after if written else None)
+    is_other = evidence is not None and not evidence.is_same_without_scripts
+    if is_other and written is None and writes_headings(editor.tree, depths):
+        evidence = None  # it will show more than the browser saw without scripts
+    reason = _reason_to_run(editor, page, view, (framework, hydration), evidence, written)
     subject = f"hydration by {framework.name}"
     if reason:
         return Report([Action(NAME, KEPT, subject, reason)])
     if framework.name == "VitePress":
-        keep_scroll_offset(editor, screen_sheets(editor.tree, page.base, view))
+        offsets = held_facts(OFFSETS, hydration, page, view)
+        keep_scroll_offset(editor, screen_sheets(editor.tree, page.base, view), offsets)
     images = _written_images(written, page, view)
     actions = [Action(NAME, "held", subject, "it runs once a visitor uses what it serves", len(hydration.scripts))]
-    actions += _write(editor, written, after, images)
-    actions += _adapt(editor, hydration.islands or editor.tree.select(framework.root)[:1], depths)
-    script = _wake_script(fills=bool(written)) + (";" + _material_script()) * (framework.name == MATERIAL)
+    actions += _write(editor, written, images)
+    roots = hydration.islands or editor.tree.select(framework.root)[:1]
+    actions += _adapt(editor, roots, depths, has_written=written is not None)
+    script = _wake_script(fills=bool(filled)) + (";" + _material_script()) * is_material
     _hold(editor, hydration, script)
     return _report(actions, images, hydration, editor.tree, page, view)
 
@@ -123,15 +131,16 @@ def _reason_to_run(
     view: View,
     found: tuple[Framework, Hydration],
     evidence: PageEvidence | None,
-    after: Document | None,
+    written: Written | None,
 ) -> str | None:
     """Return why the scripts that hydrate a page cannot wait, if so; ``evidence`` is what a browser saw of it.
 
-    ``after`` is the page with what its scripts write, if that is written into it.
+    ``written`` is what of its scripts is written into it.
     """
     framework, hydration = found
-    if evidence is not None and not evidence.is_same_without_scripts and after is None:
-        return "without scripts, a browser does not show the same"
+    if evidence is not None and not evidence.is_same_without_scripts and written is None:
+        unseen = "; it looked at pages like this one (--browser=all looks at each)" * (evidence.document is None)
+        return f"without scripts, a browser does not show the same{unseen}"
     sheets, tree = screen_sheets(editor.tree, page.base, view), editor.tree
     if has_streamed_parts(editor.text):
         tree = parse_bare(place_streamed_parts(editor.text))  # as inline scripts, which stay, move them
@@ -143,7 +152,7 @@ def _reason_to_run(
             or styling_reason(hydration, page, view, editor.tree)
         )
 
-    reason = dependence_reason(after or tree, framework.root, sheets)
+    reason = dependence_reason(tree if written is None else written.after, framework.root, sheets)
     if reason == SHORT and evidence is not None and brought_reason() is None:
         reason = dependence_reason(tree, framework.root, sheets, least=1)  # as error pages, which a browser saw
     if reason:
@@ -154,44 +163,44 @@ def _reason_to_run(
         reason = "only a browser says what it shows without scripts" if framework.needs_evidence else brought_reason()
     if framework.name == MATERIAL and page.has_policy:
         return "a Content-Security-Policy restricts the page"
-    if not reason and not page.policy.allows_script(_wake_script(fills=after is not None)):
+    if not reason and not page.policy.allows_script(_wake_script(fills=written is not None)):
         reason = "its Content-Security-Policy forbids the script that waits for visitors"
     return reason
 
 
-def _adapt(editor: Editor, roots: Sequence[Element], depths: frozenset[str]) -> Iterator[Action]:
-    write_bar(editor)
-    label_switch(editor)
-    if count := write_outline(editor, _OWN) or write_side_bar(editor, depths, _OWN):
+def _adapt(editor: Editor, roots: Sequence[Element], depths: frozenset[str], *, has_written: bool) -> Iterator[Action]:
+    if not has_written:
+        write_bar(editor)
+        label_switch(editor)
+    if count := not has_written and (
+        write_outline(editor, f"{_OWN}-new") or write_side_bar(editor, depths, f"{_OWN}-new")
+    ):
         yield Action(NAME, "written", "links to headings of the page", count=count)
-    if count := load_lazy_images(editor) + show_images(editor, roots):
+    if count := _load_lazy_images(editor) + _show_images(editor, roots):
         yield Action(NAME, "loaded", "images that a script would load", count=count)
     for button in {each: None for root in roots for each in root.select("button[disabled]")}:
         editor.remove_attribute(button, "disabled")
         editor.set_attribute(button, _OWN, None)
 
 
-def _written(editor: Editor, page: PageContext, view: View) -> tuple[Document | None, Mapping[Element, Element]]:
-    """Return a page after its scripts, as a browser saw it, and what they write into elements if that is all."""
-    evidence = page.evidence
-    is_known = evidence is not None and evidence.is_settled and not evidence.is_same_without_scripts
-    markup = view.page_document(page.path) if is_known and not page.has_policy else None
-    after = None if markup is None else parse_bare(markup.decode("utf-8", "replace"))
-    return after, {} if after is None else find_written(editor.tree, after)
+def _written(editor: Editor, page: PageContext, view: View) -> Written | None:
+    """Return what scripts write into a page, as a browser saw it, if the page can have it."""
+    markup = None if page.has_policy or page.evidence is None else view.page_written(page.path)
+    return None if markup is None else find_written(editor.tree, parse_bare(markup.decode("utf-8", "replace")))
 
 
-def _write(
-    editor: Editor, written: Mapping[Element, Element], after: Document | None, images: frozenset[str]
-) -> Iterator[Action]:
-    if written and after is not None:
+def _write(editor: Editor, written: Written | None, images: frozenset[str]) -> Iterator[Action]:
+    if written is not None:
         write_content(editor, written, _OWN)
-        write_frame(editor, after, _OWN)
-        yield Action(NAME, "written", "what scripts write, until they run", count=len(written))
+        write_frame(editor, written.after, _OWN)
+        count = len(written.filled) + len(written.changed) + len(written.added)
+        yield Action(NAME, "written", "what scripts write, until they run", count=count)
     yield from (Action(NAME, "written", path, "scripts would load it") for path in sorted(images))
 
 
-def _written_images(written: Mapping[Element, Element], page: PageContext, view: View) -> frozenset[str]:
-    images = (each for other in written.values() for each in other.select("img[src]"))
+def _written_images(written: Written | None, page: PageContext, view: View) -> frozenset[str]:
+    new = () if written is None else tuple(written.new())
+    images = (image for each in new for image in (each, *each.select("img")) if image.tag == "img")
     return frozenset(filter(None, (view.follow(page.base, each.attr("src") or "").path for each in images)))
 
 
@@ -238,10 +247,38 @@ def _filled(source: str) -> str:
     return minify_script(filled, short_names=True) or filled
 
 
+# ---- Images that a script loads as they come into view
+
+# What shows nothing, and class names of images that a script loads, whatever they show until then
+_PLACEHOLDER = re.compile(
+    r"(?:^$|^data:|(?:^|[/_.-])(?:blank|placeholder|spacer|loading|loader|transparent|lazy|pixel|empty|dummy|gr[ae]y|1x1)"
+    r"[^/]*\.(?:gif|png|svg|webp|jpe?g)$)",
+    re.IGNORECASE,
+)
+_LAZY_NAMES = frozenset({"lazy", "lazyload", "lazyloading", "lazyloaded", "lozad", "unveil", "defer", "deferred"})
+
+
+def _load_lazy_images(editor: Editor) -> int:
+    """Give each lazy image its source, from ``data-src`` and ``data-srcset``; returns their number."""
+    count = 0
+    for image in editor.tree.iter_elements(("img", "source")):
+        shown = image.attr("srcset" if image.tag == "source" else "src") or ""
+        is_lazy = _PLACEHOLDER.search(shown.partition("?")[0].strip()) or not _LAZY_NAMES.isdisjoint(class_words(image))
+        sources = {name: (image.attr(f"data-{name}") or "").strip() for name in ("src", "srcset")}
+        if is_lazy and any("." in each and each[0] not in "{[<#" for each in sources.values()):
+            for name, value in sources.items():
+                if value:
+                    editor.set_attribute(image, name, value)
+                elif name in image.attrs:
+                    editor.remove_attribute(image, name)
+            count += 1
+    return count
+
+
 # ---- Images that wait for hydration, with a copy in ``<noscript>``: those of Next.js 10 to 12, Gatsby, Nuxt Image
 
 
-def show_images(editor: Editor, roots: Sequence[Element]) -> int:
+def _show_images(editor: Editor, roots: Sequence[Element]) -> int:
     """Put the copies in the place of images that show nothing; returns their number."""
     count = 0
     for noscript in (each for root in roots for each in root.select("img + noscript")):

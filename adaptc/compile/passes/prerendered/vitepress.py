@@ -36,19 +36,24 @@ def write_bar(editor: Editor) -> None:
 
 # ---- Where a heading stands that a link leads to: below the bars, as far as a script says
 
+# A script says so of the site: in the page, or in the application as of VitePress 1.0.0-alpha
 _OFFSET = re.compile(r"""\bscrollOffset\\*["']?:\s*(\d{1,4})\b""")
+OFFSETS = FactKind("offsets of headings", lambda text: frozenset(_OFFSET.findall(text)), frozenset[str]())
 
 
-def keep_scroll_offset(editor: Editor, sheets: Sequence[str]) -> None:
-    """Have browsers scroll to a heading as the script does that waits: its text to the site's ``scrollOffset``."""
-    found = next(filter(None, map(_OFFSET.search, inline_code(editor.tree))), None)
+def keep_scroll_offset(editor: Editor, sheets: Sequence[str], offsets: frozenset[str]) -> None:
+    """Have browsers scroll to a heading as the script does that waits: its text to the site's ``scrollOffset``.
+
+    ``offsets`` are those that its scripts name.
+    """
     headings = editor.tree.select(".vp-doc :is(h1, h2, h3, h4, h5, h6)[id]")
-    if found is None or not headings:
+    if len(offsets) != 1 or not headings:
         return
+    (offset,) = map(int, offsets)
     cascade = Cascade(editor.tree, sheets, frozenset({"padding-top"}))
     for heading in headings:
         padding = re.fullmatch(r"(\d{1,4})px", cascade.value(heading, "padding-top", _WIDE))
-        margin = int(found[1]) - (int(padding[1]) if padding else 0)
+        margin = offset - (int(padding[1]) if padding else 0)
         style = heading.attr("style")
         editor.set_attribute(heading, "style", f"{style};" * bool(style) + f"scroll-margin-top:{margin}px")
 

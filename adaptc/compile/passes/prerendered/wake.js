@@ -1,8 +1,9 @@
 // Lets the scripts of an application wait until a visitor uses something that the page cannot serve without them, runs
 // them in their order, and then repeats for them what the visitor did. Held scripts and hints have the type or relation
-// TYPE and their own in OWN, which disabled buttons have that can be pressed meanwhile, what scripts will write, and what
-// it stands for; OWN-html is the markup of an element that has what scripts will write, unless that is hidden in it, and
-// FILL the function in fill.js, on pages with such elements. An event TYPE of the window, which proofs send, wakes them,
+// TYPE and their own in OWN, which disabled buttons have that can be pressed meanwhile, and words that what scripts will
+// write stands for. OWN-new is an element that they will add, OWN-was has the attributes that they will change as they
+// were, and OWN-html the markup of an element that has what they will write, unless that is hidden in it; FILL is the
+// function in fill.js, on pages with such elements. An event TYPE of the window, which proofs send, wakes them,
 // too; it is sent once they ran.
 {
   const button = 'button,[type=button],[type=submit],[type=reset],[type=image],[type=checkbox],[type=radio]'
@@ -128,7 +129,9 @@
     .map(([object, name]) => [object, name, object[name]])
   const stay = () => {}
   const letScroll = () => { for (const [object, name, native] of scrolls) if (object[name] === stay) object[name] = native }
-  const isReadyFor = (entry) => hearsKeys && entry.event.type === 'keydown' || isReady(find(entry)) && (find(entry) || !filled.length)
+  // Whoever listens to what is no control does soon, or nobody does: a later press must not be followed by this one
+  const isReadyFor = (entry) => hearsKeys && entry.event.type === 'keydown' || isReady(find(entry)) && (find(entry) || !filled.length) ||
+    now() > hasRun + 300 && !entry.target.closest(control)
   const wait = (time = 20) => new Promise((resolve) => setTimeout(resolve, time))
 
   const setValue = (node, value) => Object.getOwnPropertyDescriptor(Object.getPrototypeOf(node), 'value').set.call(node, value)
@@ -158,7 +161,11 @@
     filled = all('[OWN-html]')
     if (fill) await Promise.all(filled.map(fill))
     for (const node of all('span[OWN]')) node.parentNode.replaceChildren(...node.childNodes)
-    for (const node of all('li[OWN],ul[OWN]')) node.remove()
+    for (const node of all('[OWN-new]')) node.remove()
+    for (const node of all('[OWN-was]')) {
+      for (const [name, value] of Object.entries(JSON.parse(node.getAttribute('OWN-was')))) value === null ? node.removeAttribute(name) : node.setAttribute(name, value)
+      node.removeAttribute('OWN-was')
+    }
     for (const node of all('button[OWN]')) {
       node.disabled = true
       node.removeAttribute('OWN')
@@ -175,7 +182,7 @@
     }
     await Promise.all([...started, ...late.map(copy)])
     dispatchEvent(new Event('TYPE'))
-    hasRun = true
+    hasRun = now()
     // Until somebody listens to what was used, and nothing more has changed for a while, but not for ever
     for (const end = now() + 5000; now() < end && !(isQuiet() && done.every(isReadyFor) && [...edited.keys()].every(isReady));) {
       await wait()
