@@ -17,7 +17,7 @@ from adaptc.cli.render import (
     table,
     watching,
 )
-from adaptc.cli.site_options import with_mirror
+from adaptc.cli.site_options import jobs_option, with_mirror
 from adaptc.core.diagnostics import UsageError
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ _LINE = "3g"
 @click.option("--level", metavar="NAME", help="The level to publish.  [default: web, or deferred]")
 @click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes.")
 @click.option("--base-url", metavar="URL", help="The URL under which SITE is published.")
-@click.option("-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]")
+@jobs_option
 @click.option(
     "--browser/--no-browser",
     default=None,

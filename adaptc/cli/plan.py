@@ -13,6 +13,7 @@ import click
 from adaptc.cli.command import FILE, FOLDER, ExitCode, Invocation, command
 from adaptc.cli.measured_cost import found_profile
 from adaptc.cli.render import diagnostic_records, print_diagnostics, print_json, print_text, table, watching
+from adaptc.cli.site_options import jobs_option
 from adaptc.config.toml import TomlSource, shown
 from adaptc.core.diagnostics import UsageError
 from adaptc.core.fs import write_atomic
@@ -34,6 +35,7 @@ _PRICE = "bytes that a page may take to avoid a harm of 1"
 @command("plan")
 @click.argument("docroot", required=False, type=FOLDER)
 @click.option("-o", "--output", type=FOLDER, metavar="DIR", help="Where builds go.  [default: opt]")
+@jobs_option
 @click.option("--throughput", metavar="FACTOR", help="How many times as many page views, such as 4x.")
 @click.option("--bytes", metavar="SIZE", help="Of the mean page: a share of the full site, or a size.")
 @click.option("--requests", metavar="N", help="Of the mean page: a number, or a share below 1.")
@@ -51,6 +53,7 @@ def plan(
     invocation: Invocation,
     docroot: Path | None,
     output: Path | None,
+    jobs: int | None,
     keeps: tuple[str, ...],
     ladder: int | None,
     name: str,
@@ -67,7 +70,7 @@ def plan(
     from adaptc.serve.calibrate.experiments import network_diagnostics
     from adaptc.workflow.planning.candidates import Keeps
 
-    config = invocation.load({"docroot": docroot, "output": output})
+    config = invocation.load({"docroot": docroot, "output": output, "build.jobs": jobs})
     if config.cost.profile is not None:
         profile = found_profile(config, invocation, config.cost.profile)  # reports one of another machine or age
         if profile is not None and written["throughput"] is not None:

@@ -32,6 +32,11 @@ _SETTINGS = {
 }
 
 
+jobs_option = click.option(
+    "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]"
+)
+
+
 def site_options(function: F) -> F:
     """Add DOCROOT and the options that say what is built of it, and where it goes."""
     options = (
@@ -46,9 +51,7 @@ def site_options(function: F) -> F:
         ),
         click.option("--effort", type=click.Choice(["fast", "default", "max"]), help="How hard to try to save bytes."),
         click.option("--base-url", metavar="URL", help="The URL under which DOCROOT is published."),
-        click.option(
-            "-j", "--jobs", type=click.IntRange(1), metavar="N", help="Work in N processes.  [default: one a CPU]"
-        ),
+        jobs_option,
         click.option(
             "--cache", type=FOLDER, metavar="DIR", help="Keep artifacts in DIR, to share them between outputs."
         ),

@@ -15,6 +15,7 @@ from adaptc.compile.page.transfer_sizes import client_sizes, compressed_size, co
 from adaptc.compile.view import REQUEST_BYTES, DerivingView
 from adaptc.core import media
 from adaptc.core.diagnostics import Diagnostic, Location, diagnose
+from adaptc.core.digest import digest_bytes
 from adaptc.core.facts import BoundedCache
 from adaptc.core.urls import Reach, Target, document_base
 from adaptc.core.values import dataclass, field
@@ -124,6 +125,7 @@ class Verifier:
         self.tree, self.context, self.view, self.promise, self.may_grow = tree, context, view, promise, may_grow
         self._content = content
         self._named: dict[str, bool] = {}  # whether a script of the page names a file
+        self._known_sizes: dict[str, tuple[int, ...]] = {}  # of contents, by their digests
 
     def problem(self, draft: Draft) -> Problem | None:
         """Return the first problem of a draft: its encoding, its size, the contract."""
@@ -233,7 +235,7 @@ class Verifier:
         extra, embeds = [own - source - absorbed for own, source in pairs], self.embeds(draft)
         if embeds is None:
             return max(extra)
-        source_embeds = embedded_files(self.tree, self.context.base, self.view)
+        source_embeds = self._source_embeds()
         extra = self._add_files(extra, set(embeds).difference(source_embeds), 1)
         if max(extra) <= 0:
             return max(extra)  # the exact number decides nothing, and takes reading every image of the page
@@ -245,8 +247,15 @@ class Verifier:
         return self._sizes(self._content)
 
     def _sizes(self, content: bytes) -> tuple[int, ...]:
-        """Return the sizes of a page: in each content coding where it stays the same, else by an estimate."""
-        return compressed_sizes(content) if self.promise == "same" else (compressed_size(content),)
+        """Return the sizes of a page: in each content coding where it stays the same, else by an estimate.
+
+        The search for a step to drop comes to the same content again.
+        """
+        digest = digest_bytes(content)
+        if digest not in self._known_sizes:
+            is_same = self.promise == "same"
+            self._known_sizes[digest] = compressed_sizes(content) if is_same else (compressed_size(content),)
+        return self._known_sizes[digest]
 
     def _add_files(self, sizes: list[int], paths: Iterable[str], sign: int) -> list[int]:
         """Return sizes in each coding, with those of files and requests for them added or subtracted."""
@@ -280,11 +289,18 @@ class Verifier:
         if any(report.is_scriptless or report.is_composed for report in draft.reports.values()):
             return
         late = frozenset[str]().union(*(report.late for report in draft.reports.values()))
-        source_embeds = embedded_files(self.tree, self.context.base, self.view)
-        for path in (path for path in source_embeds if path not in embeds and path not in late):
+        for path in (path for path in self._source_embeds() if path not in embeds and path not in late):
             content = self.view.artifact(path) if self.view.media_type(path) == media.JS else None
             if self._is_named(path, content):
                 yield path
+
+    def _source_embeds(self) -> tuple[str, ...]:
+        """Return the files that a browser loads with the source."""
+        return files_of(self._source_urls, self.context.base, self.view)
+
+    @cached_property
+    def _source_urls(self) -> tuple[str, ...]:
+        return tuple(reference.url for reference in embedded_references(self.tree))
 
     def _is_named(self, path: str, content: bytes | None) -> bool:
         if path not in self._named:

@@ -199,7 +199,7 @@ def test_a_plan_writes_its_level_and_builds_can_use_it(site: BuiltSite, monkeypa
 
 def test_a_dry_run_prints_the_level(site: BuiltSite, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(site.root)
-    code, output = plan(site, "--requests", "5", "--dry-run", "--name", "mine", "--chart", "plan.svg")
+    code, output = plan(site, "-j", "1", "--requests", "5", "--dry-run", "--name", "mine", "--chart", "plan.svg")
     chart = ElementTree.fromstring(Path("plan.svg").read_bytes())
     assert [each.get("class") for each in chart.findall(".//{*}circle")].count("chosen") == 1
     assert (code, "[levels.mine]" in output) == (ExitCode.DONE, True)

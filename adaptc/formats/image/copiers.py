@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from adaptc.core import media
+from adaptc.core.digest import digest_bytes
 from adaptc.core.facts import BoundedCache
 from adaptc.core.model import Effort
 from adaptc.formats.image.alternates import ENCODERS, EXACT_ENCODERS
@@ -24,6 +25,9 @@ _COMPARED = 250_000
 # What copies of an image are compared with, for each width of it. Bytes that a worker keeps
 _references = BoundedCache[tuple[bytes, int], tuple[Reference, tuple[int, int]]](64 << 20)
 _FLOATS = 3 * 4 * 9 // 8  # bytes a pixel: three channels, and two numbers for each window
+# The likeness of pairs: different options give the same copy. Bytes that a worker keeps, and what one counts for
+_likenesses = BoundedCache[tuple[str, str, int], float](1 << 20)
+_LIKENESS = 512
 
 
 def likeness(original: bytes, copy: bytes, width: int) -> float:
@@ -32,8 +36,13 @@ def likeness(original: bytes, copy: bytes, width: int) -> float:
     It is that of ``adaptc.formats.image.score``, but both are first scaled to the pixels of the box: what a smaller
     resolution loses counts. Of animations the first frames count. Raises ``pyvips.Error`` for a damaged image.
     """
-    reference, size = _reference(original, width)
-    return reference.score(_sample(copy, size))
+    key = (digest_bytes(original), digest_bytes(copy), width)
+    known = _likenesses.get(key)
+    if known is None:
+        reference, size = _reference(original, width)
+        known = reference.score(_sample(copy, size))
+        _likenesses.put(key, known, _LIKENESS)
+    return known
 
 
 def _reference(original: bytes, width: int) -> tuple[Reference, tuple[int, int]]:

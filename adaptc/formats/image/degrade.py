@@ -8,7 +8,7 @@ score.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache, partial
+from functools import cached_property, partial
 from typing import Any
 
 from adaptc.core import media
@@ -16,7 +16,7 @@ from adaptc.core.model import Effort
 from adaptc.core.values import dataclass
 from adaptc.formats.image.lossy import WEBP_METHODS, encode_jpeg, encode_png, finish_png, search_quality
 from adaptc.formats.image.score import Reference, has_colour_edges, sample_rows
-from adaptc.formats.image.vips import load, to_pillow
+from adaptc.formats.image.vips import load_once, to_pillow
 
 # Pixels that are scored: 4 and 26 ms, where a whole megapixel takes 105
 _SCORED: dict[Effort, int] = {"fast": 30_000, "default": 250_000, "max": 1_000_000}
@@ -54,9 +54,32 @@ class Encoding:
     score: float | None
 
 
-def degrade(image: Any, goal: Goal, effort: Effort, formats: Iterable[str]) -> Encoding | None:
-    """Return the smallest encoding of sRGB pixels that reaches ``goal``; ``None`` if no format can hold them."""
-    encodings = [_encode(image, name, goal, effort) for name in _choose_formats(image, frozenset(formats))]
+class Pixels:
+    """The sRGB pixels of copies, as libvips has them, and their encodings: each is made once."""
+
+    def __init__(self, image: Any) -> None:
+        self.image = image
+        self._encodings: dict[tuple[str, Effort, int], bytes] = {}
+
+    @cached_property
+    def is_crisp(self) -> bool:
+        """Whether its chroma needs the resolution of its luma."""
+        return has_colour_edges(to_pillow(self.image))
+
+    def encode(self, name: str, effort: Effort, quality: int) -> bytes:
+        """Return the encoding in a format of ``COPY_FORMATS``."""
+        key = (name, effort, quality)
+        if key not in self._encodings:
+            copied = COPY_FORMATS[name]
+            is_crisp = copied.encode_crisp is not None and effort != "fast" and self.is_crisp
+            encode = (copied.encode_crisp if is_crisp else None) or copied.encode
+            self._encodings[key] = encode(self.image, effort, quality)
+        return self._encodings[key]
+
+
+def degrade(pixels: Pixels, goal: Goal, effort: Effort, formats: Iterable[str]) -> Encoding | None:
+    """Return the smallest encoding of ``pixels`` that reaches ``goal``; ``None`` if no format can hold them."""
+    encodings = [_encode(pixels, name, goal, effort) for name in _choose_formats(pixels.image, frozenset(formats))]
     return min(encodings, key=lambda encoding: len(encoding.content), default=None)
 
 
@@ -67,19 +90,17 @@ def _choose_formats(image: Any, formats: frozenset[str]) -> list[str]:
     return [name for name in ("jpeg", "png") if name in formats and not (name == "jpeg" and image.hasalpha())]
 
 
-def _encode(image: Any, name: str, goal: Goal, effort: Effort) -> Encoding:
+def _encode(pixels: Pixels, name: str, goal: Goal, effort: Effort) -> Encoding:
     """Return the encoding of a low quality that reaches the goal, else that of the highest.
 
     The lowest is tried first: it is the one for three of four images, which so need a single encoding.
     """
-    copied = COPY_FORMATS[name]
-    is_crisp = copied.encode_crisp is not None and effort != "fast" and has_colour_edges(to_pillow(image))
-    encode = cache(partial((copied.encode_crisp if is_crisp else None) or copied.encode, image, effort))
+    encode = partial(pixels.encode, name, effort)
     if goal.score is None:
         return Encoding(encode(goal.lowest), name, goal.lowest, None)
     search = search_quality(
         encode,
-        _scorer(image, effort),
+        _scorer(pixels.image, effort),
         goal.score,
         lowest=goal.lowest,
         highest=goal.highest,
@@ -92,7 +113,7 @@ def _encode(image: Any, name: str, goal: Goal, effort: Effort) -> Encoding:
 
 def _scorer(image: Any, effort: Effort) -> Callable[[bytes], float]:
     reference = Reference(sample_rows(to_pillow(image), _SCORED[effort]))
-    return lambda encoded: reference.score(sample_rows(to_pillow(load(encoded)), _SCORED[effort]))
+    return lambda encoded: reference.score(sample_rows(to_pillow(load_once(encoded)), _SCORED[effort]))
 
 
 # ---- encoders

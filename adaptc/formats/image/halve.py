@@ -11,6 +11,8 @@ from math import ceil
 from typing import Any
 
 from adaptc.core import media
+from adaptc.core.digest import digest_bytes
+from adaptc.core.facts import BoundedCache
 from adaptc.core.model import Effort
 from adaptc.core.values import dataclass, replace
 from adaptc.formats.image import jpeg, png
@@ -19,6 +21,7 @@ from adaptc.formats.image.degrade import (
     LONGEST_SIDE,
     Encoding,
     Goal,
+    Pixels,
     degrade,
     encode_lossless,
     encode_webp_copy,
@@ -36,7 +39,15 @@ from adaptc.formats.image.probe import (
     unchanged,
 )
 from adaptc.formats.image.score import HARD, HARD_QUALITIES, MODERATE, QUALITIES, TEXT_SCALE, Texture, measure_texture
-from adaptc.formats.image.vips import decode_frames, decode_upright, resize_frames, resize_to_srgb, to_pillow, vips
+from adaptc.formats.image.vips import (
+    decode_frames,
+    decode_upright,
+    memory_size,
+    resize_frames,
+    resize_to_srgb,
+    to_pillow,
+    vips,
+)
 
 ALL_FORMATS = tuple(COPY_FORMATS)
 # Pixels of all frames of an animation that are worth decoding and encoding again: 20 to 60 ms a megapixel
@@ -213,12 +224,12 @@ class _Job:
         return self._accept(encoding, size, facts)
 
     def _encode_still(self, facts: ImageFacts) -> tuple[Encoding | None, tuple[int, int]]:
-        image = decode_upright(self.content)
-        texture = measure_texture(to_pillow(image))
+        digest = digest_bytes(self.content)
+        texture = _texture(digest, self.content)
         size = self.sizes.choose(facts.natural_size, texture)
-        lossy = degrade(resize_to_srgb(image, size), self.goal, self.effort, self.formats)
+        lossy = degrade(_resized(digest, self.content, size), self.goal, self.effort, self.formats)
         if self._may_keep_size(facts, texture):
-            lossless = encode_lossless(resize_to_srgb(image, facts.natural_size), self.effort)
+            lossless = encode_lossless(_resized(digest, self.content, facts.natural_size).image, self.effort)
             if lossy is None or len(lossless.content) <= len(lossy.content):
                 return lossless, facts.natural_size
         return lossy, size
@@ -256,6 +267,30 @@ class _Job:
             encoding.score,
             _describe(encoding, size, facts, len(self.content)),
         )
+
+
+# A plan asks for copies of one size in several qualities, and for others of an image when it tries the next level: kept
+# are textures, by the digest of the image, and pixels, by its size as well. Bytes that a worker keeps
+_textures = BoundedCache[str, Texture](1 << 20)
+_resized_images = BoundedCache[tuple[str, tuple[int, int]], Pixels](32 << 20)
+_TEXTURE = 256  # bytes that one counts for
+_WITH_ENCODINGS = 2  # times the bytes of the pixels
+
+
+def _texture(digest: str, content: bytes) -> Texture:
+    texture = _textures.get(digest)
+    if texture is None:
+        texture = measure_texture(to_pillow(decode_upright(content)))
+        _textures.put(digest, texture, _TEXTURE)
+    return texture
+
+
+def _resized(digest: str, content: bytes, size: tuple[int, int]) -> Pixels:
+    pixels = _resized_images.get((digest, size))
+    if pixels is None:
+        pixels = Pixels(resize_to_srgb(decode_upright(content), size))
+        _resized_images.put((digest, size), pixels, _WITH_ENCODINGS * memory_size(pixels.image))
+    return pixels
 
 
 def _describe(encoding: Encoding, size: tuple[int, int], facts: ImageFacts, before: int) -> str:

@@ -19,7 +19,7 @@ from adaptc.formats.image.vips import (
     decode_srgb,
     decode_upright,
     from_pillow,
-    load,
+    load_once,
     resize_to_srgb,
     to_pillow,
     turn,
@@ -95,7 +95,7 @@ def _repeats(quality: int) -> bool:
 
 def decode(content: bytes) -> Image.Image:
     """Return what a browser shows of an encoding, with libvips. Raises ``pyvips.Error``."""
-    return to_pillow(load(content))
+    return to_pillow(load_once(content))
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def load(content: bytes) -> Any:
 
 
 def load_once(content: bytes, **options: Any) -> Any:
-    """Load an image whose rows are read once, from the top; else like ``load``. Saves a copy, a tenth of the time."""
+    """Load an image whose rows are read once, from the top; else like ``load``. Saves a copy: a tenth to a third."""
     return vips().Image.new_from_buffer(content, "", fail_on="warning", access="sequential", **options)
 
 
@@ -80,7 +80,8 @@ def from_pillow(image: Image.Image) -> Any:
 _KEPT_BYTES = 64 << 20
 
 
-def _memory_size(image: Any) -> int:
+def memory_size(image: Any) -> int:
+    """Return the bytes of an image's pixels."""
     return int(image.width * image.height * image.bands * (2 if image.format == "ushort" else 1))
 
 
@@ -96,14 +97,16 @@ def decode_upright(content: bytes) -> Any:
     image = _decoded_images.get(content)
     if image is None:
         image = _decode_upright(content)
-        _decoded_images.put(content, image, _memory_size(image))
+        _decoded_images.put(content, image, memory_size(image))
     return image
 
 
 def _decode_upright(content: bytes) -> Any:
-    image = _with_profile(load(content), content)
-    if image.get("vips-loader") != _HEIF_LOADER:  # which has turned the image already
-        image = turn(image, read_orientation(content))
+    image = load_once(content)
+    orientation = read_orientation(content)
+    if orientation != 1 and image.get("vips-loader") != _HEIF_LOADER:  # which has turned the image already
+        image = turn(load(content), orientation)
+    image = _with_profile(image, content)
     if _has_plain_colours(image):
         image = image.colourspace("srgb").cast("uchar")
     return _drop_opaque_alpha(image.copy_memory())

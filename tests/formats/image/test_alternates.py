@@ -118,11 +118,11 @@ def test_what_is_broken_too_large_or_another_type_has_none() -> None:
 def test_an_image_is_decoded_once_for_all_that_is_made_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[bytes] = []
 
-    def load(content: bytes) -> Any:
+    def load_once(content: bytes) -> Any:
         decoded.append(content)
         return vips.vips().Image.new_from_buffer(content, "")
 
-    monkeypatch.setattr(vips, "load", load)
+    monkeypatch.setattr(vips, "load_once", load_once)
     content = encoded(picture("RGB"), "JPEG", quality=95)
     recompress("a.jpg", content, "image/jpeg", target=0.9)
     alternates(content, ["avif", "webp"], below=len(content), target=0.9)

@@ -11,7 +11,8 @@ from PIL import Image, ImageCms, ImageDraw, ImageFilter, PngImagePlugin
 
 from tests.samples.drawn import noise, photo
 
-from adaptc.formats.image.degrade import Goal, degrade, encode_webp_copy
+from adaptc.core.model import Effort
+from adaptc.formats.image.degrade import COPY_FORMATS, CopyFormat, Goal, Pixels, degrade, encode_webp_copy
 from adaptc.formats.image.halve import (
     CLOSE,
     ImageCopy,
@@ -23,7 +24,7 @@ from adaptc.formats.image.halve import (
 )
 from adaptc.formats.image.probe import Refusal
 from adaptc.formats.image.score import HARD, MODERATE, TEXT_SCALE, has_colour_edges, measure_texture, sample_rows
-from adaptc.formats.image.vips import from_pillow
+from adaptc.formats.image.vips import from_pillow, resize_to_srgb
 
 
 def encoded(image: Image.Image, kind: str = "PNG", **options: Any) -> bytes:
@@ -315,10 +316,31 @@ def test_only_colours_of_text_are_kept_sharp(is_text: bool) -> None:
     drawn = Image.merge("RGB", (text, Image.new("L", text.size, 0), Image.eval(text, lambda value: 255 - value)))
     pixels = from_pillow(drawn if is_text else picture)
     pixels = pixels.copy(interpretation="srgb")
-    chosen = degrade(pixels, Goal.parse("q=60", 25, 75), "default", ["webp"])
+    chosen = degrade(Pixels(pixels), Goal.parse("q=60", 25, 75), "default", ["webp"])
     assert chosen is not None
     assert chosen.content == encode_webp_copy(pixels, "default", 60, is_sharp=is_text)
     assert chosen.content != encode_webp_copy(pixels, "default", 60, is_sharp=not is_text)
+
+
+def test_copies_of_one_size_share_its_pixels_and_each_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plan tries several qualities of a size, and the goal of a score encodes some of them again."""
+    sizes, encodings = [], []
+
+    def resize(image: Any, size: tuple[int, int]) -> Any:
+        sizes.append(size)
+        return resize_to_srgb(image, size)
+
+    def encode(image: Any, effort: Effort, quality: int, **options: Any) -> bytes:
+        encodings.append(quality)
+        return encode_webp_copy(image, effort, quality, **options)
+
+    monkeypatch.setattr("adaptc.formats.image.halve.resize_to_srgb", resize)
+    monkeypatch.setitem(COPY_FORMATS, "webp", CopyFormat("image/webp", "webp", encode))
+    content = encoded(photo(302, 202))
+    first, other = (copy_of(content, target=f"q={quality}").content for quality in (45, 60))
+    assert first != other
+    assert copy_of(content, target=0.1, qualities=(45, 75)).content == first
+    assert (sizes, encodings) == ([(151, 101)], [45, 60])
 
 
 def test_text_that_only_alpha_shows_is_seen() -> None:
