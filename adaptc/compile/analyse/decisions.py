@@ -265,8 +265,9 @@ def _pins(
     by_digest, by_version = defaultdict[str, set[str]](set), defaultdict[str, set[str]](set)
     written = DigestsWritten(places)
     for path, digest in digests() if places else ():
-        for algorithm, digits in written.matches(digest) if path in sources and sources[path].size else ():
-            if len(digits) < WHOLE_DIGITS and digits in path.rpartition("/")[2].lower():
+        for algorithm, digits in written.matches(digest):
+            is_name = len(digits) < WHOLE_DIGITS and digits in path.rpartition("/")[2].lower()
+            if is_name or path not in sources or not sources[path].size:
                 continue
             for place in sorted(places[digits], reverse=True):
                 (by_version if algorithm == "md5" else by_digest)[place].add(path)
