@@ -175,6 +175,8 @@ _DOCTYPE = Option("keep", "keep", "short")
 
 # How close to the original an image must stay: the same pixels, or a score of ``adaptc.formats.image.score``
 _TARGET = Option("exact", "exact", float)
+# How far the points of drawings may move, as a share of their longer side
+_SHIFT = {"shift": Option(0.0)}
 # The bytes that a page may take to avoid a harm of 1, 0 where images are made smaller whatever they are worth; and the
 # least likeness that is allowed (see ``adaptc.compile.page.pricing``)
 _PRICE = {"price": Option(0.0), "least": Option(0.0)}
@@ -263,7 +265,7 @@ PASSES: tuple[Pass, ...] = (
         {"formats": _FORMATS, "target": _TARGET},
         libraries=_IMAGES,
     ),
-    AssetPass("svg", 1, _SVG, "images:clean_svg_file", content_only=True, libraries=_IMAGES),
+    AssetPass("svg", 2, _SVG, "images:clean_svg_file", _SHIFT, content_only=True, libraries=_IMAGES),
     AssetPass(
         "strip-sheets", 9, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
     ),

@@ -6,7 +6,7 @@ import pytest
 
 from adaptc.core.model import Role
 from adaptc.formats.svg import clean_svg, svg_references
-from adaptc.formats.svg.clean import shorten_path
+from adaptc.formats.svg.clean import is_same_path, shorten_path
 
 HEAD = b'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" viewBox="0 0 9 9">'
 TEMPLATE = b"<?xml version='1.0' encoding='UTF-8'?>\n" + HEAD + b"\n %s\n</svg>\n"
@@ -130,18 +130,102 @@ def test_a_style_sheet_another_root_and_another_encoding_are_left() -> None:
     ("data", "shorter"),
     [
         ("M 0.50,-0.50 L 10.0 +2 L 3,4", "M.5-.5 10 2 3 4"),
-        ("m1 1 m2 2 l3 3 l.5 .5 z", "m1 1m2 2 3 3 .5.5z"),
-        ("M0 0 C 1 2 3 4 5 6 C 1 2 3 4 5 6 Z", "M0 0C1 2 3 4 5 6 1 2 3 4 5 6Z"),
-        ("M 1e2 1E-3 H 00.10", "M1e2 1e-3H.1"),
+        ("m1 1 m2 2 l3 3 l.5 .5 z", "M1 1M3 3 6 6l.5.5z"),
+        ("M0 0 C 1 2 3 4 5 6 C 1 2 3 4 5 6 Z", "M0 0C1 2 3 4 5 6 1 2 3 4 5 6z"),
+        ("M0 0C0 1 2 3 4 4C6 5 8 9 9 9", "M0 0C0 1 2 3 4 4S8 9 9 9"),
+        ("M0 0Q1 1 2 2Q3 3 8 2L8 9L1 9", "M0 0Q1 1 2 2T8 2V9H1"),
+        ("M100.5 100.5L101 101L100 100.5", "M100.5 100.5l.5.5-1-.5"),
+        ("M 1e2 1E-3 H 00.10", "M100 .001H.1"),
+        ("M 0 0 A 1 1 0 01 9 9", "M0 0A1 1 0 019 9"),
+        ("M0 0,L 3 4,", "M0 0,L 3 4,"),
+        ("M 0 0 L 1,,2", "M 0 0 L 1,,2"),
+        ("M 0 0 H 1e99", "M 0 0 H 1e99"),
+        # In single precision the sum of relative coordinates is another point
+        ("M1000000.1 0L1000000.4 1", "M1000000.1 0 1000000.4 1"),
         ("M 0 0 L 1 . 5", "M 0 0 L 1 . 5"),  # an error: browsers draw up to it
         ("M 0 0 L 1 2 3", "M 0 0 L 1 2 3"),
-        ("M 0 0 A 1 1 0 01 9 9", "M 0 0 A 1 1 0 01 9 9"),
         ("L 0 0", "L 0 0"),
         ("", ""),
     ],
 )
-def test_path_data_keeps_its_numbers(data: str, shorter: str) -> None:
+def test_path_data_reaches_the_same_points(data: str, shorter: str) -> None:
     assert shorten_path(data) == shorter
+
+
+@pytest.mark.parametrize(
+    ("data", "shift", "shorter"),
+    [
+        ("M0 0L1.23456 2.34567L9 9", 0.0005, "M0 0 1.235 2.346 9 9"),
+        ("M0 0L1.23456 2.34567L9 9", 0.05, "M0 0 1.2 2.3 9 9"),
+        # Errors do not add up: after a hundred steps of a third the end is where it was
+        ("M0 0" + "h.3333" * 100, 0.05, None),
+        # Half a circle: with one decimal its centre would be far off
+        ("M0 0A4.56789 4.56789 0 1 1 9.13578 0", 0.05, "M0 0A4.56789 4.56789 0 119.13578 0"),
+    ],
+)
+def test_points_move_by_no_more_than_was_allowed(data: str, shift: float, shorter: str | None) -> None:
+    result = shorten_path(data, shift)
+    assert len(result) < len(data) and is_same_path(data, result, shift)
+    assert shorter is None or result == shorter
+
+
+@pytest.mark.parametrize(
+    "other", ["M0 0L4 4.2", "M0 0L4 4L4 4", "M0 0M4 4", "M0 0L4", "M0 0C0 0 4 4 4 4", "M0 0A9 9 0 0 1 4 4", ""]
+)
+def test_a_path_that_draws_something_else_is_told_apart(other: str) -> None:
+    assert is_same_path("M0 0L4 4", "m0 0l4.05 3.95", 0.1)
+    assert not is_same_path("M0 0L4 4", other, 0.1)
+
+
+ROUNDED, EXACT = b"2.346", b"2.34567"
+
+
+@pytest.mark.parametrize(
+    ("inside", "last"),
+    [
+        (b"%s", ROUNDED),
+        (b'<g transform="translate(3 4) rotate(30)">%s</g>', ROUNDED),
+        (b'<g transform="scale(.1 -.1)">%s</g>', b"2.35"),
+        (b'<g transform="scale(8)">%s</g>', b"2.3457"),
+        (b'<clipPath id="c"><rect width="9"/></clipPath><g clip-path="url(#c)">%s</g>', ROUNDED),
+        (b'<style>.a{fill:red;stroke:none}</style>%s', ROUNDED),
+        # What may be drawn at another scale, or by a threshold
+        (b'<g transform="skewX(3)">%s</g>', EXACT),
+        (b'<g transform="scale(8)"><use href="#a"/></g>%s', EXACT),
+        (b'<style>.a{transform:scale(9)}</style>%s', EXACT),
+        (b'<symbol id="a">%s</symbol>', EXACT),
+        (b'<svg viewBox="0 0 1 1">%s</svg>', EXACT),
+        (b'<g filter="url(#f)">%s</g>', EXACT),
+        (b'<g stroke="red">%s</g>', EXACT),
+        (b'<g style="stroke : red">%s</g>', EXACT),
+        (b'<style>.a{stroke/**/:red}</style>%s', EXACT),
+        (b'<g transform="scale(0)">%s</g>', EXACT),
+        (b'<g transform="skewX(3)"><g transform="scale(0)">%s</g></g>', EXACT),
+    ],
+)  # fmt: skip
+def test_points_move_where_the_scale_is_known_and_nothing_is_stroked(inside: bytes, last: bytes) -> None:
+    path = b'<path d="M0,0 L1.23456,0 L1.23456,2.34567"/>'
+    result = clean_svg(HEAD.replace(b"0 0 9 9", b"0 0 24 24") + inside % path + b"</svg>", "a.svg", 0.00004)
+    assert result.content is not None, result.reason
+    assert b'%s"/>' % last in result.content
+
+
+@pytest.mark.parametrize(
+    "root", ['viewBox="0 0 24"', 'viewBox="0 0 24 24" preserveAspectRatio="none"', 'width="100%" height="24"', ""]
+)
+def test_points_stay_where_the_size_of_a_drawing_is_not_known(root: str) -> None:
+    content = f'<svg xmlns="http://www.w3.org/2000/svg" {root}><path d="M0,0 L1.23456,2.34567"/></svg>'
+    result = clean_svg(content.encode(), "a.svg", 0.00004)
+    assert result.content is not None and b"M0 0 1.23456 2.34567" in result.content
+
+
+def test_what_no_browser_reads_goes() -> None:
+    inside = b'<desc>Created with Sketch.</desc><g enable-background="new 0 0 9 9"><rect x="1"/></g><desc>A cat</desc>'
+    content = HEAD.replace(b"viewBox", b'version="1.1" x="0px" y="0px" viewBox') + inside + b"</svg>"
+    result = clean_svg(content, "a.svg")
+    assert result.content == (
+        b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><g><rect x="1"/></g><desc>A cat</desc></svg>'
+    )
 
 
 def test_a_cleaned_drawing_renders_the_same() -> None:

@@ -65,9 +65,9 @@ def make_alternates(asset: Asset, original: bytes, view: View, options: Options)
 
 
 def clean_svg_file(asset: Asset, view: View, options: Options) -> Outcome:
-    """Remove from an SVG file what is invisible and out of reach of scripts."""
+    """Remove from an SVG file what is invisible and out of reach of scripts; write paths in fewer characters."""
     from adaptc.formats.svg import clean_svg
 
-    result = clean_svg(asset.content, asset.path)
+    result = clean_svg(asset.content, asset.path, options["shift"])
     verb = "kept" if result.content is None else "cleaned"
     return Outcome(result.content, (Action("svg", verb, asset.path, result.reason),), result.diagnostics)

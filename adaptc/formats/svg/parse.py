@@ -1,9 +1,10 @@
-"""SVG as XML, without loading or expanding anything from outside the file: its nodes and its references."""
+"""SVG as XML, without loading or expanding anything from outside the file: its nodes, its scale and its references."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from math import hypot, inf, isfinite
 from typing import Any
 
 from adaptc.core.model import Reference, Role
@@ -111,6 +112,83 @@ def is_rendered(node: Any) -> bool:
     if not isinstance(node.tag, str) or node.tag == _METADATA:
         return False
     return namespace(node.tag) not in EDITOR_NAMESPACES
+
+
+# ---- How far the points of paths may move, where the level allows it
+
+# A number, in path data too (SVG 2, section 9.3)
+NUMBER = r"([+-]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+# Elements that neither draw paths at other sizes than the drawing's, nor by thresholds (filters, markers)
+_PLAIN = frozenset(
+    f"{{{SVG_NAMESPACE}}}{name}"
+    for name in (
+        *("g", "path", "rect", "circle", "ellipse", "line", "polygon", "polyline", "defs", "use", "clipPath", "mask"),
+        *("linearGradient", "radialGradient", "stop", "style", "title", "desc", "image", "text", "tspan"),
+    )
+)
+_REUSED = frozenset(f"{{{SVG_NAMESPACE}}}{name}" for name in ("use", "clipPath", "mask"))
+_UNSURE_ATTRIBUTES = frozenset({
+    *("filter", "shape-rendering", "marker-start", "marker-mid", "marker-end", "clipPathUnits", "maskUnits"),
+    "maskContentUnits",
+})  # fmt: skip
+# Joins and ends of a stroke may look different where a line turns a little
+_UNSURE_STYLE = re.compile(
+    r"transform|zoom|scale|rotate|filter|marker|shape-rendering|path\s*\(|/\*|\\\\|stroke\s*:(?!\s*none)", re.IGNORECASE
+)
+_TRANSFORM = re.compile(r"(translate|rotate|scale|matrix)\s*\(([^()]*)\)[\s,]*")
+_LENGTH = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(?:px)?")
+
+
+def allowed_shift(root: Any, share: float) -> float:
+    """Return how far a path's point may move in its own coordinates: ``share`` of the drawing's longer side, or 0."""
+    nodes = [node for node in root.iter() if is_rendered(node)] if share else []
+    if not nodes or not all(map(_is_plain, nodes[1:])) or _is_unsure(root):
+        return 0
+    scales: dict[Any, float] = {}
+    for node in nodes:
+        scales[node] = scales.get(node.getparent(), 1) * _scale(node.get("transform", ""))
+    if not all(map(isfinite, scales.values())):
+        return 0
+    drawn = [scale for node, scale in scales.items() if "d" in node.attrib]
+    if any(node.tag in _REUSED for node in nodes):
+        # Drawn again within elements with transforms of their own
+        drawn = [1 if max(scales.values()) <= 1 else inf]
+    return share * _size(root) / (max(drawn, default=inf) or inf)
+
+
+def _is_plain(node: Any) -> bool:
+    return node.tag in _PLAIN and not _is_unsure(node)
+
+
+def _is_unsure(node: Any) -> bool:
+    style = node.text or "" if node.tag.endswith("}style") else node.get("style", "")
+    is_stroked = node.get("stroke", "none") != "none"
+    return is_stroked or bool(_UNSURE_ATTRIBUTES & set(node.attrib)) or _UNSURE_STYLE.search(style) is not None
+
+
+def _scale(transform: str) -> float:
+    """Return by how much a transform makes lengths longer at most; infinite if that is not known."""
+    scale, end, text = 1.0, 0, transform.strip()
+    while end < len(text):
+        found = _TRANSFORM.match(text, end)
+        if found is None:
+            return inf
+        end = found.end()
+        numbers = [float(number) for number in re.findall(NUMBER, found[2])]
+        if found[1] in ("scale", "matrix"):
+            scale *= hypot(*numbers[:4]) if found[1] == "matrix" else max(map(abs, numbers), default=inf)
+    return scale
+
+
+def _size(root: Any) -> float:
+    """Return the longer side of the drawing, in its own coordinates; 0 if it is not known."""
+    ratio = root.get("preserveAspectRatio", "")
+    if "none" in ratio or "slice" in ratio:
+        return 0
+    sides = root.get("viewBox", "").replace(",", " ").split()[2:] or [root.get("width", ""), root.get("height", "")]
+    found = [_LENGTH.fullmatch(side) for side in sides]
+    known = [float(side[1]) for side in found if side]
+    return max(known) if len(known) == len(sides) == 2 else 0
 
 
 # ---- The references of an SVG file: links, images, scripts, style sheets and ``url()``
