@@ -44,6 +44,10 @@ _PRIVATE_USE = pattern(
     r"|\\0{0,2}(?:[eE][0-9a-fA-F]|[fF][0-8]|[fF][0-9a-fA-F]{2})[0-9a-fA-F]{2}(?![0-9a-fA-F])"
 )
 _CLASS = pattern(r"\.([A-Za-z_][\w-]*-[\w-]*)")
+# The classes of elements that a script makes, as it writes them out: in markup, as a property, by calls
+_CLASSES_WRITTEN = pattern(
+    r"""(?:\bclass(?:Name)?["']?\s*[=:]|(?:[a-z]Class|\bclassList\.[a-z]+)\()\s*\\?["'`]\s*([\w-][\w\s-]*)"""
+)
 
 
 FEATURES = "\uffff"
@@ -83,7 +87,12 @@ NOTHING_WRITTEN = Writing()
 
 def text_writing(text: str) -> Writing:
     """Return what a script or another text without rules and elements writes."""
-    return Writing(written_characters(text) + _features(text), icons_named=icons_named(text))
+    classes = tuple(sorted(_written_classes(text)))
+    return Writing(written_characters(text) + _features(text), classes=classes, icons_named=icons_named(text))
+
+
+def _written_classes(text: str) -> set[str]:
+    return {name for names in _CLASSES_WRITTEN.findall(text) for name in names.split() if "-" in name}
 
 
 def _features(text: str) -> str:
@@ -105,7 +114,8 @@ def page_writing(text: str, tree: Document) -> Writing:
         is_text = any(not _STYLES.isdisjoint(own) and element.text.strip() for element, own in classed)
         named = (ANY_ICON, *named) if is_text and ANY_ICON not in named else named
     features = FEATURES if _loads_of_others(tree) else _features(text)
-    classes = tuple(sorted(name for name in names if "-" in name))
+    written = _written_classes(" ".join(script.text for script in tree.select("script")))
+    classes = tuple(sorted(written.union(name for name in names if "-" in name)))
     return Writing(written_characters(text) + features, (), classes, named)
 
 

@@ -14,7 +14,7 @@ from fontTools.ttLib import TTFont
 from tests.samples.icon_font import HOME, icon_font
 from tests.sites.built import BuiltSite
 
-from adaptc.formats.characters import FEATURES, page_writing, sheet_writing, shown_characters, text_writing
+from adaptc.formats.characters import FEATURES, page_writing, sheet_writing, shown_characters, text_writing, used_icons
 from adaptc.formats.css.fonts import OfferedFont, offer_fonts, set_font_display, unicode_ranges
 from adaptc.formats.font import woff2_font, woff2_subset
 from adaptc.formats.html.document import parse
@@ -337,6 +337,21 @@ def test_icons_count_where_pages_have_their_classes(tmp_path: Path) -> None:
     assert f",U+{HOME + 7:X};" in sheet
     assert sheet.count('src:local("I"),url(../_adaptc/') == 2
     assert "unicode-range" not in site.read("css/a.css", "moderate").decode()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        """menu.before('<button class="i i-008">')""", "a.className = 'i-008'", "a.classList.add(`i-008`)",
+        '$(a).toggleClass("i-008")', 'el("i", {class: "i-008"})', r'a = "<i class=\"i-008\">"',
+    ],
+)  # fmt: skip
+def test_icons_count_whose_classes_a_script_writes_out(script: str) -> None:
+    rules = "".join(f".i-{n:03}::before{{content:'\\{HOME + n:x}'}}" for n in range(200))
+    page = page_writing(script, parse(f"<script>{script}</script>"))
+    for writing in (text_writing(script), page):
+        assert used_icons(sheet_writing(rules).icons, writing.classes) == chr(HOME + 8)
+    assert text_writing("classes = 'i-008'; a.title = 'i-008'").classes == ()
 
 
 # ---- style elements

@@ -13,7 +13,7 @@ from pathlib import Path
 from adaptc.compile.engine.state.damage import DamagedState, check_values, has_schema
 
 # Incremented when the tables or their contents change; a state of another version is discarded and all is rebuilt.
-SCHEMA = 21
+SCHEMA = 22
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
