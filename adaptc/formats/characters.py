@@ -146,6 +146,8 @@ def used_icons(icons: Iterable[IconRule], classes: Container[str]) -> str:
 def written_characters(text: str) -> str:
     """Return the characters beyond ASCII that a text writes, escaped ones included, in order of code points."""
     plain = html.unescape(text) if "&" in text else text
+    if _QUOTED.search(text):
+        plain += _QUOTES
     escaped = (int(digits, 16) for digits in set(_ESCAPED.findall(text) if "\\" in text else ()))
     found = (set() if plain.isascii() else set(plain)) | {chr(code) for code in escaped if code <= _LAST}
     return "".join(sorted(each for each in found if ord(each) > 0x7F and not 0xD800 <= ord(each) < 0xE000))
@@ -163,10 +165,12 @@ def _icon_items(text: str, items: Iterable[Item]) -> Iterator[Item]:
             yield from _icon_items(text, item.items)
 
 
-# What browsers write by themselves: quotes, hyphens, bullets, the ellipsis of a text that is cut
-_BY_BROWSERS = (
-    "\xa0\xab\xad\xbb\u2010\u2011\u2012\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e\u2022\u2026\u2039\u203a"
-)
+# What browsers write by themselves: hyphens, bullets, the ellipsis of a text that is cut; and dashes and apostrophes,
+# which data from elsewhere often has
+_BY_BROWSERS = "\xa0\xad\u2010\u2013\u2014\u2019\u2022\u2026"
+# And around <q>, or where a sheet asks for quotes
+_QUOTES = "\xab\xbb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a"
+_QUOTED = pattern(r"<q[\s>]|\bopen-quote\b", re.IGNORECASE)
 
 
 def shown_characters(written: Iterable[str]) -> frozenset[int]:

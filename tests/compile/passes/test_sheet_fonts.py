@@ -354,6 +354,16 @@ def test_icons_count_whose_classes_a_script_writes_out(script: str) -> None:
     assert text_writing("classes = 'i-008'; a.title = 'i-008'").classes == ()
 
 
+@pytest.mark.parametrize(
+    "text", ["a <q>b</q>", "<Q lang=de>b</q>", "a::before{content:open-quote}", "e.innerHTML = '<q>'"]
+)
+def test_quotes_count_where_browsers_write_them(text: str) -> None:
+    writings = text_writing(text), sheet_writing(text), page_writing(text, parse(text))
+    assert all("\u201e" in writing.characters for writing in writings)
+    others = text_writing("<qa>q{quotes:none}"), page_writing("<p>a</p>", parse("<p>a</p>"))
+    assert not any(each.characters for each in others) and 0x201E not in shown_characters([])
+
+
 # ---- style elements
 
 
