@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from adaptc.compile.passes.prerendered.loading import load_lazy_images
+from adaptc.compile.passes.prerendered import load_lazy_images
 from adaptc.formats.html.document import show_noscript
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.static_text import static_text

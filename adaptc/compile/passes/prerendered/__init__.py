@@ -176,7 +176,7 @@ def _adapt(editor: Editor, roots: Sequence[Element], depths: frozenset[str], *, 
         write_outline(editor, f"{_OWN}-new") or write_side_bar(editor, depths, f"{_OWN}-new")
     ):
         yield Action(NAME, "written", "links to headings of the page", count=count)
-    if count := _load_lazy_images(editor) + _show_images(editor, roots):
+    if count := load_lazy_images(editor) + show_images(editor, roots):
         yield Action(NAME, "loaded", "images that a script would load", count=count)
     for button in {each: None for root in roots for each in root.select("button[disabled]")}:
         editor.remove_attribute(button, "disabled")
@@ -258,7 +258,7 @@ _PLACEHOLDER = re.compile(
 _LAZY_NAMES = frozenset({"lazy", "lazyload", "lazyloading", "lazyloaded", "lozad", "unveil", "defer", "deferred"})
 
 
-def _load_lazy_images(editor: Editor) -> int:
+def load_lazy_images(editor: Editor) -> int:
     """Give each lazy image its source, from ``data-src`` and ``data-srcset``; returns their number."""
     count = 0
     for image in editor.tree.iter_elements(("img", "source")):
@@ -278,7 +278,7 @@ def _load_lazy_images(editor: Editor) -> int:
 # ---- Images that wait for hydration, with a copy in ``<noscript>``: those of Next.js 10 to 12, Gatsby, Nuxt Image
 
 
-def _show_images(editor: Editor, roots: Sequence[Element]) -> int:
+def show_images(editor: Editor, roots: Sequence[Element]) -> int:
     """Put the copies in the place of images that show nothing; returns their number."""
     count = 0
     for noscript in (each for root in roots for each in root.select("img + noscript")):
