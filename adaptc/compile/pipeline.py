@@ -267,7 +267,7 @@ PASSES: tuple[Pass, ...] = (
     ),
     AssetPass("svg", 2, _SVG, "images:clean_svg_file", _SHIFT, content_only=True, libraries=_IMAGES),
     AssetPass(
-        "strip-sheets", 9, _CSS, "strip_sheets:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
+        "strip-sheets", 9, _CSS, "sheet_images:strip_sheet", _STRIP, may_grow=True, needs_labels=True, libraries=_IMAGES
     ),
     AssetPass(
         "styles",
@@ -278,8 +278,8 @@ PASSES: tuple[Pass, ...] = (
         content_only="styles:imports_nothing",
     ),
     AssetPass("fonts", 2, _CSS, "fonts:reduce_sheet_fonts", _FAMILIES, content_only=True),
-    AssetPass("half-sheets", 10, _CSS, "sheet_pictures:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
-    AssetPass("sheet-pictures", 9, _CSS, "sheet_pictures:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
+    AssetPass("half-sheets", 10, _CSS, "sheet_images:halve_sheet", _COPIES, may_grow=True, libraries=_IMAGES),
+    AssetPass("sheet-pictures", 9, _CSS, "sheet_images:offer_formats", _OFFERED, may_grow=True, libraries=_IMAGES),
     AssetPass("sheet-fonts", 8, _CSS, "sheet_fonts:offer_sheet_fonts", _SHEET_FONTS, may_grow=True, libraries=_FONTS),
     AssetPass("script-icons", 1, _JS, "scripts:drop_unused_icons", content_only="scripts:is_without_icons"),
     AssetPass("scripts", 8, _JS, "scripts:rewrite_script", {**_NAMES, **_MINIFY}, content_only=True),

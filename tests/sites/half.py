@@ -10,7 +10,7 @@ from tests.sites.small import SmallSite
 
 from adaptc.compile.page.context import page_context
 from adaptc.compile.passes.half_images import halve_images
-from adaptc.compile.passes.sheet_pictures import halve_sheet
+from adaptc.compile.passes.sheet_images import halve_sheet
 from adaptc.compile.view import Asset
 from adaptc.core import media
 from adaptc.core.model import Action

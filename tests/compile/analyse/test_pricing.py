@@ -20,7 +20,7 @@ from adaptc.compile.page.context import page_context
 from adaptc.compile.page.pricing import _Choice, _tried
 from adaptc.compile.passes.half_images import halve_images
 from adaptc.compile.passes.images import recompress_image
-from adaptc.compile.passes.sheet_pictures import halve_sheet
+from adaptc.compile.passes.sheet_images import halve_sheet
 from adaptc.compile.pipeline import BY_NAME, plan_level
 from adaptc.compile.view import Asset
 from adaptc.config.rulebook import Level, PassUse

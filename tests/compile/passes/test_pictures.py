@@ -12,7 +12,7 @@ from tests.sites.small import SmallSite
 
 from adaptc.browser.chromium import Chromium, in_chromium
 from adaptc.browser.evidence import ImageSeen, PageEvidence, WidthEvidence
-from adaptc.compile.passes.sheet_pictures import offer_formats
+from adaptc.compile.passes.sheet_images import offer_formats
 from adaptc.compile.pipeline import BY_NAME, Step
 from adaptc.compile.rewrite import PageResult
 from adaptc.compile.view import Asset

@@ -1,7 +1,5 @@
-"""strip-sheets: remove the backgrounds of style sheets that the sheet alone shows to be decorative.
-
-A sheet is shared by pages that this pass does not know. So it removes patterns, bullets and what is called an ornament;
-what may be the picture of a control stays: sprites, buttons, checkboxes.
+"""The images of style sheets. strip-sheets: without backgrounds that the sheet alone shows to be decorative;
+half-sheets: at half resolution; sheet-pictures: in formats of which the browser chooses.
 """
 
 from __future__ import annotations
@@ -18,14 +16,19 @@ from adaptc.compile.analyse.decorations.signs import signs
 from adaptc.compile.analyse.harm import ShownImage
 from adaptc.compile.page.backgrounds import UNREADABLE, RemovableImage, clear_backgrounds
 from adaptc.compile.page.context import KEPT
+from adaptc.compile.page.copies import Copies, FormatCopies, halve_css, with_images
 from adaptc.compile.page.image_labels import has_tag
 from adaptc.compile.page.pricing import Pricing
-from adaptc.compile.page.sheets import declares_encoding, is_utf8
+from adaptc.compile.page.sheets import declares_encoding, is_utf8, sheet_in_utf8
 from adaptc.compile.view import Asset, DerivingView, Options, Outcome
 from adaptc.core.model import Action
 from adaptc.core.values import dataclass
 from adaptc.formats.css.sheet_text import decode_sheet, is_balanced
 from adaptc.formats.html.syntax import name_words
+
+# ---- strip-sheets
+# A sheet is shared by pages that this pass does not know. So it removes patterns, bullets and what is called an
+# ornament; what may be the picture of a control stays: sprites, buttons, checkboxes.
 
 NAME = "strip-sheets"
 # The image is the background of a control or of something with a state, or of its parts
@@ -181,3 +184,34 @@ def _use(place: _Place, view: DerivingView) -> UseEvidence:
         body=_subject(rule.selector).partition(".")[0] in ("html", "body"),
         tags=tags,
     )
+
+
+# ---- half-sheets and sheet-pictures
+# ``url(a.png)`` becomes ``image-set(url(half.webp) 0.5x)`` (CSS Images 4, 2.4), shown as large as before, or
+# ``image-set(url(a.avif) type("image/avif"), ...)``, for backgrounds, list markers and ``content``. The original
+# declaration stays in front of it: browsers from before 2023 use that one, others drop it before anything is fetched
+# (checked in Chromium).
+
+HALF, PICTURES = "half-sheets", "sheet-pictures"
+
+
+def halve_sheet(asset: Asset, view: DerivingView, options: Options) -> Outcome:
+    """Point a style sheet to copies of its images; its encoding stays what it was."""
+    text = sheet_in_utf8(asset.content)
+    if text is None:
+        return Outcome(None, (Action(HALF, KEPT, asset.path, "it is not in UTF-8"),))
+    pricing = Pricing.of(options, view)
+    copies = Copies(view, view.url_of(asset.path), asset.path, options, HALF, pricing=pricing, as_stored=True)
+    halved = halve_css(text, copies.of_sheet)
+    return Outcome(None if halved == text else halved.encode(), tuple(copies.actions))
+
+
+def offer_formats(asset: Asset, view: DerivingView, options: Options) -> Outcome:
+    """Offer the images of a style sheet in the formats of the option; its encoding stays what it was."""
+    text = sheet_in_utf8(asset.content)
+    if text is None:
+        return Outcome(None, (Action(PICTURES, KEPT, asset.path, "it is not in UTF-8"),))
+    copies = FormatCopies(view, view.url_of(asset.path), asset.path, options, as_stored=True)
+    offered = with_images(text, copies.image_set)
+    actions = tuple(Action(PICTURES, "offered", path, f"{size:,} bytes fewer") for path, size in copies.saved.items())
+    return Outcome(None if offered == text else offered.encode(), actions)
