@@ -99,7 +99,7 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     actions += _write(editor, written, images)
     roots = hydration.islands or editor.tree.select(framework.root)[:1]
     actions += _adapt(editor, roots, depths, has_written=written is not None)
-    script = _wake_script(fills=bool(filled)) + (";" + _material_script()) * is_material
+    script = _wake_script(fills=written is not None) + (";" + _material_script()) * is_material
     _hold(editor, hydration, script)
     return _report(actions, images, hydration, editor.tree, page, view)
 
@@ -227,7 +227,7 @@ def _hold(editor: Editor, hydration: Hydration, code: str) -> None:
 
 @cache
 def _wake_script(*, fills: bool) -> str:
-    """Return the script that waits for visitors; ``fills`` says that elements of the page have what scripts write."""
+    """Return the script that waits for visitors; ``fills`` says that the page has what scripts write."""
     fill = _source(__name__, "fill.js") if fills else "null"
     return _filled(re.sub(r"\bFILL$", lambda _: fill, _source(__name__, "wake.js"), flags=re.MULTILINE))
 

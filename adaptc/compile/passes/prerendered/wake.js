@@ -3,7 +3,7 @@
 // TYPE and their own in OWN, which disabled buttons have that can be pressed meanwhile, and words that what scripts will
 // write stands for. OWN-new is an element that they will add, OWN-was has the attributes that they will change as they
 // were, and OWN-html the markup of an element that has what they will write, unless that is hidden in it; FILL is the
-// function in fill.js, on pages with such elements. An event TYPE of the window, which proofs send, wakes them,
+// function in fill.js, on pages that have what scripts will write. An event TYPE of the window, which proofs send, wakes them,
 // too; it is sent once they ran.
 {
   const button = 'button,[type=button],[type=submit],[type=reset],[type=image],[type=checkbox],[type=radio]'
@@ -159,13 +159,9 @@
     const focused = focusedIn(document), focus = { target: focused, place: placeOf(focused) }
     for (const link of all('link[rel=TYPE]')) link.rel = link.getAttribute('OWN')
     filled = all('[OWN-html]')
-    if (fill) await Promise.all(filled.map(fill))
+    if (fill) await fill()
     for (const node of all('span[OWN]')) node.parentNode.replaceChildren(...node.childNodes)
     for (const node of all('[OWN-new]')) node.remove()
-    for (const node of all('[OWN-was]')) {
-      for (const [name, value] of Object.entries(JSON.parse(node.getAttribute('OWN-was')))) value === null ? node.removeAttribute(name) : node.setAttribute(name, value)
-      node.removeAttribute('OWN-was')
-    }
     for (const node of all('button[OWN]')) {
       node.disabled = true
       node.removeAttribute('OWN')
