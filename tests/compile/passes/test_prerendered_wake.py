@@ -355,11 +355,16 @@ FOUND = f"""{TELL} tell(document.querySelector('#__app').innerHTML)
 
 
 @pytest.mark.chromium
-def test_scripts_find_the_markup_without_what_they_write(chromium: str) -> None:
-    own = f"{ARTICLE}<p class=bar hidden>Bar</p><ul><li>One</li></ul>"
-    after = f"{ARTICLE}<p class='bar on' title=B>Bar</p><b>New</b><ul><li>One</li><li>Two</li></ul>"
+@pytest.mark.parametrize("is_hidden", [False, True])
+def test_scripts_find_the_markup_without_what_they_write(chromium: str, is_hidden: bool) -> None:
+    style = "<style>.few{display:none}</style>" * is_hidden
+    own = f"{ARTICLE}<p class=bar hidden>Bar</p><ul><li>One</li></ul><div class=few><p>Wait</p></div>"
+    after = (
+        f"{ARTICLE}<p class='bar on' title=B>Bar</p><b>New</b><ul><li>One</li><li>Two</li></ul>"
+        "<div class=few><i>Few words</i></div>"
+    )
     script = "<script src=/assets/js/main.75c38abc.js defer></script>"
-    text, seen = (page(f"<div id=__app>{each}</div>", extra) for each, extra in ((own, script), (after, "")))
+    text, seen = (page(f"<div id=__app>{each}</div>", style + extra) for each, extra in ((own, script), (after, "")))
     files = {"index.html": text.replace("<div id=__app>", "<div id=__app data-server-rendered=true>"), **FILES}
     seen = seen.replace("<div id=__app>", "<div id=__app data-server-rendered=true>")
     small = SmallSite(
@@ -371,7 +376,7 @@ def test_scripts_find_the_markup_without_what_they_write(chromium: str) -> None:
     content = small.rewrite(steps=(step,), promise="words").content
     assert content is not None and b"<li data-later-new>Two" in content and b"<b data-later-new>New" in content
 
-    async def work(browser: Chromium) -> tuple[str, list[str]]:
+    async def work(browser: Chromium) -> tuple[str, list[str], int]:
         server = site({"index.html": content, "assets/js/main.75c38abc.js": FOUND})
         async with browser.tab(server, 400, 300, is_drawn=True) as tab:
             await tab.open(URL)
@@ -380,11 +385,12 @@ def test_scripts_find_the_markup_without_what_they_write(chromium: str) -> None:
             async with asyncio.timeout(PATIENCE):
                 while not (found := await told_in(tab)):
                     await tab.advance(1)
-            return first, found
+            return first, found, await tab.run("() => document.querySelectorAll('.few').length")
 
-    first, (found,) = in_chromium(chromium, work)
+    first, (found,), copies = in_chromium(chromium, work)
+    assert copies == (1 if is_hidden else 2), "a copy lies over what is shown"
     assert first == "bar on" and parse(f"<div>{found}").select_one(".bar").attrs == {"class": ["bar"], "hidden": ""}
-    assert [each.text for each in parse(f"<div>{found}").select("li, b")] == ["One"]
+    assert [each.text for each in parse(f"<div>{found}").select("li, b, .few > *")] == ["One", "Wait"]
 
 
 # A router that listens to the window, and then an application that does so, too, for its tabs (VitePress)

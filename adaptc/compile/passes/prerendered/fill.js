@@ -2,9 +2,14 @@
 // that nothing is missing while they load. An element that they fill is, until it has half as much text as it showed, but
 // for 5 s at most, transparent, and a copy of it lies over it. Shells of the nodes around it give the copy its style.
 async () => {
+  const give = (node, words = node.querySelector(':scope > span[OWN]')) => {
+    words ? node.replaceChildren(...words.childNodes) : node.innerHTML = node.getAttribute('OWN-html')
+    node.removeAttribute('OWN-html')
+  }
   const empty = async (node) => {
+    if (!node.getClientRects().length) return give(node) // at this width
     const { width, height } = node.getBoundingClientRect(), { minHeight, opacity } = node.style, shown = node.innerText.length
-    const copy = node.cloneNode(true), words = node.querySelector(':scope > span[OWN]'), own = { target: node, place: placeOf(node) }
+    const copy = node.cloneNode(true), own = { target: node, place: placeOf(node) }
     const box = { boxSizing: 'border-box', margin: 0, width: width + 'px', height: height + 'px' }
     Object.assign(copy.style, box, { position: 'absolute', left: 0, top: 0, opacity: 0, pointerEvents: 'none' })
     let top = copy, isThere
@@ -27,8 +32,7 @@ async () => {
     const before = end()
     Object.assign(copy.style, { left: was.left - is.left + 'px', top: was.top - is.top + 'px', opacity })
     Object.assign(node.style, { minHeight: height + 'px', opacity: 0 })
-    words ? node.replaceChildren(...words.childNodes) : node.innerHTML = node.getAttribute('OWN-html')
-    node.removeAttribute('OWN-html')
+    give(node)
     node.style.minHeight = height + before - end() + 'px'
     const look = () => {
       const text = find(own)?.textContent, wasThere = isThere
