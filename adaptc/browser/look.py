@@ -246,12 +246,12 @@ def _with_written(content: bytes, joined: bytes) -> bytes | None:
     """Return a page with what scripts write into it, ``None`` if it cannot have that."""
     try:
         page = read_page(content)
-        editor, after = Editor(page.text), parse_bare(joined.decode())
-        written = find_written(editor.tree, after)
+        editor = Editor(page.text)
+        written = find_written(editor.tree, parse_bare(joined.decode()))
         if written is None:
             return None
         write_content(editor, written, _MARK, YEAR_SEEN)
-        write_frame(editor, after, _MARK)
+        write_frame(editor, written, _MARK)
         return encode_page(page, editor.apply().text)
     except (Irreversible, EditRefused):
         return None

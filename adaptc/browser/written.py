@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from turbohtml import Element, Text
 
-from adaptc.core.values import dataclass, field
+from adaptc.core.values import dataclass, field, replace
 from adaptc.formats.html.edit import Editor
 from adaptc.formats.html.links import rel_tokens
 from adaptc.formats.html.syntax import VOID, attribute_markup, class_names, class_words, split_tokens
@@ -64,29 +64,37 @@ class Written:
     """What scripts write into a page, which is ``after`` then: by elements of the page, and their like in ``after``.
 
     ``filled`` have another content, ``changed`` other attributes, and ``added`` are new: (element, place, new ones)
-    says that these are put "before" or "after" an element, or at the "end" of its content.
+    says that these are put "before" or "after" an element, or at the "end" of its content. ``head`` are new in the
+    head, each with the number of the sheet that comes after it there, ``None`` at the end.
     """
 
     after: Document
     filled: Mapping[Element, Element] = field(default_factory=dict)
     changed: Mapping[Element, Element] = field(default_factory=dict)
     added: Sequence[tuple[Element, str, Sequence[Element]]] = ()
+    head: Sequence[tuple[int | None, Element]] = ()
 
     def new(self) -> Iterator[Element]:
         """Yield the elements of ``after`` that the page does not have, and those with another content."""
         return chain(self.filled.values(), *(elements for _, _, elements in self.added))
 
 
-def find_written(tree: Document, after: Document) -> Written | None:
+def find_written(tree: Document, after: Document, source: Document | None = None) -> Written | None:
     """Return what scripts write into a page, ``None`` if that is nothing, or if it cannot be written before they run.
 
     ``after`` is the page that they make of ``tree``, at each width (``join_views``). What may be another thing tomorrow
-    or for another visitor is not written.
+    or for another visitor is not written. ``source`` is the page with the head of which the browser saw it.
     """
-    heads, bodies = (tuple(filter(None, (tree.select_one(tag), after.select_one(tag)))) for tag in ("head", "body"))
-    if len(heads) < 2 or len(bodies) < 2 or not _is_classed(*bodies) or _added_to_head(*heads) is None:
+    pages = (tree, source or tree, after)
+    heads, bodies = (tuple(filter(None, (page.select_one(tag) for page in pages))) for tag in ("head", "body"))
+    if len(heads) < len(pages) or len(bodies) < len(pages) or not _is_classed(bodies[0], bodies[-1]):
         return None
-    return _Comparison(*bodies).written(after)
+    head = _added_to_head(*heads[1:])
+    counts = {len(_head_elements(each)[0]) for each in heads[:2]}
+    if head is None or (len(counts) > 1 and any(number is not None for number, _ in head)):
+        return None
+    found = _Comparison(bodies[0], bodies[-1]).written(after)
+    return None if found is None else replace(found, head=head)
 
 
 class _Comparison:
@@ -294,15 +302,15 @@ def _may_change(own: Element, other: Element) -> bool:
     return is_timeless and added.isdisjoint(_DEVICES) and not any(map(_DEVICE.search, values))
 
 
-def _added_to_head(own: Element, other: Element) -> list[tuple[Element | None, Element]] | None:
-    """Return what scripts add to a head, each with the own sheet after it, if that is sheets, ``<meta>`` and a title.
+def _added_to_head(own: Element, other: Element) -> list[tuple[int | None, Element]] | None:
+    """Return what scripts add to a head (``Written.head``), if that is sheets, ``<meta>`` and a title.
 
     ``other`` is the head after them. Elements other than sheets may be in any order: React puts its own where it likes.
     """
     (sheets, rest), (other_sheets, other_rest) = _head_elements(own), _head_elements(other)
     counts, other_counts = (Counter(each.html for each in elements) for elements in (rest, other_rest))
     lost = [each for each in rest if each.html not in other_counts and each.tag != "title"]
-    added: list[tuple[Element | None, Element]] = [(None, each) for each in other_rest if each.html not in counts]
+    added: list[tuple[int | None, Element]] = [(None, each) for each in other_rest if each.html not in counts]
     if lost or not all(_may_be_added(each) for _, each in added):
         return None
     at = 0
@@ -310,7 +318,7 @@ def _added_to_head(own: Element, other: Element) -> list[tuple[Element | None, E
         if at < len(sheets) and sheets[at].html == sheet.html:
             at += 1
         elif sheet.tag == "style":
-            added.append((sheets[at] if at < len(sheets) else None, sheet))
+            added.append((at if at < len(sheets) else None, sheet))
         else:
             return None
     return added if at == len(sheets) else None
@@ -397,23 +405,24 @@ def _is_notice(element: Element) -> bool:
     return _NOTICE.search(text) is not None and _DAY.search(text) is None and element.tag not in _WITHOUT_SCRIPTS
 
 
-def write_frame(editor: Editor, after: Document, mark: str) -> None:
-    """Write what scripts give to a page, which is ``after`` then, around what they write in it.
+def write_frame(editor: Editor, written: Written, mark: str) -> None:
+    """Write what scripts give to a page around what they write in it.
 
     These are attributes of ``<html>``, unless a script in the page may set them, classes of the body, the title, and
     what is in the head. Neither sheets nor ``<meta>`` have the attributes by which scripts know them there. Sheets have
     ``mark``, and go once scripts have added theirs.
     """
     root, head, body = (editor.tree.select(tag)[0] for tag in ("html", "head", "body"))
-    new_root, new_head, new_body = (after.select(tag)[0] for tag in ("html", "head", "body"))
+    new_root, new_body = (written.after.select(tag)[0] for tag in ("html", "body"))
     is_set = any("documentElement" in script.text for script in editor.tree.select("script:not([src])"))
     changes = [(root, *each) for each in _changes(root, new_root).items() if not is_set]
     for element, name, value in [*changes, *((body, *each) for each in _changes(body, new_body).items())]:
         if value is not None:
             editor.set_attribute(element, name, value)
-    for following, element in _added_to_head(head, new_head) or ():
-        if following is not None:
-            editor.insert_before(following, _plain(element, mark))
+    sheets, _ = _head_elements(head)
+    for number, element in written.head:
+        if number is not None:
+            editor.insert_before(sheets[number], _plain(element, mark))
         else:
             editor.append(head, _plain(element, mark))
 

@@ -839,6 +839,18 @@ def test_attributes_of_the_root_are_written_unless_a_script_in_the_page_sets_the
     assert (b"data-theme=light" in (made.content or b"")) is not is_set
 
 
+def test_edits_of_earlier_passes_in_the_head_hinder_nothing() -> None:
+    icon = "<link rel=icon href=/a.png><style>i{color:blue}</style>"
+    late = Step(BY_NAME["late-styles"], {})
+    sheet = "<link rel=stylesheet href=/a.css media=print onload=\"this.media='all'\">"
+    steps = (late, *DROP)
+    made = written(
+        f"{LIST}<ul></ul>", f"{LIST}<ul>{ITEMS}</ul>", f"{sheet}{icon}{ADDED}", steps=steps, own_head=sheet + icon
+    )
+    text = (made.content or b"").decode()
+    assert "adaptc-later" in text and "b{color:red}</style></head>" in text
+
+
 def test_title_and_description_that_scripts_give_to_a_page_are_in_it() -> None:
     site_of = partial(written, f"{LIST}<ul></ul>", f"{LIST}<ul>{ITEMS}</ul>")
     made = site_of("<meta name=description content=Ships data-rh=a>", title="<i> Dock")

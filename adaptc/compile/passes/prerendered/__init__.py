@@ -186,13 +186,15 @@ def _adapt(editor: Editor, roots: Sequence[Element], depths: frozenset[str], *, 
 def _written(editor: Editor, page: PageContext, view: View) -> Written | None:
     """Return what scripts write into a page, as a browser saw it, if the page can have it."""
     markup = None if page.has_policy or page.evidence is None else view.page_written(page.path)
-    return None if markup is None else find_written(editor.tree, parse_bare(markup.decode("utf-8", "replace")))
+    if markup is None:
+        return None
+    return find_written(editor.tree, parse_bare(markup.decode("utf-8", "replace")), parse_bare(page.page.text))
 
 
 def _write(editor: Editor, written: Written | None, images: frozenset[str]) -> Iterator[Action]:
     if written is not None:
         write_content(editor, written, _OWN)
-        write_frame(editor, written.after, _OWN)
+        write_frame(editor, written, _OWN)
         count = len(written.filled) + len(written.changed) + len(written.added)
         yield Action(NAME, "written", "what scripts write, until they run", count=count)
     yield from (Action(NAME, "written", path, "scripts would load it") for path in sorted(images))
