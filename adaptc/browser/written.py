@@ -146,12 +146,12 @@ _Node = Element | str
 def _paired(mine: Sequence[_Node], theirs: Sequence[_Node]) -> list[tuple[_Node | None, _Node]] | None:
     """Return pairs of what an element has before and after scripts if they only add elements, else ``None``."""
     pairs, at = list[tuple[_Node | None, _Node]](), 0
-    last = {_markup(each): place for place, each in enumerate(theirs)} if len(mine) < len(theirs) else {}
+    own, others = ([_markup(each) for each in nodes] if len(mine) < len(theirs) else [] for nodes in (mine, theirs))
+    last = {markup: place for place, markup in enumerate(others)}
     for place, each in enumerate(theirs):
-        comes_later = (
-            at < len(mine) and last.get(_markup(mine[at]), place) > place and _markup(each) != _markup(mine[at])
-        )
-        if at < len(mine) and not comes_later and _is_same(mine[at], each):
+        is_left = at < len(mine)
+        comes_later = is_left and bool(last) and others[place] != own[at] and last.get(own[at], place) > place
+        if is_left and not comes_later and _is_same(mine[at], each):
             pairs.append((mine[at], each))
             at += 1
         elif isinstance(each, Element):
