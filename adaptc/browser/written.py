@@ -54,7 +54,6 @@ _FLAGS = frozenset({"checked", "disabled", "hidden", "open", "selected"})  # any
 _DEVICE = re.compile(
     r"\b(?:Linux|Ubuntu|Debian|Windows|macOS|Mac OS X?|OS X|iOS|iPhone|iPad|Android|Chrome|Chromium)\b"
 )
-_KEY = re.compile(r"\b(?:Ctrl|Meta|Cmd)\b|\u2318")  # hints of these are those of the markup
 # What visitors answer once, and see no more
 _ASKED_ONCE = re.compile(r"\bcookies?\b|\bconsent\b|\bGDPR\b", re.IGNORECASE)
 
@@ -204,7 +203,7 @@ def _changes(own: Element, other: Element) -> dict[str, str | None]:
     before, after = _attributes(own), _attributes(other)
     varying = split_tokens(other.attr(_VARIES) or "")
     names = [name for name in {**before, **after} if name not in varying and before.get(name) != after.get(name)]
-    changes = {name: other.attr(name) for name in names if name != _VARIES and not _KEY.search(other.attr(name) or "")}
+    changes = {name: other.attr(name) for name in names if name != _VARIES}
     if "class" in varying:
         joined = " ".join(dict.fromkeys([*class_names(own), *class_names(other)]))
         changes |= {} if joined == " ".join(class_names(own)) else {"class": joined}
