@@ -91,9 +91,8 @@ async def look_at(
         narrow, others = await _visit(browser, server, phone, lambda tab: _views(tab, server, url, path_of))
         views, urls = [*narrow, *views], urls | others
     view, widths = views[-1], tuple(view.evidence for view in views)
-    evidence = PageEvidence(
-        widths, None, compares and shown is not None and _shows_same(shown, view.shown), view.loaded, None, view.hinted
-    )
+    is_same = compares and shown is not None and _shows_same(shown, view.shown)
+    evidence = PageEvidence(widths, None, is_same, view.loaded, None, view.hinted)
     scripts = script_coverage(view.scripts for view in views)
     if shown is None:
         is_sure = view.document is None or (view.is_own and not compares)
@@ -310,10 +309,8 @@ async def _patient_views(tab: Tab, server: Server, url: str, path_of: PathOf, al
     sent = server(url) if document is not None else None
     markup = None if sent is None else base64.b64encode(sent.body).decode()
     own = _words(str(await tab.run(script("look"), {"markup": markup})))
-    shown, asked = (
-        str(await tab.run(script("show"))),
-        _asked(tab.seen.loads, path_of, b"" if sent is None else sent.body),
-    )
+    shown = str(await tab.run(script("show")))
+    asked = _asked(tab.seen.loads, path_of, b"" if sent is None else sent.body)
     if also is not None and document is None and await tab.run(script("resizable")):
         return [_View(evidence, None, shown) for evidence in await _at_both_widths(tab, also, path_of)]
     await interact(tab, has_scripts=document is not None)

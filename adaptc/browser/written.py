@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -24,8 +24,6 @@ from adaptc.formats.html.visible_text import fold_space
 
 if TYPE_CHECKING:
     from turbohtml import Document
-
-# ---- What scripts write, as a browser saw it: a page shows it before they run, and then has its own markup
 
 # What the markup after scripts lacks; what tells screen readers that the route changed is no part of a page either
 _LEFT_OUT = frozenset({"script", "noscript", "canvas"})
@@ -42,8 +40,6 @@ _HERE, THIS_YEAR = "adaptc-this-year", "<script>document.currentScript.replaceWi
 YEAR_SEEN = "2023"
 # A script in these is text
 _WITHOUT_SCRIPTS = frozenset({"option", "textarea"})
-
-
 # Attributes that scripts may change in an element; what else tells two elements apart
 _CHANGED = frozenset({
     "class", "style", "title", "hidden", "role", "tabindex", "disabled", "href", "src", "srcset", "sizes", "loading",
@@ -117,7 +113,8 @@ class _Comparison:
         if not (outermost or changed or added) or self.body in outermost:
             return None
         can_be = not any(own.select_one(_SINGLE) for own in outermost) and all(map(_may_be_written, found.new()))
-        return found if can_be and all(_may_change(*pair) for pair in changed.items()) else None
+        is_timeless = not any(_are_dated(each.attrs.values()) for _, _, elements in added for each in elements)
+        return found if can_be and is_timeless and all(_may_change(*pair) for pair in changed.items()) else None
 
     def _compare(self, own: Element, other: Element) -> list[tuple[Element, Element]]:
         """Compare two elements that are the same; return the pairs of elements in them that are."""
@@ -297,8 +294,12 @@ def _may_change(own: Element, other: Element) -> bool:
     """Whether attributes that a script changes say nothing of the day or the device."""
     added = frozenset(class_words(other)) - frozenset(class_words(own))
     values = [value or "" for value in _changes(own, other).values()]
-    is_timeless = not any(_YEAR.search(value) or _DATED.search(value) for value in values)
-    return is_timeless and added.isdisjoint(_DEVICES) and not any(map(_DEVICE.search, values))
+    return not _are_dated(values) and added.isdisjoint(_DEVICES) and not any(map(_DEVICE.search, values))
+
+
+def _are_dated(values: Iterable[object]) -> bool:
+    """Whether values of attributes name the day on which the page was looked at, or its year."""
+    return any(isinstance(value, str) and (_YEAR.search(value) or _DATED.search(value)) for value in values)
 
 
 def _added_to_head(own: Element, other: Element) -> list[tuple[int | None, Element]] | None:

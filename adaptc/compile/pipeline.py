@@ -289,7 +289,7 @@ PASSES: tuple[Pass, ...] = (
     EditPass("page-fonts", 8, _HTML, "fonts:reduce_page_fonts", _FAMILIES, writes=_LINK | _STYLE, keeps_embeds=True),
     EditPass("style-fonts", 8, _HTML, "sheet_fonts:offer_style_fonts", _SHEET_FONTS, writes=_STYLE, libraries=_FONTS),
     EditPass("page-icons", 6, _HTML, "page_icons:reduce_icons", {"largest": Option(2048)}, libraries=_SIZES),
-    EditPass("prerendered", 41, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
+    EditPass("prerendered", 42, _HTML, "prerendered:adapt_prerendered", _PRERENDERED, after_edits=True),
     EditPass(
         "used-styles",
         35,

@@ -797,8 +797,9 @@ def test_sheets_that_scripts_add_are_in_the_head_until_they_run(own: str, after:
         ("theme-light", "<div class=portal><iframe src=/b.html></iframe></div>", False),
         ("theme-light", "<div class=portal>We use cookies.</div>", False),
         ("theme-light", "<div class=portal>Get it for Linux</div>", False),
+        ("theme-light", "<div class=portal title='November 2023'>Words</div>", False),
     ],
-    ids=["place", "words", "device", "frame", "notice", "system"],
+    ids=["place", "words", "device", "frame", "notice", "system", "day"],
 )
 def test_scripts_may_add_classes_and_elements_to_the_body(classes: str, place: str, waits: bool) -> None:
     made = written(f"{LIST}<ul></ul>", f"{LIST}<ul>{ITEMS}</ul>", body=f"<body class={classes}>", end=place)

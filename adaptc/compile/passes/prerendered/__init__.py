@@ -62,8 +62,8 @@ def adapt_prerendered(editor: Editor, page: PageContext, view: View, options: Op
     """Let the hydration of a page whose HTML can be read as it is wait for visitors.
 
     Other scripts stay as they are. A page that a browser saw keeps its hydration unless it shows the same without
-    scripts, or they fill elements alone. ``hydration`` says where: "keep" nowhere, "drop" everywhere, "applications"
-    on pages that scripts write into an empty element.
+    scripts, by itself or with what they write. ``hydration`` says where: "keep" nowhere, "drop" everywhere,
+    "applications" on pages that scripts write into an empty element.
     """
     chosen = options["hydration"]
     if chosen == "keep" or not page.has_scripts or (chosen == "applications" and page.evidence is None):
@@ -135,7 +135,7 @@ def _reason_to_run(
 ) -> str | None:
     """Return why the scripts that hydrate a page cannot wait, if so; ``evidence`` is what a browser saw of it.
 
-    ``written`` is what of its scripts is written into it.
+    ``written`` is what its scripts write, if the page can have it before they run.
     """
     framework, hydration = found
     if evidence is not None and not evidence.is_same_without_scripts and written is None:

@@ -12,6 +12,7 @@ async () => {
     const copy = node.cloneNode(true), own = { target: node, place: placeOf(node) }
     const box = { boxSizing: 'border-box', margin: 0, width: width + 'px', height: height + 'px' }
     Object.assign(copy.style, box, { position: 'absolute', left: 0, top: 0, opacity: 0, pointerEvents: 'none' })
+    copy.querySelector(':scope > span[OWN]')?.remove() // what it had
     let top = copy, isThere
     for (let { parentElement: parent } = node; parent && parent !== document.body; parent = parent.parentElement) {
       const shell = parent.cloneNode()
@@ -48,16 +49,17 @@ async () => {
   const loads = (link) => new Promise((resolve) => { link.onload = link.onerror = resolve })
   const load = async (script) => {
     const link = document.createElement('link'), rel = script.getAttribute('OWN-type') === 'module' ? 'modulepreload' : 'preload'
-    if (!isKnown(rel)) return
+    if (script.noModule || !isKnown(rel)) return
     Object.assign(link, { rel, as: 'script', crossOrigin: script.crossOrigin, href: script.getAttribute('OWN') })
     document.head.append(link)
     await loads(link)
     link.remove()
   }
+  const changed = all('[OWN-was]') // not what gives copies their style
   const hints = isKnown('modulepreload') ? all('link[rel=modulepreload][OWN],link[rel=preload][as=script][OWN]') : []
   await Promise.race([wait(5000), Promise.all([...hints.map(loads), ...all('script[type=TYPE][OWN]').map(load)])])
   await Promise.all(filled.map(empty))
-  for (const node of all('[OWN-was]')) {
+  for (const node of changed) {
     for (const [name, value] of Object.entries(JSON.parse(node.getAttribute('OWN-was')))) value === null ? node.removeAttribute(name) : node.setAttribute(name, value)
     node.removeAttribute('OWN-was')
   }
